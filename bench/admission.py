@@ -21,7 +21,7 @@ STEP: Final = "apiserver_admission_step_admission_duration_seconds"
 PLUGIN: Final = "apiserver_admission_controller_admission_duration_seconds"
 PARTS: Final = 10
 LEAST: Final = 10  # writes in a part
-_SAMPLE: Final = re.compile(r"(\w+)_(sum|count)\{(.*)\} (\S+)")
+_SAMPLE: Final = re.compile(r"^(\w+)_(sum|count)\{(.*)\} (\S+)$", re.M)
 _LABEL: Final = re.compile(r'(\w+)="([^"]*)"')
 _LABELS: Final = {"pod-security.{}/enforce": "baseline", "pod-security.{}/warn": "restricted"}
 

@@ -1,4 +1,4 @@
-"""Watch fan-out: paced and flat-out writes, seen by many watchers, each with its own connection."""
+"""Watch fan-out: paced and flat-out writes, seen by many watchers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from bench.bodies import numbered, sequence_patch
 from bench.closed_loop import ClosedLoop, Result, percentile_ms
@@ -34,9 +35,10 @@ class WatchGroup:
         """Open `count` watches from the collection's present revision; how many failed, and why the first."""
         watch = f"{path}?watch=true&timeoutSeconds=3600&resourceVersion={revision_of(self._bench, path)}{query}"
         accept = self._bench.types.of(form) + (";stream=watch" if form == "pb" else "")
+        endpoint = replace(self._bench.endpoint, streams=self._bench.options.http2_streams)
         for i, process in enumerate(self._processes):
             share = len(range(i, count, len(self._processes)))
-            process.open(self._bench.endpoint, watch, accept, form == "pb", share, self._read_every)
+            process.open(endpoint, watch, accept, form == "pb", share, self._read_every)
         answers: list[tuple[int, str]] = [process.answer() for process in self._processes]
         return sum(failed for failed, _ in answers), next((reason for _, reason in answers if reason), "")
 

@@ -27,11 +27,12 @@ class BenchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server on this machine, and who asks it."""
+    """A server on this machine, and who asks it; `streams` watches share an HTTP/2 connection (0: HTTP/1.1)."""
 
     host: str
     port: int
     token: str
+    streams: int = 0
 
     @classmethod
     def parse(cls, url: str, token: str) -> Endpoint:
@@ -62,11 +63,11 @@ class Endpoint:
             head += f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n"
         return head.encode() + b"\r\n" + body
 
-    def socket(self) -> ssl.SSLSocket:
+    def socket(self, protocol: str = "http/1.1") -> ssl.SSLSocket:
         """A connection after its handshake, non-blocking from now on."""
         plain = socket.create_connection((self.host, self.port), CONNECT_TIMEOUT_S)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        secure = _context().wrap_socket(plain)
+        secure = _context(protocol).wrap_socket(plain)
         secure.setblocking(False)
         return secure
 
@@ -80,12 +81,12 @@ def is_loopback(host: str) -> bool:
 
 
 @cache
-def _context() -> ssl.SSLContext:
+def _context(protocol: str) -> ssl.SSLContext:
     """A context that trusts whoever answers: only loopback is ever asked."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    context.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols([protocol])
     return context
 
 

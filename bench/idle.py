@@ -40,6 +40,7 @@ def _idle(bench: Bench, subject: Subject) -> None:
     fields: dict[str, object] = {
         "kind": subject.plural,
         "watchers": options.idle,
+        "http2_streams": options.http2_streams,
         "failed": failed,
         "errors": failed,
         **usage,

@@ -78,6 +78,7 @@ class Options(argparse.Namespace):
     watch_formats: tuple[str, ...]
     watch_processes: int
     receive: str
+    http2_streams: int
     idle: int
     idle_seconds: float
     definitions: int
@@ -120,7 +121,10 @@ def parse(arguments: Sequence[str] | None = None) -> Options:
         parser.set_defaults(**QUICK)
     if parser.parse_known_args(arguments)[0].scale:
         parser.set_defaults(scenarios=("scale",), time_limit=SCALE_LIMIT_S)
-    return parser.parse_args(arguments, Options())
+    options = parser.parse_args(arguments, Options())
+    if options.http2_streams:
+        options.server_flag = [*options.server_flag, f"--http2-max-streams-per-connection={options.http2_streams}"]
+    return options
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -172,7 +176,8 @@ def _watches(add: Callable[..., object]) -> None:
     add("--watch-writers", type=_positive, default=8, help="concurrent writers, flat out")
     add("--watch-formats", type=_words(FORMATS), default=FORMATS, help="encodings of the watches: json, pb")
     add("--watch-processes", type=_positive, default=1, help="processes that read the watches")
-    add("--receive", choices=("all", "raw"), default="all", help="raw: all but a few watches are counted, not read")
+    add("--receive", choices=("all", "raw"), default="all", help="raw: most HTTP/1.1 watches are not read")
+    add("--http2-streams", type=_positive, default=0, help="watches that share an HTTP/2 connection; 0: HTTP/1.1")
     add("--idle", type=_positive, default=1000, help="idle watchers to open")
     add("--idle-seconds", type=_seconds, default=5.0, help="how long they idle")
 

@@ -11,9 +11,10 @@ from multiprocessing.connection import Connection
 
 from bench.child_process import ChildProcess, Commands
 from bench.http1 import BenchError, Endpoint
+from bench.multiplexed import Multiplexed
 from bench.unread import UnreadWatches
 from bench.watch_check import Expected, Tally, Write
-from bench.watcher import Watcher
+from bench.watcher import Events, Watcher
 
 OPENERS = 8
 STALL_S = 10.0
@@ -74,7 +75,7 @@ class Watchers(Commands):
 
     def __init__(self, pipe: Connection) -> None:
         super().__init__(pipe)
-        self._watchers: dict[int, Watcher] = {}
+        self._connections: dict[int, Watcher | Multiplexed] = {}
         self._unread = UnreadWatches()
         self._delivered = 0
 
@@ -83,36 +84,45 @@ class Watchers(Commands):
     ) -> tuple[int, str]:
         """Open `count` watches, a few at a time; returns the number of failures and the first one."""
 
-        def one(_: int) -> Watcher | str:
+        def one(share: int) -> Watcher | Multiplexed | tuple[int, str]:
             try:
-                watcher = Watcher(endpoint, path, accept, protobuf)
-                watcher.open()
+                opened: Watcher | Multiplexed
+                if endpoint.streams:
+                    opened = Multiplexed(endpoint, path, accept, protobuf, share)
+                else:
+                    opened = Watcher(endpoint, path, accept, protobuf)
+                opened.open()
             except (OSError, BenchError) as problem:
-                return str(problem)
-            return watcher
+                return share, str(problem)
+            return opened
 
-        problems = []
+        each = endpoint.streams or 1
+        shares = [min(each, count - begun) for begun in range(0, count, each)]
+        problems: list[tuple[int, str]] = []
         with ThreadPoolExecutor(OPENERS) as pool:
-            for opened in pool.map(one, range(count)):
-                if isinstance(opened, str):
+            for opened in pool.map(one, shares):
+                if isinstance(opened, tuple):
                     problems.append(opened)
                     continue
-                if (len(self._watchers) + len(self._unread)) % read_every:
+                if type(opened) is Watcher and (len(self._connections) + len(self._unread)) % read_every:
                     self._unread.add(opened)
                     continue
-                self._watchers[opened.fileno()] = opened
+                self._connections[opened.fileno()] = opened
                 self._epoll.register(opened.fileno(), select.EPOLLIN)
-        return len(problems), problems[0] if problems else ""
+        return sum(share for share, _ in problems), problems[0][1] if problems else ""
+
+    def _watches(self) -> list[Events]:
+        return [watch for connection in self._connections.values() for watch in connection.watches]
 
     def begin_phase(self) -> None:
         self._delivered = 0
-        for watcher in self._watchers.values():
-            watcher.begin_phase()
+        for watch in self._watches():
+            watch.begin_phase()
         self._unread.begin_phase()
 
     def settle(self, writes: Sequence[Write]) -> Phase:
         """Read until every watcher has every write, then check them all."""
-        wanted = len(writes) * len(self._watchers)
+        wanted = len(writes) * len(self._watches())
         before, moved = (0, 0), time.monotonic()
         while not self._has_all(wanted) and time.monotonic() - moved < STALL_S:
             self._turn(1)
@@ -125,50 +135,50 @@ class Watchers(Commands):
 
     def _has_all(self, wanted: int) -> bool:
         """Whether all that are read have so many events, and the others as much as the body of one of these."""
-        if self._delivered < wanted or not len(self._unread):
+        if self._delivered < wanted or not (len(self._unread) and self._connections):
             return self._delivered >= wanted
         return self._unread.least() >= self._one().bytes
 
-    def _one(self) -> Watcher:
+    def _one(self) -> Events:
         """One that is read in full."""
-        return next(iter(self._watchers.values()))
+        return self._watches()[0]
 
     def _turn(self, timeout_s: float) -> bool:
         """Read once from whatever is ready; True if the pipe is."""
         command = False
-        watchers = self._watchers
+        connections = self._connections
         due_s = self._unread.turn()
         if due_s >= 0:
             timeout_s = due_s if timeout_s < 0 else min(timeout_s, due_s)
         for fd, _ in self._epoll.poll(timeout_s):
-            watcher = watchers.get(fd)
-            if watcher is None:
+            connection = connections.get(fd)
+            if connection is None:
                 command = True
                 continue
-            self._delivered += watcher.readable()
-            if watcher.ended:
+            self._delivered += connection.readable()
+            if connection.ended:
                 self._epoll.unregister(fd)
         return command
 
     def _check(self, expected: Expected, every: int) -> Phase:
         phase = Phase()
-        for i, watcher in enumerate(self._watchers.values()):
+        for i, watcher in enumerate(self._watches()):
             expected.check(watcher.seen, phase.tally, timed=i % every == 0)
             phase.bytes += watcher.bytes
             phase.events += watcher.events
             phase.others += watcher.others
             phase.ended += watcher.ended
             phase.first_error = phase.first_error or watcher.error
-        if len(self._unread) and self._watchers:
+        if len(self._unread) and self._connections:
             self._count_unread(len(expected), phase)
         return phase
 
     def _count_unread(self, writes: int, phase: Phase) -> None:
         """What has fewer bytes than the events alone take has lost some."""
         one = self._one()
-        each = one.bytes / max(1, one.events)
+        each = max(1, one.bytes // max(1, one.events))
         for unread in self._unread.each():
-            lost = min(writes, -int(-max(0, one.bytes - unread.bytes) // each))
+            lost = min(writes, -(-max(0, one.bytes - unread.bytes) // each))
             phase.tally.lost += lost
             phase.tally.deliveries += writes - lost
             phase.ended += unread.ended

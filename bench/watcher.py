@@ -7,6 +7,7 @@ import select
 import ssl
 import time
 from array import array
+from collections.abc import Sequence
 
 import httptools
 
@@ -25,56 +26,23 @@ _PROTOBUF_REVISION = re.compile(rb"\x2a\x24.{36}\x32.", re.DOTALL)
 """In object metadata: a uid of 36 bytes (field 5), then tag and length of the revision (field 6)."""
 
 
-class Watcher:
-    """Reads one watch; `seen` is what came, `ended` that it is over and `error` why.
+class Events:
+    """The events of one watch; `seen` is what came, `ended` that it is over and `error` why."""
 
-    `bytes` are of the answer's body, `sent` those of the stream, heads of chunks included.
-    """
-
-    def __init__(self, endpoint: Endpoint, path: str, accept: str, protobuf: bool) -> None:
-        self._request = endpoint.request("GET", path, accept)
+    def __init__(self, protobuf: bool) -> None:
         self._scan = self._scan_protobuf if protobuf else self._scan_json
-        self._parser = httptools.HttpResponseParser(self)
-        self._pieces: list[bytes] = []
         self._rest = b""
-        self._answered = False
         self.seen = Seen()
-        self.bytes = self.sent = self.events = self.others = 0
+        self.bytes = self.events = self.others = 0
         self.ended = False
         self.error = ""
-        self.socket = endpoint.socket()
-
-    def fileno(self) -> int:
-        return self.socket.fileno()
-
-    def close(self) -> None:
-        self.socket.close()
-
-    def open(self) -> None:
-        """Ask for the watch and wait for the head of the answer; BenchError unless that is a 200."""
-        self.socket.sendall(self._request)
-        poll = select.poll()
-        poll.register(self.socket, select.POLLIN)
-        while not self._answered:
-            if self.ended or not poll.poll(CONNECT_TIMEOUT_S * 1000):
-                raise BenchError("the watch was not answered")
-            self.readable()
-        status = self._parser.get_status_code()
-        if status != 200:
-            raise BenchError(f"watch: status {status}: {self._rest[:300]!r}")
 
     def begin_phase(self) -> None:
         """Forget what has been seen so far."""
-        self.seen = Seen()
-        self.bytes = self.sent = self.events = self.others = 0
+        self.seen, self.bytes, self.events, self.others = Seen(), 0, 0, 0
 
-    def readable(self) -> int:
-        """Read what is there; returns the number of events that counted."""
-        self._read()
-        if not self._pieces:
-            return 0
-        data = b"".join(self._pieces)
-        self._pieces.clear()
+    def take(self, data: bytes) -> int:
+        """More of the body has come; returns the number of events that counted."""
         self.bytes += len(data)
         numbers: list[int] = []
         self._scan(self._rest + data if self._rest else data, numbers)
@@ -83,22 +51,6 @@ class Watcher:
         self.seen.numbers.extend(numbers)
         self.seen.times_ns.extend(array("Q", (time.monotonic_ns(),)) * len(numbers))
         return len(numbers)
-
-    def _read(self) -> None:
-        try:
-            for _ in range(READS_A_TURN):
-                data = self.socket.recv(RECORD_BYTES)
-                if not data:
-                    self.ended = True
-                    return
-                self.sent += len(data)
-                self._parser.feed_data(data)
-                if len(data) < RECORD_BYTES:
-                    return
-        except ssl.SSLWantReadError:
-            return
-        except OSError as problem:
-            self.ended, self.error = True, str(problem)
 
     def _scan_json(self, data: bytes, numbers: list[int]) -> None:
         """One event a line."""
@@ -142,6 +94,66 @@ class Watcher:
         self.others += 1
         if error:
             self.error = self.error or event[:300].decode(errors="replace")
+
+
+class Watcher(Events):
+    """Reads one watch over a connection of its own."""
+
+    def __init__(self, endpoint: Endpoint, path: str, accept: str, protobuf: bool) -> None:
+        super().__init__(protobuf)
+        self._request = endpoint.request("GET", path, accept)
+        self._parser = httptools.HttpResponseParser(self)
+        self._pieces: list[bytes] = []
+        self._answered = False
+        self.socket = endpoint.socket()
+
+    @property
+    def watches(self) -> Sequence[Events]:
+        """All that come over the connection."""
+        return (self,)
+
+    def fileno(self) -> int:
+        return self.socket.fileno()
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def open(self) -> None:
+        """Ask for the watch and wait for the head of the answer; BenchError unless that is a 200."""
+        self.socket.sendall(self._request)
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN)
+        while not self._answered:
+            if self.ended or not poll.poll(CONNECT_TIMEOUT_S * 1000):
+                raise BenchError("the watch was not answered")
+            self.readable()
+        status = self._parser.get_status_code()
+        if status != 200:
+            raise BenchError(f"watch: status {status}: {self._rest[:300]!r}")
+
+    def readable(self) -> int:
+        """Read what is there; returns the number of events that counted."""
+        self._read()
+        if not self._pieces:
+            return 0
+        data = b"".join(self._pieces)
+        self._pieces.clear()
+        return self.take(data)
+
+    def _read(self) -> None:
+        try:
+            for _ in range(READS_A_TURN):
+                data = self.socket.recv(RECORD_BYTES)
+                if not data:
+                    self.ended = True
+                    return
+                self._parser.feed_data(data)
+                if len(data) < RECORD_BYTES:
+                    return
+        except ssl.SSLWantReadError:
+            return
+        except OSError as problem:
+            self.ended, self.error = True, str(problem)
 
     def on_body(self, data: bytes) -> None:
         self._pieces.append(data)

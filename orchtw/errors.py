@@ -185,24 +185,29 @@ class NotAcceptable(StatusError):
         return cls("only the following media types are accepted: " + ", ".join(served), {})
 
 
+_NO_UNIQUE_NAME: Final = "the server was not able to generate a unique name for the object"
+
+
 class AlreadyExists(StatusError):
     """409: create of a name that is taken."""
 
     code, reason = 409, "AlreadyExists"
 
     @classmethod
-    def of(cls, resource: str, group: str, name: str) -> AlreadyExists:
-        """The name is taken."""
-        return cls(f'{qualified(resource, group)} "{name}" already exists', _details(name, group, resource))
+    def of(cls, resource: str, group: str, name: str, *, ending: bool = False) -> AlreadyExists:
+        """The name is taken, by an object that is being deleted if `ending` (reference ERR-6)."""
+        return cls(cls._text(resource, group, name, ending), _details(name, group, resource))
 
     @classmethod
-    def generated(cls, resource: str, group: str, name: str) -> AlreadyExists:
+    def generated(cls, resource: str, group: str, name: str, *, ending: bool = False) -> AlreadyExists:
         """A generated name collided; the client may try again at once (reference OBJ-30)."""
-        text = (
-            f'{qualified(resource, group)} "{name}" already exists, '
-            "the server was not able to generate a unique name for the object"
-        )
+        text = f"{cls._text(resource, group, name, ending)}, {_NO_UNIQUE_NAME}"
         return cls(text, _details(name, group, resource, retryAfterSeconds=1))
+
+    @staticmethod
+    def _text(resource: str, group: str, name: str, ending: bool) -> str:
+        taken = f'{qualified(resource, group)} "{name}" already exists'
+        return f"object is being deleted: {taken}" if ending else taken
 
 
 class Conflict(StatusError):

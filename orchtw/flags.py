@@ -120,6 +120,17 @@ def parse_switches(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
     return parse_pairs(texts)
 
 
+def parse_claims(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """A `key=value` of each text, whatever commas the value has; ValueError without `=`. The last of a key counts."""
+    pairs = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError("malformed pair, expect string=string")
+        pairs[key.strip()] = value.strip()
+    return tuple(pairs.items())
+
+
 def _split(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(part.strip() for text in texts for part in text.split(",") if part.strip())
 
@@ -146,6 +157,7 @@ BOOLEAN = Kind("", lambda texts: parse_boolean(texts[-1]), lambda value: str(val
 DURATION = Kind("duration", lambda texts: parse_duration_s(texts[-1]), _show_duration)
 LIST = Kind("strings", _split, ",".join)
 PAIRS = Kind("mapStringString", parse_pairs, _show_pairs)
+CLAIMS = Kind("mapStringString", parse_claims, _show_pairs)
 SWITCHES = Kind("mapStringBool", parse_switches, _show_pairs)
 
 

@@ -175,6 +175,7 @@ class APIServer(Service):
             inflight_bytes=config.max_inflight_bytes,
             max_connections=config.max_connections,
             compress=config.gates["APIResponseCompression"],
+            http2_streams=config.http2_max_streams_per_connection,
         )
         room = instance.resources.cacher.room
         room.compressed = compressed = GzipCache(room.compressed_limit)
@@ -307,6 +308,7 @@ class APIServer(Service):
             ),
             min_version=config.tls_min_version,
             cipher_suites=config.tls_cipher_suites,
+            protocols=(b"h2", b"http/1.1") if config.http2_max_streams_per_connection else (b"http/1.1",),
         )
 
     def _read_again(self) -> None:

@@ -4,6 +4,7 @@ They start some two hundred Python processes. Where the environment forbids byte
 the whole server first, which takes it half a second: theirs does not forbid them.
 """
 
+import gc
 import os
 from functools import cache
 
@@ -13,3 +14,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A server compiles the functions of its codecs once; the tests make hundreds of codecs from the same sources.
 generated.compile = cache(compile)  # type: ignore[attr-defined]
+
+# A third of the time of tests in this process went into passes of the garbage collector: whole servers come and go.
+gc.set_threshold(100_000, 20, 100)

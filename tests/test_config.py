@@ -200,6 +200,14 @@ class ParseTests(SynchronousTestCase):
             ),
             (["--oidc-issuer-url=https://[", "--oidc-client-id=c"], '--oidc-issuer-url: "https://[" is no URL'),
             (
+                ["--oidc-required-claim=hd"],
+                'invalid argument "hd" for "--oidc-required-claim" flag: malformed pair, expect string=string',
+            ),
+            (
+                ["--service-account-issuer=http://a b"],
+                "--service-account-issuer: \"http://a b\" contains a ':' and is not a valid URL",
+            ),
+            (
                 ["--authentication-token-webhook-version=v2"],
                 '--authentication-token-webhook-version: "v2" is not one of v1beta1, v1',
             ),
@@ -477,6 +485,12 @@ class ServingFlagTests(SynchronousTestCase):
         self.assertIn("between 0 and 0.02", self.problem("--goaway-chance=0.021"))
         for bad in ("x", "-0.01", "nan", "1e-3"):
             self.assertIn("must be a number", self.problem(f"--goaway-chance={bad}"))
+
+    def test_http2_streams(self) -> None:
+        """Requests over one HTTP/2 connection are some, or none (reference LIMIT-20)."""
+        self.assertEqual(parse([]).http2_max_streams_per_connection, 0)
+        self.assertEqual(parse(["--http2-max-streams-per-connection=1000"]).http2_max_streams_per_connection, 1000)
+        self.assertIn("between 0 and 1000", self.problem("--http2-max-streams-per-connection=1001"))
 
     def test_log_flags(self) -> None:
         """Patterns with levels, and one of two formats."""

@@ -23,6 +23,7 @@ class EtcdFlagTests(SynchronousTestCase):
         for arguments, text in (
             (["--storage-backend=etcd3"], "--etcd-servers must be specified"),
             (["--storage-backend=sqlite", SERVERS], "--etcd-servers: only for --storage-backend=etcd3"),
+            (["--etcd-servers-overrides=a#b"], "--etcd-servers-overrides: only for --storage-backend=etcd3"),
             (["--etcd-cafile=x"], "--etcd-cafile: only for --storage-backend=etcd3"),
             (["--etcd-servers=a:2379"], '--etcd-servers: "a:2379" is not a URL such as https://host:2379'),
             (["--etcd-servers=http://u:p@a"], '--etcd-servers: "http://u:p@a" is not a URL such as https://host:2379'),

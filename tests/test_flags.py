@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.flags import (
     BOOLEAN,
+    CLAIMS,
     DURATION,
     INTEGER,
     LIST,
@@ -128,6 +129,8 @@ class KindTests(SynchronousTestCase):
 
     def test_switches(self) -> None:
         """A switch needs its value."""
+        self.assertEqual(self.parsed(CLAIMS, "a=1,b", "c=x=y", "a=2"), (("a", "2"), ("c", "x=y")))
+        self.assertEqual(self.refused(CLAIMS, "a"), "malformed pair, expect string=string")
         self.assertEqual(self.parsed(SWITCHES, "a=true,b=false"), (("a", "true"), ("b", "false")))
         self.assertEqual(self.refused(SWITCHES, "a=true,b"), "missing bool value for b")
 

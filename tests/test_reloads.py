@@ -89,9 +89,9 @@ class RefusedLogTests(LoggedCase):
     def test_line(self) -> None:
         """The reason, who and what; no token, no query, nothing that forges a line (reference AUTHN-5)."""
         log = RefusedLog(Clock())
-        self.refuse(log, "the bearer token is nobody's")
+        self.refuse(log, "invalid bearer token")
         self.refuse(log)
-        expected = 'refused with 401: the bearer token is nobody\'s (from 10.0.0.1:7, GET "/api\\"\\n")'
+        expected = 'refused with 401: invalid bearer token (from 10.0.0.1:7, GET "/api\\"\\n")'
         self.assertEqual(self.lines[0], expected)
         self.assertIn("refused with 401: no credentials", self.lines[1])
         self.assertNotIn("s3cret", "".join(self.lines))

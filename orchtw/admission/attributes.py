@@ -194,6 +194,10 @@ class Attributes:
             self._endings = []
         self._endings.append(ended)
 
+    def release(self) -> None:
+        """Hold the objects no longer: all plugins have seen them, and it is only the end that is waited for."""
+        self._obj = self.old = self._edited = None
+
     def end(self) -> None:
         """The write has ended."""
         endings, self._endings = self._endings, None

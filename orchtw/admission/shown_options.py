@@ -30,7 +30,7 @@ def _deleting(options: DeleteOptions) -> Object:
     preconditions = {"uid": options.precondition_uid, "resourceVersion": options.precondition_version}
     return {
         "gracePeriodSeconds": options.grace_period_s,
-        "preconditions": {key: value for key, value in preconditions.items() if value} or None,
+        "preconditions": {key: value for key, value in preconditions.items() if value is not None} or None,
         "orphanDependents": options.orphan_dependents,
         "propagationPolicy": options.propagation,
         "dryRun": _dry_run(options),

@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping
 import attrs
 
 from orchtw.apply.conflict import conflict_error
-from orchtw.apply.field_set import FieldSet
+from orchtw.apply.field_set import NOTHING, FieldSet
+from orchtw.apply.field_tree import Tree
+from orchtw.apply.known_parts import Additions, Claims
 from orchtw.apply.last_applied import MIGRATING_MANAGER, annotation_names, refreshed, still_disputed
 from orchtw.apply.managed_fields import (
     Entry,
     Managed,
     ManagedFieldsError,
+    Owned,
     Owner,
     capped,
     decode,
@@ -21,7 +24,7 @@ from orchtw.apply.managed_fields import (
 )
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.server_side import ApplyConflicts, Merger, Versions
-from orchtw.apply.type_check import fits, problems
+from orchtw.apply.type_check import problems
 from orchtw.apply.typed import same
 from orchtw.errors import BadRequest
 from orchtw.naming import Naming
@@ -47,8 +50,9 @@ class Applied:
 class FieldManager:
     """Keeps metadata.managedFields of one kind through one endpoint, in the version of that endpoint.
 
-    `finish` makes a merged object canonical and fills its defaults; `empty` is the canonical object without any
-    field set, which a new object is compared with. `reset_fields`: per apiVersion, what the endpoint ignores.
+    `finish` makes a merged object canonical and fills its defaults; what it shares with the second one, the live
+    object, is so already. `empty` is the canonical object without any field set, which a new object is compared with.
+    `reset_fields`: per apiVersion, what the endpoint ignores.
     """
 
     def __init__(
@@ -59,7 +63,7 @@ class FieldManager:
         naming: Naming,
         *,
         empty: Object,
-        finish: Callable[[Object], Object],
+        finish: Callable[[Object, Object], Object],
         subresource: str = "",
         reset_fields: Mapping[str, FieldSet] | None = None,
     ) -> None:
@@ -74,6 +78,8 @@ class FieldManager:
         self._finish = finish
         self._subresource = subresource
         self._merger = Merger(versions, reset_fields)
+        self._additions = Additions(found, self._empty, (reset_fields or {}).get(api_version, NOTHING).tree)
+        self._claims = Claims(found)
         self._annotations = annotation_names(naming)
 
     def on_update(self, live: Object | None, new: Object, manager: str, now: str) -> list[Entry]:
@@ -86,6 +92,9 @@ class FieldManager:
         if not managed and live is not None and not reset:
             return []  # nothing is recorded of an object before somebody applies to it
         owner = Owner.updater(manager, self._api_version, self._subresource)
+        if live is None and not managed:
+            gained = self._additions.of(_bare(new))
+            return [Owned(FieldSet(gained), self._api_version, now).entry(owner)] if gained else []
         before = self._empty if live is None else _bare(live)
         after = self._merger.update(before, _bare(new), self._api_version, managed, owner, now)
         if after is managed and len(entries) == len(managed) and live is not None:
@@ -100,14 +109,14 @@ class FieldManager:
         Raises BadRequest (400: not of this kind or version, has managedFields, does not fit the schema) and
         Conflict (409, a cause per field that others own and that would change) unless `force`d.
         """
-        version = self._check(applied)
+        version, claims = self._check(applied)
         try:
-            return self._applied(live, applied, version, manager, now, force)
+            return self._applied(live, applied, claims, version, manager, now, force)
         except RecursionError:
             raise BadRequest(f"failed to create typed patch object: {_TOO_DEEP}") from None
 
     def _applied(
-        self, live: Object | None, applied: Object, version: str, manager: str, now: str, force: bool
+        self, live: Object | None, applied: Object, claims: Tree, version: str, manager: str, now: str, force: bool
     ) -> Applied:
         owner = Owner.applier(manager, self._subresource)
         bare = self._empty if live is None else _bare(live)
@@ -116,38 +125,41 @@ class FieldManager:
         if not managed and live is not None:
             first = Owner.updater(BEFORE_FIRST_APPLY, self._api_version, self._subresource)
             managed = self._merger.update(self._empty, bare, self._api_version, managed, first, now)
-        merged, after = self._merged(bare, _without_version(applied), managed, owner, force)
+        merged, after = self._merged(bare, _without_version(applied), claims, managed, owner, force)
         if live is not None:
             if merged is not bare:
-                merged = self._finish(merged)
+                merged = self._finish(merged, bare)
                 if same(self._type, _bare(merged), bare):
                     merged = bare
             if merged is bare and after is known and len(known) == len(entries):
                 return Applied(live, False) if version in ("", _version(live)) else self._stale(live, version)
         else:
-            merged = self._finish(merged)
+            merged = self._finish(merged, {})
         if owner in after:
             after = {**after, owner: after[owner].at(now)}
         return Applied(_with(merged, encode(after), version), True)
 
     def _merged(
-        self, live: Object, applied: Object, managed: Managed, owner: Owner, force: bool
+        self, live: Object, applied: Object, claims: Tree, managed: Managed, owner: Owner, force: bool
     ) -> tuple[Object, Managed]:
         migrates = owner.manager == MIGRATING_MANAGER
         version = self._api_version
         try:
-            merged, after = self._merger.apply(live, applied, version, managed, owner, force=force)
+            merged, after = self._merger.apply(live, applied, version, managed, owner, force=force, claims=claims)
         except ApplyConflicts as error:
             conflicts = error.conflicts
             if migrates:
                 conflicts = still_disputed(conflicts, live, self._type, version, self._annotations)
             if conflicts:
                 raise conflict_error(conflicts) from None
-            merged, after = self._merger.apply(live, applied, version, managed, owner, force=True)
+            merged, after = self._merger.apply(live, applied, version, managed, owner, force=True, claims=claims)
         return refreshed(merged, applied, self._annotations) if migrates else merged, after
 
-    def _check(self, applied: Object) -> str:
-        """Refuse what is no object of this kind and version; returns the resourceVersion that it names, or ""."""
+    def _check(self, applied: Object) -> tuple[str, Tree]:
+        """Refuse what is no object of this kind and version.
+
+        Returns the resourceVersion that it names, or "", and the fields that it names.
+        """
         found = applied.get("apiVersion") or ""
         if found != self._api_version:
             raise BadRequest(
@@ -162,13 +174,14 @@ class FieldManager:
         if named.get("managedFields") is not None:
             raise BadRequest("metadata.managedFields must be nil")
         try:
-            wrong = [] if fits(self._type, applied) else problems(self._type, applied)
+            claims = self._claims.of(applied)
+            wrong = problems(self._type, applied) if claims is None else []
         except RecursionError:
-            wrong = [_TOO_DEEP]
-        if wrong:
+            claims, wrong = None, [_TOO_DEEP]
+        if claims is None:
             text = wrong[0] if len(wrong) == 1 else "\n  ".join(("errors:", *wrong))
             raise BadRequest(f"failed to create typed patch object ({self._named(named)}): {text}")
-        return named.get("resourceVersion") or ""
+        return named.get("resourceVersion") or "", claims
 
     def _named(self, meta: Object) -> str:
         group, _, version = self._api_version.rpartition("/")

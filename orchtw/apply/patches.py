@@ -22,13 +22,14 @@ class Mechanism:
     """One kind of patch.
 
     `parse`: body → document; raises BadRequest (400). `apply`: object, document and the object's schema → anything,
-    which may share parts with both and may have changed the object. `quote`: how a refusal (422) shows the patch
-    or what came of it. `surplus`: what a document has that no patch of the kind has.
+    which may share parts with both and may have changed the object, unless it `copies` what it changes. `quote`: how
+    a refusal (422) shows the patch or what came of it. `surplus`: what a document has that no patch of the kind has.
     """
 
     parse: Callable[[bytes], Any]
     apply: Callable[[Object, Any, StructSchema], Any]
     quote: Callable[[Any, Any], str]
+    copies: bool = True
     surplus: Callable[[Any], list[str]] = lambda document: []
     finding_prefix: str = ""
 
@@ -50,6 +51,7 @@ MECHANISMS: Final[Mapping[str, Mechanism]] = {
         parse=parse_json_patch,
         apply=lambda obj, operations, schema: json_patch(obj, operations),
         quote=_quote_result,
+        copies=False,
         surplus=unknown_members,
         finding_prefix="json patch ",
     ),

@@ -93,16 +93,26 @@ class Merger:
         return out
 
     def apply(
-        self, live: Object, applied: Object, api_version: str, managed: Managed, owner: Owner, *, force: bool
+        self,
+        live: Object,
+        applied: Object,
+        api_version: str,
+        managed: Managed,
+        owner: Owner,
+        *,
+        force: bool,
+        claims: Tree | None = None,
     ) -> tuple[Object, Managed]:
         """`live` with what is applied, and the owners after that; each the given one when it does not change.
+
+        `claims` are the fields that `applied` names (see `claimed`), where they are known.
 
         What `owner` applied before and no longer does is removed, unless another owns it too.
         Raises ApplyConflicts, unless `force`d: then the others lose what changes.
         """
         kind = self._kind(api_version)
         merged = merge_maps(kind, live, applied)
-        tree = field_tree.difference(claimed(kind, applied), UNTRACKED.tree)
+        tree = field_tree.difference(claimed(kind, applied) if claims is None else claims, UNTRACKED.tree)
         tree = field_tree.recursive_difference(tree, self._reset_fields.get(api_version, NOTHING).tree)
         last = managed.get(owner)
         with_own = managed

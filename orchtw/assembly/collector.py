@@ -1,8 +1,13 @@
 """The search for reference cycles, which holds up everything while it lasts (reference METRIC-7).
 
-A pass takes time for every object that it looks at, 0.2 microseconds or so. With bounds that make passes rare, one
-over a million new objects, which a hundred thousand stored ones may consist of, takes a fifth of a second. Neither
-requests nor connections leave cycles behind, so nearly all that a pass could find has been made a moment ago.
+A pass takes time for every object that it looks at, 0.2 microseconds or so, on a busy machine three times that. With
+bounds that make passes rare, one over a million new objects, which a hundred thousand stored ones may consist of,
+takes a fifth of a second. Neither requests nor connections leave cycles behind, so nearly all that a pass could find
+has been made a moment ago.
+
+The interpreter counts objects that come, less those that go. Where new ones take the place of old ones, as rows of
+Tables do when there is no room for more, it counts none, and then looks at very many at once. So how many there are
+is looked up as well.
 """
 
 from __future__ import annotations
@@ -13,27 +18,37 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from twisted.application.service import Service
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from orchtw.metrics.series import Histogram
 
 BOUNDS_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1)
 
-THRESHOLDS: Final = (5_000, 2, 2)
-"""New objects before a pass over them, and passes before one that looks at the survivors too: at 45,000 at most."""
+THRESHOLDS: Final = (2_000, 2, 2)
+"""New objects before a pass over them, and passes before one that looks at the survivors too: at 18,000 at most."""
 
-KEPT: Final = 20_000
-"""As many survivors are looked at again: cycles that lived long, such as those of a removed definition, are few."""
+BOUNDS: Final = (1_000, 2_000, 4_000)
+"""Of objects that have lived through no pass, one or two: if there are more when they are counted, one is due."""
+
+LONG_S: Final = 0.01
+"""What so long a pass has looked at is not looked at again: it may be one table of a million."""
+
+COUNT_S: Final = 0.05
+"""Between two counts, which take 10 nanoseconds an object: some 200 rows of a Table are made meanwhile."""
 
 
 class Collector(Service):
     """Sets aside, for good, what has lived through three passes, once that is much; `seconds` is how long they take.
 
-    Begun when the start is over: all that it has made is set aside as well.
+    Begun when the start is over: all that it has made is set aside as well. Cycles that lived long, such as those of
+    a removed definition, are few.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: IReactorTime) -> None:
         self.seconds = Histogram(BOUNDS_S)
+        self._clock = clock
         self._began = 0.0
+        self._call: IDelayedCall | None = None
 
     def startService(self) -> None:
         """Begin."""
@@ -43,18 +58,33 @@ class Collector(Service):
         gc.collect()  # so that the interpreter knows that nothing is left: it puts off passes over little that is new
         gc.set_threshold(*THRESHOLDS)
         gc.callbacks.append(self._passing)
+        self._again()
 
     def stopService(self) -> None:
         """Look no more; what has been set aside stays so."""
         super().stopService()  # type: ignore[no-untyped-call]
         if self._passing in gc.callbacks:
             gc.callbacks.remove(self._passing)
+        if self._call is not None:
+            self._call.cancel()
+            self._call = None
+
+    def _again(self) -> None:
+        self._call = self._clock.callLater(COUNT_S, self._count)
+
+    def _count(self) -> None:
+        """One pass, over what is old as well where that is too much."""
+        due = (each for each in reversed(range(len(BOUNDS))) if len(gc.get_objects(each)) > BOUNDS[each])
+        if (generation := next(due, None)) is not None:
+            gc.collect(generation)
+        self._again()
 
     def _passing(self, phase: str, info: Mapping[str, Any]) -> None:
         """A pass begins or has ended."""
         if phase == "start":
             self._began = time.perf_counter()
             return
-        self.seconds.observe(time.perf_counter() - self._began)
-        if info["generation"] == 2 and len(gc.get_objects(2)) > KEPT:
+        took_s = time.perf_counter() - self._began
+        self.seconds.observe(took_s)
+        if info["generation"] == 2 and (took_s > LONG_S or len(gc.get_objects(2)) > BOUNDS[2]):
             gc.freeze()

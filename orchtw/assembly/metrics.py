@@ -111,7 +111,7 @@ class Instruments:
 
     def _show_threads(self, resources: Resources) -> None:
         add, offload, self.lag = self.registry.add, resources.offload, ReactorLag(resources.clock)
-        self.collector = Collector()
+        self.collector = Collector(resources.clock)
         add(Single(self.lag.seconds, "orchtw_reactor_lag_seconds", "For how long what is ready waits to be run."))
         add(Single(self.collector.seconds, "orchtw_gc_pause_seconds", "Time of a search for reference cycles."))
         add(Single(offload.seconds, "orchtw_offload_seconds", "Seconds until a computation in the thread has ended."))

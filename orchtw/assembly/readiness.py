@@ -64,7 +64,10 @@ class Readiness:
         self._filled: list[Condition] = [started]
         self._started: list[Condition] = []
         for name in cache_hooks(resources.naming, priorities=priorities):
-            (self._started if name in DEFINITION_HOOKS else self._filled).append(checks.hook(name, started))
+            hook = checks.hook(name, started)
+            (self._started if name in DEFINITION_HOOKS else self._filled).append(hook)
+            if name in DEFINITION_HOOKS:
+                hook.progress = lambda: cacher.adding
         self._steps = {name: checks.hook(name, started) for name in steps}
         self._filled.append(checks.hook("apiservice-registration-controller", started))
         others = aggregation_hooks(bootstraps=AUTOREGISTRATION in steps)

@@ -8,14 +8,14 @@ from orchtw.authn.method import Shown, TokenMethod
 from orchtw.errors import Unauthorized
 from orchtw.request import Request, UserInfo, utf8_text
 
-UNKNOWN = "the bearer token is nobody's"
+UNKNOWN = "invalid bearer token"
 
 
 class BearerTokens:
     """Authenticates by `Authorization: Bearer <token>`; the sources are asked in order, the first success counts.
 
-    A source that refuses does not stop the others; what it has against the token is for the log. `audiences` are this
-    API's.
+    A source that refuses does not stop the others; what it has against the token is for the log and for token
+    reviews. `audiences` are this API's.
     """
 
     def __init__(self, methods: Sequence[TokenMethod], audiences: Sequence[str] = ()) -> None:
@@ -85,7 +85,9 @@ class BearerTokens:
 
 
 def _nobody(reasons: Sequence[str]) -> Unauthorized:
-    return Unauthorized("; ".join((UNKNOWN, *(reason for reason in reasons if reason))))
+    """What the sources have against a token, each thing once (reference AUTHN-5)."""
+    texts = dict.fromkeys((UNKNOWN, *(reason for reason in reasons if reason)))
+    return Unauthorized(f"[{', '.join(texts)}]" if len(texts) > 1 else UNKNOWN)
 
 
 async def _accept_later(request: Request, found: Awaitable[UserInfo]) -> UserInfo:

@@ -18,6 +18,7 @@ NBF_LEEWAY_S: Final = 60.0
 """How early a token may be used: the issuer's clock may be ahead."""
 
 _SHOWN: Final = 200
+_MOST: Final = 10
 _NO_PREFIX: Final = "-"
 
 
@@ -58,8 +59,7 @@ class Mapping:
         audiences = claims.get("aud")
         audiences = [audiences] if isinstance(audiences, str) else audiences
         if not isinstance(audiences, list) or self.client_id not in audiences:
-            shown = str(audiences)[:_SHOWN]
-            raise _unverified(f"expected audience {go_quote(self.client_id)} got {go_quote(shown)}")
+            raise _unverified(f"expected audience {go_quote(self.client_id)} got {_shown(audiences)}")
         expiry = _number(claims, "exp")
         if expiry is None or expiry < now:
             raise _unverified(f"token is expired (Token Expiry: {_moment(expiry or 0)})")
@@ -109,7 +109,7 @@ def _require(claims: Object, claim: str, want: str) -> None:
         raise BadToken(f"oidc: parse claim {claim}: must be a string")
     if found != want:
         raise BadToken(
-            f"oidc: required claim {claim} value does not match. Got = {go_quote(found[:_SHOWN])}, want = {want}"
+            f"oidc: required claim {claim} value does not match. Got = {_line(found)}, want = {want}"
         )
 
 
@@ -127,8 +127,20 @@ def _unverified(why: str) -> BadToken:
     return BadToken(f"oidc: verify token: oidc: {why}")
 
 
+def _line(text: str) -> str:
+    """The beginning of a text, without what would forge a line of the log."""
+    return "".join(char if char.isprintable() else " " for char in text[:_SHOWN])
+
+
+def _shown(audiences: Any) -> str:
+    """The beginning of a list of audiences, as the reference shows it."""
+    texts = [go_quote(str(each)[:_SHOWN]) for each in audiences[:_MOST]] if isinstance(audiences, list) else []
+    return f"[{' '.join(texts)}]"
+
+
 def _moment(seconds: float) -> str:
+    """A time as Go shows it."""
     try:
-        return datetime.fromtimestamp(seconds, UTC).isoformat()
+        return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%d %H:%M:%S} +0000 UTC"
     except (ValueError, OverflowError, OSError):
         return str(seconds)

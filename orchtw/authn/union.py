@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from twisted.logger import Logger
+
 from orchtw.authn import METHODS, TOKENS
 from orchtw.authn.bearer import BearerTokens
 from orchtw.authn.method import ANONYMOUS, Authenticator, Host, TokenReviewer, authenticated
@@ -12,6 +14,8 @@ from orchtw.config import Config
 from orchtw.errors import Unauthorized
 from orchtw.naming import Naming
 from orchtw.request import Request, UserInfo
+
+_log = Logger()
 
 Refused = Callable[[Request, list[str]], None]
 """Is told of a request that is refused, and of what its methods had against it."""
@@ -91,6 +95,9 @@ def chain(host: Host, config: Config, *, refused: Refused = _say_nothing) -> Uni
     sources = [source for make_source in TOKENS.values() if (source := make_source(host, config)) is not None]
     bearer = BearerTokens(sources, host.accounts.audiences)
     domains = Naming.orch().api_domain, Naming.kubernetes().api_domain
-    anonymous = config.anonymous_auth and "AlwaysAllow" not in config.authorization_mode
+    anonymous = config.anonymous_auth
+    if anonymous and "AlwaysAllow" in config.authorization_mode:
+        _log.warn("anonymous-auth is not allowed with authorization mode AlwaysAllow: it is off. Use another mode")
+        anonymous = False
     asked = [*methods, bearer, WebSocketTokens(bearer, domains)]
     return Union(asked, anonymous=anonymous, refused=refused, tokens=bearer)

@@ -154,7 +154,7 @@ def verdict_of(body: bytes, api_version: str, audiences: Sequence[str] = (), own
         raise BadAnswer(f"the answer's apiVersion is {_shown(review.get('apiVersion'))}, expected {api_version}")
     status = _typed(review, "status", dict, {})
     if not _typed(status, "authenticated", bool, False):
-        return Refused(f"webhook: {_shown(why)}" if (why := _typed(status, "error", str, "")) else "")
+        return Refused(_line(_typed(status, "error", str, "")))
     meant = common(audiences, _texts(status, "audiences") or own)
     if audiences and not meant:
         return Refused("webhook: the token is for other audiences")
@@ -187,6 +187,11 @@ def _texts(obj: Object, name: str) -> tuple[str, ...]:
     if not all(isinstance(each, str) for each in found):
         raise BadAnswer(f"the answer's {_shown(name)} holds what is no text")
     return tuple(found)
+
+
+def _line(text: str) -> str:
+    """What the webhook says, without what would forge a line of the log."""
+    return "".join(char if char.isprintable() else " " for char in text[:_SHOWN])
 
 
 def _shown(value: object) -> str:

@@ -329,7 +329,7 @@ class InProcessClient:
         self, resource: Resource, namespace: str, name: str, obj: Object, subresource: str = ""
     ) -> Object:
         target = self._asked("PUT", resource, subresource)
-        write = self._write(target, namespace, name, subresource)
+        write = self._write(target, namespace, name, subresource, whole=True)
         written = await self._registry.writes.update(write, lambda live: _canonical(target, obj))
         return await self._registry.writes.read(target, written.entry)
 
@@ -405,7 +405,14 @@ class InProcessClient:
         return await in_turns(self._registry.cacher.turns, target.stored.cache.select(selection))
 
     def _write(
-        self, target: Target, namespace: str, name: str, subresource: str = "", *, from_live: bool = False
+        self,
+        target: Target,
+        namespace: str,
+        name: str,
+        subresource: str = "",
+        *,
+        from_live: bool = False,
+        whole: bool = False,
     ) -> Write:
         return Write(
             target=target,
@@ -414,6 +421,7 @@ class InProcessClient:
             user=self._user,
             subresource=subresource,
             from_live=from_live,
+            whole=whole,
             manager=self._manager,
         )
 

@@ -164,16 +164,25 @@ class Informer:
     """All objects of a resource by key, and a call of each handler for every change.
 
     Items are the cache's own bytes in process: nothing is kept decoded. Every `resync_s` (0: never) each
-    object is handed to the handlers again as a change from itself to itself.
+    object is handed to the handlers again as a change from itself to itself. With a `name` all is as if there were no
+    objects of other names: who looks after one in each namespace need not know the others.
     """
 
     def __init__(
-        self, client: Client, resource: Resource, clock: IReactorTime, random: Random, *, resync_s: float = 0.0
+        self,
+        client: Client,
+        resource: Resource,
+        clock: IReactorTime,
+        random: Random,
+        *,
+        resync_s: float = 0.0,
+        name: str = "",
     ) -> None:
         self.items: dict[str, Item] = {}
         self._reflector = Reflector(client, resource, self, clock, random)
         self._clock = clock
         self._resync_s = resync_s
+        self._name = name
         self._handlers: list[Handler] = []
         self._resync: IDelayedCall | None = None
 
@@ -201,21 +210,33 @@ class Informer:
     def replaced(self, items: Sequence[Item]) -> Iterator[None]:
         """See `Sink`, as `changed` and `removed`: only what differs is handed on."""
         gone = set(self.items)
+        name, known, handlers = self._name, self.items, self._handlers
         for item in items:
-            gone.discard(item.key)
-            known = self.items.get(item.key)
-            if known is None or known.version != item.version:
-                self.changed(item)
+            if name and item.name != name:
+                pass
+            elif gone:
+                gone.discard(item.key)
+                old = known.get(item.key)
+                if old is None or old.version != item.version:
+                    self.changed(item)
+            else:  # it is new, as all are at a start
+                known[item.key] = item
+                for handler in handlers:
+                    handler(None, item)
             yield
         for key in gone:
             self.removed(self.items[key])
 
     def changed(self, item: Item) -> None:
+        if self._name and item.name != self._name:
+            return
         old = self.items.get(item.key)
         self.items[item.key] = item
         self._tell(old, item)
 
     def removed(self, item: Item) -> None:
+        if self._name and item.name != self._name:
+            return
         old = self.items.pop(item.key, None)
         self._tell(old or item, None)
 

@@ -11,7 +11,9 @@ import attrs
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
+from orchtw.client.event_recorder import EventRecorder
 from orchtw.client.interface import Client
 from orchtw.errors import AlreadyExists, NotFound, StatusError
 from orchtw.objects import Object
@@ -43,7 +45,7 @@ class LeaderElector:
 
     `started` is called when the lease is ours, `lost` when it could not be kept; after `lost` the candidate is
     done, as the process is expected to end. `group` is the API group of Leases, `now` the time in seconds since the
-    epoch that is written into them.
+    epoch that is written into them. Becoming the leader is told by `events`.
     """
 
     _log = Logger()
@@ -57,6 +59,7 @@ class LeaderElector:
         *,
         group: str,
         now: Callable[[], float],
+        events: EventRecorder,
         started: Callable[[], None],
         lost: Callable[[], None],
     ) -> None:
@@ -67,6 +70,7 @@ class LeaderElector:
         self._random = random
         self._group = group
         self._now = now
+        self._events = events
         self._on_started = started
         self._on_lost = lost
         self._seen: Any = None
@@ -74,6 +78,8 @@ class LeaderElector:
         self._renewed_at = 0.0
         self._next: IDelayedCall | None = None
         self._trying: Deferred[None] | None = None
+        self._lease: Object = {}
+        self._telling: Deferred[None] | None = None
         self._stopped = True
 
     def start(self) -> None:
@@ -88,6 +94,8 @@ class LeaderElector:
             self._next.cancel()
         if self._trying is not None:
             self._trying.cancel()
+        if self._telling is not None:
+            self._telling.cancel()
         if self.leading:
             self.leading = False
             await self._release()
@@ -121,6 +129,8 @@ class LeaderElector:
             if not self.leading:
                 self.leading = True
                 self._log.info("{identity} became leader", identity=terms.identity)
+                self._telling = Deferred.fromCoroutine(self._tell(f"{terms.identity} became leader"))
+                self._telling.addErrback(_cancelled)
                 self._on_started()
         elif self.leading and now - self._renewed_at >= terms.renew_deadline_s:
             self.leading = False
@@ -151,7 +161,7 @@ class LeaderElector:
             transitions = min(transitions + 1, MOST_TRANSITIONS)
         lease["spec"] = self._spec(spec.get("acquireTime", time) if mine else time, time, transitions)
         stored = await self._client.update(leases, terms.namespace, terms.name, lease)
-        self._observe(stored["spec"])
+        self._held(stored)
         return True
 
     async def _create(self, time: str) -> bool:
@@ -162,8 +172,19 @@ class LeaderElector:
             stored = await self._client.create(leases, terms.namespace, lease)
         except AlreadyExists:
             return False
-        self._observe(stored["spec"])
+        self._held(stored)
         return True
+
+    def _held(self, lease: Object) -> None:
+        self._lease = lease
+        self._observe(lease["spec"])
+
+    async def _tell(self, message: str) -> None:
+        """An Event about the Lease (reference CTRL-5)."""
+        metadata = self._lease["metadata"]
+        involved = {"kind": "Lease", "apiVersion": f"{self._group}/v1"}
+        involved |= {name: metadata[name] for name in ("namespace", "name", "uid", "resourceVersion")}
+        await self._events.record(involved, "Normal", "LeaderElection", message)
 
     def _observe(self, spec: Object) -> None:
         """Note when the lease was last seen to change, by our own clock: clocks of hosts differ."""
@@ -190,6 +211,10 @@ class LeaderElector:
                 await self._client.update(leases, terms.namespace, terms.name, lease)
         except StatusError as error:
             self._log.info("the lease {name} was not released: {error}", name=terms.name, error=error)
+
+
+def _cancelled(failure: Failure) -> None:
+    failure.trap(CancelledError)  # type: ignore[no-untyped-call]
 
 
 def _micro_time(time_s: float) -> str:

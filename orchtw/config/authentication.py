@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 
 from orchtw.config.about import about
-from orchtw.flags import BOOLEAN, DURATION, LIST, PAIRS, PATH, TEXT
+from orchtw.flags import BOOLEAN, CLAIMS, DURATION, LIST, PATH, TEXT
 
 
 @attrs.frozen(slots=False, kw_only=True)
@@ -84,7 +84,8 @@ class Authentication:
         default="", metadata=about("Authentication", "Put before each of those groups.", TEXT)
     )
     oidc_required_claim: tuple[tuple[str, str], ...] = attrs.field(
-        default=(), metadata=about("Authentication", "Claims that ID tokens must have: name=value.", PAIRS)
+        default=(),
+        metadata=about("Authentication", "Claim that ID tokens must have: name=value; repeatable.", CLAIMS),
     )
     oidc_signing_algs: tuple[str, ...] = attrs.field(
         default=("RS256",),

@@ -36,6 +36,7 @@ MAX_WORKERS = 64
 MIN_WATCH_CACHE_BYTES = 16 << 20
 MIN_TOKEN_LIMIT_S, MAX_TOKEN_LIMIT_S = 3600, 1 << 32
 MAX_GOAWAY_CHANCE = 0.02
+MAX_HTTP2_STREAMS = 1000  # four times the reference server's: a client's settings may change the windows of all
 _HSTS = re.compile(r"max-age=\d{1,15}|includeSubDomains|preload", re.ASCII)
 _PORT_RANGE = re.compile(r"(\d{1,5})(?:([-+])(\d{1,5}))?", re.ASCII)
 
@@ -156,6 +157,8 @@ def _numbers(config: Config) -> list[str]:
         problems.append(f"--max-inflight-bytes: must be at least {MIN_INFLIGHT_BYTES}")
     if config.goaway_chance > MAX_GOAWAY_CHANCE:
         problems.append(f"--goaway-chance: must be between 0 and {MAX_GOAWAY_CHANCE}")
+    if config.http2_max_streams_per_connection > MAX_HTTP2_STREAMS:
+        problems.append(f"--http2-max-streams-per-connection: must be between 0 and {MAX_HTTP2_STREAMS}")
     if config.apiserver_count <= 0:
         count = config.apiserver_count
         problems.append(f"--apiserver-count should be a positive number, but value '{count}' provided")
@@ -329,14 +332,14 @@ def _is_url(text: str) -> bool:
         parts = urlsplit(text)
     except ValueError:
         return False
-    return bool(parts.scheme and parts.netloc)
+    return bool(parts.scheme and parts.netloc) and not any(char.isspace() for char in text)
 
 
 def _election(config: Config) -> list[str]:
     """Problems of the election's times: a leader must notice its loss before others take over."""
     duration_s, deadline_s = config.leader_elect_lease_duration_s, config.leader_elect_renew_deadline_s
     retry_s = config.leader_elect_retry_period_s
-    problems = []
+    problems = [_one_of("leader-elect-resource-lock", config.leader_elect_resource_lock, ("leases",))]
     if duration_s <= deadline_s:
         problems.append("--leader-elect-lease-duration must be greater than --leader-elect-renew-deadline")
     if deadline_s <= 1.2 * retry_s:

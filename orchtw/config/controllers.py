@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from orchtw.config.about import about
-from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST
+from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, TEXT
 
 
 @attrs.frozen(slots=False, kw_only=True)
@@ -56,4 +56,13 @@ class Controllers:
     )
     leader_elect_retry_period_s: float = attrs.field(
         default=2.0, metadata=about("Controllers", "Time between attempts at the Lease.", DURATION)
+    )
+    leader_elect_resource_lock: str = attrs.field(
+        default="leases", metadata=about("Controllers", "What is held: leases, and nothing else.", TEXT)
+    )
+    leader_elect_resource_name: str = attrs.field(
+        default="", metadata=about("Controllers", "Name of the Lease; empty: orch-controller-manager.", TEXT)
+    )
+    leader_elect_resource_namespace: str = attrs.field(
+        default="", metadata=about("Controllers", "Namespace of the Lease; empty: orch-system.", TEXT)
     )

@@ -8,13 +8,14 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from orchtw.config import Config
 
+OF_ETCD_ONLY = ("servers", "servers_overrides", "cafile", "certfile", "keyfile")
 SCHEMES = ("http", "https")
 
 
 def etcd_problems(config: Config) -> list[str]:
     """What is wrong: a line each, naming the flag."""
     if config.backend != "etcd3":
-        given = [f"--etcd-{name}" for name in ("servers", "cafile", "certfile", "keyfile") if _given(config, name)]
+        given = [f"--etcd-{name.replace('_', '-')}" for name in OF_ETCD_ONLY if _given(config, name)]
         return [f"{', '.join(given)}: only for --storage-backend=etcd3"] if given else []
     problems = [] if config.etcd_servers else ["--etcd-servers must be specified"]
     problems += [f'--etcd-servers: "{url}" is not a URL such as https://host:2379'

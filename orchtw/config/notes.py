@@ -11,14 +11,12 @@ from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PATH, TEXT, Flag, Kin
 
 SECTION: Final = "Without effect"
 
-_HTTP1: Final = "HTTP/2 is not offered."
 _MEMORY: Final = "All objects are kept at hand."
 _OWN_STORE: Final = "The store looks after that itself."
 
 _WITHOUT_EFFECT: Final[tuple[tuple[str, Kind, Any, str], ...]] = (
     ("cert-dir", PATH, None, "Certificates that are made lie in --data-dir."),
     ("external-hostname", TEXT, "", "URLs name --advertise-address."),
-    ("http2-max-streams-per-connection", INTEGER, 0, _HTTP1),
     ("permit-address-sharing", BOOLEAN, False, "That is always so."),
     ("contention-profiling", BOOLEAN, False, "There is one thread that matters."),
     ("watch-cache", BOOLEAN, True, _MEMORY),

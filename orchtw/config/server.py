@@ -164,6 +164,14 @@ class Server:
         default=0.0,
         metadata=about("Serving", "Share of answers, 0.02 at most, behind which the connection closes.", FLOAT),
     )
+    http2_max_streams_per_connection: int = attrs.field(
+        default=0,
+        metadata=about(
+            "Serving",
+            "Requests that a client may have under way over one HTTP/2 connection; 0: HTTP/2 is not offered.",
+            INTEGER,
+        ),
+    )
     livez_grace_period_s: float = attrs.field(
         default=0.0, metadata=about("Health", "Time during which /livez forgives unfinished start hooks.", DURATION)
     )

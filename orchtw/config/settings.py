@@ -74,7 +74,7 @@ class Config(
         )
 
     def share(self) -> Config:
-        """The same for each of `workers` processes: of what the server may do at a time it has its part (reference STORE-35)."""
+        """The same for each of `workers` processes: its part of what the server may do at a time (STORE-35)."""
         parts = {name: -(-getattr(self, name) // self.workers) for name in _SHARED}
         room = max(-(-self.max_inflight_bytes // self.workers), min(self.max_inflight_bytes, _LEAST_INFLIGHT_BYTES))
         return attrs.evolve(self, max_inflight_bytes=room, **parts)

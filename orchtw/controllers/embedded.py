@@ -172,8 +172,8 @@ def service_account(name: str, naming: Naming) -> UserInfo:
 def _terms(config: Config, naming: Naming) -> Terms:
     return Terms(
         identity=f"{socket.gethostname()}_{uuid4()}",
-        namespace=naming.system_namespace,
-        name=naming.controller_manager,
+        namespace=config.leader_elect_resource_namespace or naming.system_namespace,
+        name=config.leader_elect_resource_name or naming.controller_manager,
         lease_duration_s=config.leader_elect_lease_duration_s,
         renew_deadline_s=config.leader_elect_renew_deadline_s,
         retry_period_s=config.leader_elect_retry_period_s,

@@ -8,6 +8,7 @@ import attrs
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 
+from orchtw.client.event_recorder import EventRecorder
 from orchtw.client.leader_election import LeaderElector, Terms
 from orchtw.controllers.certificates.signing import Means
 from orchtw.controllers.controller import Controller, Host, Unhealthy
@@ -52,13 +53,15 @@ class Manager(Service):
         self.controllers: Sequence[Controller] = tuple(controllers)
         self._elector: LeaderElector | None = None
         if election is not None:
+            client = host.client_for(ELECTION_ACCOUNT)
             self._elector = LeaderElector(
-                host.client_for(ELECTION_ACCOUNT),
+                client,
                 election,
                 host.clock,
                 host.random,
                 group=host.naming.group("coordination.orch.io"),
                 now=host.now,
+                events=EventRecorder(client, host.naming.controller_manager, host.now),
                 started=self._start_all,
                 lost=lost or self._nobody,
             )

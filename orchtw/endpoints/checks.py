@@ -26,6 +26,10 @@ class CheckFailed(Exception):
     """A check's reason to fail; it is shown on the check's own path and in the log."""
 
 
+class Underway(CheckFailed):
+    """It fails for now, and what it says of how far it is may be seen by all, with the other checks too."""
+
+
 @attrs.define(slots=True)
 class Condition:
     """A check that fails with `reason` unless `met`: a start step until it ended, the shutdown from its beginning."""
@@ -44,12 +48,19 @@ class StartStep(Condition):
     """A start step, which may be `tried` and refused, such as by a full disk: then it is to be tried again.
 
     That is no reason to end the process, so that `/livez` asks for no more than that it was tried, and for nothing
-    until the condition `after` is met, which may take long.
+    until the condition `after` is met, which may take long. `progress` says how far it is, if it takes long itself.
     """
 
     reason: str = "not finished"
     tried: bool = False
     after: Condition | None = None
+    progress: Callable[[], object] | None = None
+
+    async def __call__(self) -> None:
+        """Raises CheckFailed unless met."""
+        if not self.met and self.progress is not None and (progress := self.progress()) is not None:
+            raise Underway(f"{self.reason}: {progress}")
+        await super().__call__()
 
     def ended(self, *, done: bool) -> None:
         """The step was tried; `done`: it has been carried out."""
@@ -96,7 +107,7 @@ def filled(caches: Condition, damaged: Callable[[], int], progress: Callable[[],
 
     async def run() -> str | None:
         if not caches.met:
-            raise CheckFailed(f"{caches.reason}: {progress() or 'the store is being opened'}")
+            raise Underway(f"{caches.reason}: {progress() or 'the store is being opened'}")
         count = damaged()
         return f"damaged objects set aside: {count} (the log names them)" if count else None
 

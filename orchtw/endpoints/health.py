@@ -8,7 +8,7 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from orchtw.endpoints.checks import HEALTHZ, LIVEZ, READYZ, Check, CheckFailed, Checks
+from orchtw.endpoints.checks import HEALTHZ, LIVEZ, READYZ, Check, CheckFailed, Checks, Underway
 from orchtw.endpoints.paths import TEXT
 from orchtw.request import Request, Response
 
@@ -17,6 +17,8 @@ _NO_SNIFF = ("X-Content-Type-Options", "nosniff")
 
 class Health:
     """Answers the three endpoints from the checks; reasons of failures go to the log and to single checks only.
+
+    What is `Underway` says so to all.
 
     For `livez_grace_period_s` after this is made, `/livez` takes unfinished start steps as healthy.
     """
@@ -66,7 +68,8 @@ class Health:
             try:
                 remark = await self._run(endpoint, check)
             except CheckFailed as failure:
-                lines.append(f"[-]{check.name} failed: reason withheld")
+                shown = failure if isinstance(failure, Underway) else "reason withheld"
+                lines.append(f"[-]{check.name} failed: {shown}")
                 failed.append(f"{check.name}: {failure}")
             else:
                 lines.append(f"[+]{check.name} ok: {remark}" if remark else f"[+]{check.name} ok")
@@ -84,7 +87,7 @@ class Health:
             return None
         try:
             return await check.run()
-        except CancelledError:
+        except (CancelledError, CheckFailed):
             raise
         except Exception as error:
             raise CheckFailed(str(error)) from error

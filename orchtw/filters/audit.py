@@ -14,9 +14,9 @@ from orchtw.audit.senders import attempts
 from orchtw.errors import BadRequest, StatusError, Timeout, TooManyRequests, Unauthorized
 from orchtw.filters.chain import Proceed
 from orchtw.filters.first_step import READS, Resumed
+from orchtw.filters.plain_errors import internal_server_error
 from orchtw.filters.request_log import LONGEST
 from orchtw.request import Ending, Request, Response, is_short
-from orchtw.rules.causes import go_quote
 from orchtw.rules.long_running import long_running
 from orchtw.rules.request_info import parse
 
@@ -155,10 +155,7 @@ class AuditStage:
     def _rejected(self, request: Request) -> Response:
         """The 500 of mode blocking-strict (reference AUDIT-11)."""
         self._auditor.counts.rejected += 1
-        uri = f"{request.path}?{request.query}" if request.query else request.path
-        text = f"Internal Server Error: {go_quote(uri[:LONGEST])}: failed to store audit event\n"
-        headers = [("X-Content-Type-Options", "nosniff")]
-        return Response(code=500, content_type="text/plain; charset=utf-8", headers=headers, body=text.encode())
+        return internal_server_error(request, "failed to store audit event")
 
     async def _ended(self, request: Request, record: Record) -> None:
         """The events of an answer of which all is known."""

@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 
 from orchtw.errors import StatusError, Timeout
 from orchtw.filters.chain import Proceed
-from orchtw.filters.first_step import READS, Resumed
+from orchtw.filters.first_step import READS, Detached, Resumed
 from orchtw.request import Ending, Request, Response
 from orchtw.rules.long_running import long_running
 from orchtw.rules.options import request_timeout_s
@@ -72,10 +72,13 @@ class Deadline:
                 timer.cancel()
 
     async def _limit(self, request: Request, answer: Coroutine[Any, Any, Response], limit_s: float) -> Response:
+        try:
+            first = answer.send(None)
+        except StopIteration as done:
+            return done.value  # type: ignore[no-any-return]
+        if _takes_its_time(request):
+            return await Resumed(answer, first)
         waiting: Deferred[Response] = Deferred()
-        running = Deferred.fromCoroutine(answer)
-        if running.called or _takes_its_time(request):
-            return await running
 
         def give_up() -> None:
             request.given_up = True
@@ -87,21 +90,26 @@ class Deadline:
             in_time = timer.active()
             if in_time:
                 timer.cancel()
-            else:
-                self._late(SOURCE, "ok" if isinstance(result, Response) else "error")
             if not waiting.called:
                 waiting.callback(result)
-            elif isinstance(result, Response):
-                result.drop(Ending.CLIENT_GONE if in_time else Ending.DEADLINE)
-            elif not in_time and not isinstance(result.value, StatusError | CancelledError):
-                self._log.failure("a request that was answered with 504 failed", failure=result)
+            else:
+                self._ended_alone(result, in_time=in_time)
 
-        running.addBoth(finished)
+        running = Detached(answer, first, finished)
         try:
             return await waiting
         finally:
             if request.queued:  # it has not begun, and now it need not
                 running.cancel()
+
+    def _ended_alone(self, result: Response | Failure, *, in_time: bool) -> None:
+        """A write has ended whose client has got another answer, or has left."""
+        if not in_time:
+            self._late(SOURCE, "ok" if isinstance(result, Response) else "error")
+        if isinstance(result, Response):
+            result.drop(Ending.CLIENT_GONE if in_time else Ending.DEADLINE)
+        elif not in_time and not isinstance(result.value, StatusError | CancelledError):
+            self._log.failure("a request that was answered with 504 failed", failure=result)
 
 
 def _give_up(request: Request, rest: Resumed) -> None:

@@ -10,8 +10,8 @@ import attrs
 from orchtw.authn.method import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED
 from orchtw.authz.decision import Authorizer, Decision
 from orchtw.authz.refusal import forbidden
-from orchtw.errors import BadRequest
 from orchtw.filters.chain import Proceed
+from orchtw.filters.plain_errors import internal_server_error
 from orchtw.naming import Naming
 from orchtw.request import Request, RequestInfo, Response, UserInfo, utf8_text
 from orchtw.rules.front_proxy import unescaped_key
@@ -44,15 +44,28 @@ class ImpersonationStage:
         self._group = naming.authentication_group
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        """Refuses with 403 what the requester may not take on; the rest of it without a user's name is a 400."""
+        """Refuses with 403 what the requester may not take on; the rest of it without a user's name is a 500."""
         if not any(name.startswith(PREFIX) for name in request.headers):
             return proceed(request)
         wanted = _wanted(request)
         if wanted.user:
             return self._impersonate(request, wanted, proceed)
         if wanted.groups or wanted.uid or wanted.extra:
-            raise BadRequest(_nameless(wanted))
+            return self._refuse(request, wanted)
         return proceed(request)
+
+    async def _refuse(self, request: Request, wanted: Wanted) -> Response:
+        return internal_server_error(request, self._nameless(wanted))
+
+    def _nameless(self, wanted: Wanted) -> str:
+        """What was asked for beside a user, as the reference shows its references to objects (reference AUTHN-40)."""
+        api = f"{self._group}/v1"
+        parts = [_reference("Group", group) for group in wanted.groups]
+        for key, values in wanted.extra.items():
+            parts += [_reference("UserExtra", value, api, key) for value in values]
+        if wanted.uid:
+            parts.append(_reference("UID", wanted.uid, api))
+        return f"requested [{' '.join(parts)}] without impersonating a user"
 
     async def _impersonate(self, request: Request, wanted: Wanted, proceed: Proceed) -> Response:
         assert request.user is not None
@@ -140,6 +153,7 @@ def _user(wanted: Wanted) -> UserInfo:
     return UserInfo(name=wanted.user, uid=wanted.uid, groups=groups, extra=wanted.extra)
 
 
-def _nameless(wanted: Wanted) -> str:
-    parts = [*wanted.groups, *wanted.extra, *((wanted.uid,) if wanted.uid else ())]
-    return f"requested [{' '.join(parts)}] without impersonating a user"
+
+def _reference(kind: str, name: str, api_version: str = "", field_path: str = "") -> str:
+    """A Go struct of kind, namespace, name, uid, apiVersion, resourceVersion and fieldPath."""
+    return "{" + " ".join((kind, "", name, "", api_version, "", field_path)) + "}"

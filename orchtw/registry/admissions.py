@@ -77,6 +77,11 @@ class Admission:
         """Run the validating half; the first refusal ends the write."""
         return self._plan.validating.run(self._attributes)
 
+    def release(self) -> None:
+        """Hold the objects no longer: all plugins have seen them."""
+        self._wanted = {}
+        self._attributes.release()
+
     def end(self) -> None:
         """The write has ended."""
         self._attributes.end()

@@ -18,6 +18,9 @@ from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.splice import metadata_of, set_protobuf_version
 from orchtw.schema.codec.strict_fields import TYPE_KEYS
 
+Halves = tuple[bytes, bytes]
+"""An object's JSON after its type, up to the text of its resourceVersion and from there on."""
+
 ReadOlder = Callable[[bytes], Object]
 """Reads a value of the store that is not of the present version and form, as a canonical dict of that version."""
 
@@ -25,8 +28,11 @@ ReadOlder = Callable[[bytes], Object]
 class AtRest(Protocol):
     """One form, for the objects of one kind."""
 
-    def encode(self, obj: Object) -> bytes:
-        """A canonical dict as `raw`."""
+    head: bytes
+    """How values begin that are of the present version, and in the present form."""
+
+    def encode(self, obj: Object, halves: Halves) -> bytes:
+        """A canonical dict as `raw`; `halves` are its JSON around its version."""
 
     def decode(self, raw: bytes) -> Object:
         """A `raw` as canonical dict. Raises BadRequest naming the place that cannot be read."""
@@ -64,12 +70,12 @@ class ProtobufAtRest:
 
     def __init__(self, codec: KindCodec, read_older: ReadOlder | None = None) -> None:
         self._codec = codec
-        self._head = envelope_head(codec.api_version, codec.kind)
+        self.head = envelope_head(codec.api_version, codec.kind)
         self._read_older = read_older
         self.decode = codec.decode_protobuf
         self._length = len(codec.type_prefix)
 
-    def encode(self, obj: Object) -> bytes:
+    def encode(self, obj: Object, halves: Halves) -> bytes:
         """See `AtRest`, as all of these."""
         return self._codec.encode_protobuf(obj)
 
@@ -89,12 +95,12 @@ class ProtobufAtRest:
         return wrap(self._codec.api_version, self._codec.kind, raw)
 
     def raw(self, value: bytes) -> bytes:
-        if self._read_older is None or value.startswith(self._head):
-            return content(value, len(self._head)) or unwrap(value)[2]
+        if self._read_older is None or value.startswith(self.head):
+            return content(value, len(self.head)) or unwrap(value)[2]
         return self._codec.encode_protobuf(self._read_older(value))
 
     def is_current(self, value: bytes) -> bool:
-        return value.startswith(self._head)
+        return value.startswith(self.head)
 
 
 class JsonAtRest:
@@ -103,15 +109,15 @@ class JsonAtRest:
     scans = False
 
     def __init__(self, codec: KindCodec) -> None:
-        self._head = codec.type_prefix
+        self.head = codec.type_prefix
         self._length = len(codec.type_prefix)
 
-    def encode(self, obj: Object) -> bytes:
+    def encode(self, obj: Object, halves: Halves) -> bytes:
         """See `AtRest`, as all of these."""
-        return orjson.dumps(obj)[self._length :]
+        return b"".join(halves)
 
     def decode(self, raw: bytes) -> Object:
-        obj: Object = load_json(self._head + raw)
+        obj: Object = load_json(self.head + raw)
         return obj
 
     def metadata(self, raw: bytes, *, owned: bool = True) -> Object:
@@ -127,16 +133,16 @@ class JsonAtRest:
         return self.decode
 
     def value(self, raw: bytes) -> bytes:
-        return self._head + raw
+        return self.head + raw
 
     def raw(self, value: bytes) -> bytes:
-        if value.startswith(self._head):
+        if value.startswith(self.head):
             return value[self._length :]
         obj = load_json(value)  # in a version that was stored before
         return orjson.dumps({key: obj[key] for key in obj if key not in TYPE_KEYS})[1:]
 
     def is_current(self, value: bytes) -> bool:
-        return value.startswith(self._head)
+        return value.startswith(self.head)
 
 
 def at_rest(codec: KindCodec, read_older: ReadOlder | None = None) -> AtRest:

@@ -29,6 +29,14 @@ class Run(Protocol):
     async def __call__(self, size_bytes: int, work: Callable[[], T]) -> T: ...
 
 
+class Worker(Protocol):
+    """See `Offload`."""
+
+    def inline(self, size_bytes: int) -> bool: ...
+
+    async def run(self, size_bytes: int, work: Callable[[], T]) -> T: ...
+
+
 class Unconverted(Exception):
     """Something is needed in another version; when `make` has added it to what is known, it may be tried again."""
 
@@ -44,13 +52,13 @@ def known_conversion(obj: Object, wanted: str) -> tuple[bytes, Object | None]:
     return text, None if found is None else load_json(found)
 
 
-async def run_converting(run: Run, size_bytes: int, work: Callable[[], T]) -> T:
-    """The result of `run(size_bytes, work)`; `work` is begun anew after each conversion that it needs.
+async def run_converting(worker: Worker, size_bytes: int, work: Callable[[], T]) -> T:
+    """The result of `worker.run(size_bytes, work)`; `work` is begun anew after each conversion that it needs.
 
     Raises what `work` and the conversions raise.
     """
     try:
-        return await run(size_bytes, work)
+        return work() if worker.inline(size_bytes) else await worker.run(size_bytes, work)
     except Unconverted as needs:
         missing = needs
     known: Known = {}
@@ -65,7 +73,7 @@ async def run_converting(run: Run, size_bytes: int, work: Callable[[], T]) -> T:
     for _ in range(MAX_CONVERSIONS):
         await missing.make(known)
         try:
-            return await run(size_bytes, informed)
+            return await worker.run(size_bytes, informed)
         except Unconverted as needs:
             missing = needs
     raise InternalError.of("an object needs too many conversions")

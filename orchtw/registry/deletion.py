@@ -68,7 +68,7 @@ class Deletion:
         raise modified(write)
 
     async def _remove_damaged(self, write: Write, options: DeleteOptions, damage: DamagedObject) -> Deleted:
-        if options.precondition_uid or options.precondition_version not in ("", str(damage.revision)):
+        if options.precondition_uid is not None or options.precondition_version not in (None, str(damage.revision)):
             raise damage
         stored = write.target.stored
         live = stored.placeholder(write.namespace, write.name, damage.revision)
@@ -155,9 +155,9 @@ class Deletion:
     def _check_preconditions(write: Write, options: DeleteOptions, meta: dict[str, Any]) -> None:
         strategy = write.target.strategy
         uid, version = options.precondition_uid, options.precondition_version
-        if uid and uid != meta["uid"]:
+        if uid is not None and uid != meta["uid"]:
             raise strategy.precondition_failed(write.name, "UID", uid, meta["uid"])
-        if version and version != meta["resourceVersion"]:
+        if version is not None and version != meta["resourceVersion"]:
             raise strategy.precondition_failed(write.name, "ResourceVersion", version, meta["resourceVersion"])
 
 

@@ -95,7 +95,7 @@ class Drafts:
     def change(self, write: Write, transform: Transform, live: Entry) -> Change:
         """What the write wants to make of the live object, with its owners, as admission sees it."""
         target, old = write.target, write.target.load_draft(live)
-        wanted = transform(target.load(live))
+        wanted = transform(old if write.whole else target.load(live))
         asked_version = match_live(write, own_metadata(wanted), old["metadata"], live)
         keep_server_fields(wanted["metadata"], old["metadata"])
         shown = old if old["apiVersion"] == target.codec.api_version else target.load(live)

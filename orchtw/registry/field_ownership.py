@@ -36,8 +36,8 @@ class FieldOwnership:
         ignored = self._ignored(target, subresource)
         codec = target.codec
 
-        def finish(obj: Object) -> Object:
-            canonical: Object = codec.fit(obj, IGNORE)[0]
+        def finish(obj: Object, live: Object) -> Object:
+            canonical: Object = codec.fit_changes(obj, live, IGNORE)[0]
             target.complete(canonical)
             return canonical
 

@@ -29,8 +29,12 @@ def match_name(write: Write, meta: Object) -> None:
 
 
 def match_namespace(write: Write, meta: Object) -> None:
-    """Give a new object the request's namespace; it may not have another. Raises BadRequest (400)."""
+    """Give a new object the request's namespace; it may not have another. Raises BadRequest (400).
+
+    Objects of the whole cluster have none, whatever the client has sent (reference OBJ-2).
+    """
     if not write.target.resource.namespaced:
+        meta.pop("namespace", None)
         return
     if meta.get("namespace", "") not in ("", write.namespace):
         raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
@@ -51,6 +55,8 @@ def match_live(write: Write, new: Object, old: Object, live: Entry) -> str:
                 f"the namespace on the request ({write.namespace})"
             )
         new["namespace"] = write.namespace
+    else:
+        new.pop("namespace", None)
     if new.get("uid") and new["uid"] != old["uid"]:
         raise other_uid(write, new["uid"], old["uid"])
     return _match_version(write, new.get("resourceVersion", ""), live)

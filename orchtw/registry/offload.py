@@ -50,13 +50,17 @@ class Offload:
         """Finish what has been accepted; returns when the thread has ended."""
         self._pool.stop()
 
+    def inline(self, size_bytes: int) -> bool:
+        """Whether so much is done at once: then a result may be had without waiting."""
+        return size_bytes <= self._inline_bytes or not self._pool.started
+
     async def run(self, size_bytes: int, work: Callable[[], T]) -> T:
         """The result of `work`, which `size_bytes` of input go into: at once if they are few, else from the thread.
 
         `work` must not touch what others change meanwhile. Raises what `work` raises, and TooManyRequests (429) when
         too much is waiting.
         """
-        if size_bytes <= self._inline_bytes or not self._pool.started:
+        if self.inline(size_bytes):
             return work()
         if self._waiting_bytes + size_bytes > MAX_WAITING_BYTES:
             raise TooManyRequests("too many large requests are being worked on", {"retryAfterSeconds": 1})

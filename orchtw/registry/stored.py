@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from secrets import token_hex
 from typing import Any, Final
 
 import orjson
 
 from orchtw.errors import StatusError
 from orchtw.objects import Object
-from orchtw.registry.at_rest import ReadOlder, at_rest
+from orchtw.registry.at_rest import Halves, ReadOlder, at_rest
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import ordered
 from orchtw.rules.field_selectors import field_paths, field_value
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.json_text import load_json
+from orchtw.schema.codec.splice import without_json_version
 from orchtw.storage.cache import ResourceCache
 from orchtw.watch.entry import LARGE_BYTES, Entry, Glance, Packed, Packer
 from orchtw.watch.room import Room
 
 NO_LABELS: dict[str, str] = {}
 METADATA_FIELDS = ("metadata.name", "metadata.namespace")
+
+_PLACE: Final = token_hex(16)
+"""Stands for the version while an object is encoded; nobody can have put it anywhere else."""
+
+_PLACE_BYTES: Final = _PLACE.encode()
 
 STORED: Final = ("stored",)
 """Where an entry says that it is not in the store as it would be written today: the apiVersion of its bytes."""
@@ -68,7 +75,8 @@ class Stored:
         self._readers: tuple[Callable[[dict[str, Any]], str], ...] = tuple(map(field_value, self.field_names))
         self._prefix_length = len(codec.type_prefix)
         self._at_rest = at_rest(codec, read_older)
-        self._lasts = self._at_rest.scans and not strategy.traits.json_kept
+        lasts = self._at_rest.scans and not strategy.traits.json_kept
+        self._plain: tuple[bytes, ...] = (self._at_rest.head,) if lasts else ()
 
     def attach(self, cache: ResourceCache) -> None:
         """This is the cache of the objects."""
@@ -111,7 +119,9 @@ class Stored:
         if tail is not None or self.room.excess <= 0 or len(entry.raw) > LARGE_BYTES:
             return self.json_tail(entry)
         tail = self._made_tail(entry)
-        if tail is not entry.raw:
+        if tail is entry.raw:
+            entry.json = tail
+        else:
             entry.json = packed = self._packer.pack(tail)
             self.made(entry, 0, len(packed), 0)
         return tail
@@ -142,24 +152,26 @@ class Stored:
         return self._at_rest.metadata(entry.raw, owned=owned)
 
     def entry(self, obj: dict[str, Any], raw: bytes, revision: int, key: str) -> Entry:
-        """The cache's form of `obj`, whose metadata gets `revision` as resourceVersion.
+        """The cache's form of `obj` at `revision`; `raw` is the object as it lies in the store, without one."""
+        return self._drawn(obj, self._around_version(obj), raw, key).entry(revision)
 
-        `raw` is the object as it lies in the store, with an empty resourceVersion.
-        """
+    def _drawn(self, obj: dict[str, Any], halves: Halves, raw: bytes, key: str) -> Prepared:
         meta = obj["metadata"]
-        version = str(revision)
-        meta["resourceVersion"] = version
-        tail = orjson.dumps(obj)[self._prefix_length :]
-        return Entry(
-            key,
-            meta.get("namespace", ""),
-            meta["name"],
-            revision,
-            meta.get("labels") or NO_LABELS,
-            tuple([read(obj) for read in self._readers]),
-            self._at_rest.versioned(raw, version.encode(), tail),
-            tail,
-        )
+        labels = meta.get("labels") or NO_LABELS
+        fields = tuple([read(obj) for read in self._readers])
+        return Prepared(self, key, meta.get("namespace", ""), meta["name"], labels, fields, raw, halves)
+
+    def _around_version(self, obj: dict[str, Any]) -> Halves:
+        """The JSON of an object after its type, before and after its version, which is empty from now on."""
+        meta = obj["metadata"]
+        meta["resourceVersion"] = _PLACE
+        before, _, after = orjson.dumps(obj)[self._prefix_length :].partition(_PLACE_BYTES)
+        meta["resourceVersion"] = ""
+        return before, after
+
+    def versioned(self, raw: bytes, version: bytes, tail: bytes) -> bytes:
+        """`raw` with that resourceVersion; `tail` is the object's JSON with it."""
+        return self._at_rest.versioned(raw, version, tail)
 
     def is_current(self, entry: Entry) -> bool:
         """Whether the object lies in the store as it would be written today."""
@@ -184,9 +196,9 @@ class Stored:
         paths = [path for name in self.field_names for path in field_paths(name)]
         return self._at_rest.scanner(("metadata.name", "metadata.labels", *paths))
 
-    def is_plain(self, value: bytes) -> bool:
+    def is_plain(self, key: str, value: bytes) -> bool:
         """Whether a value read from the store may be left as it is until somebody asks (see `glance`)."""
-        return self._lasts and self._at_rest.is_current(value)
+        return value.startswith(self._plain)
 
     def glance(self, value: bytes, revision: int) -> Glance:
         """What `build` gives of a plain value, all but the names, with a look at no more than that.
@@ -200,19 +212,20 @@ class Stored:
             raise ValueError("it has no name")
         labels: dict[str, str] = meta.get("labels") or NO_LABELS
         fields = tuple([read(obj) for read in self._readers])
-        return labels, fields, self._at_rest.versioned(raw, str(revision).encode(), b"")
+        return labels, fields, self._at_rest.versioned(raw, str(revision).encode(), b""), None
 
     def placeholder(self, namespace: str, name: str, revision: int) -> Entry:
         """What can be shown of an object that cannot be read: its names and its version."""
         meta = {"name": name, "namespace": namespace} if self.resource.namespaced else {"name": name}
         obj = self.codec.normalise({"metadata": meta})
-        return self.entry(obj, self._at_rest.encode(obj), revision, self.tail(namespace, name))
+        return self.prepare(obj).entry(revision)
 
     def prepare(self, obj: dict[str, Any]) -> Prepared:
-        """Encode `obj` for the store."""
-        raw = self._at_rest.encode(obj)
+        """Encode `obj` for the store, and for those who will be shown it."""
+        halves = self._around_version(obj)
+        raw = self._at_rest.encode(obj, halves)
         meta = obj["metadata"]
-        return Prepared(self, obj, raw, self.tail(meta.get("namespace", ""), meta["name"]))
+        return self._drawn(obj, halves, raw, self.tail(meta.get("namespace", ""), meta["name"]))
 
     def value(self, raw: bytes) -> bytes:
         """What the store keeps of an object in its form at rest."""
@@ -220,15 +233,33 @@ class Stored:
 
 
 class Prepared:
-    """An object on its way into the store; it is the note of its own change, so that the cache need not decode."""
+    """An object on its way into the store; it is the note of its own change, so that the cache need not decode.
 
-    __slots__ = ("key", "obj", "raw", "stored")
+    It holds bytes and no object: a search for reference cycles would look at all parts of what waits for the disk,
+    and what is encoded at once is still in the processor's cache.
+    """
 
-    def __init__(self, stored: Stored, obj: dict[str, Any], raw: bytes, key: str) -> None:
+    __slots__ = ("_fields", "_halves", "_labels", "_namespace", "key", "name", "raw", "stored")
+
+    def __init__(
+        self,
+        stored: Stored,
+        key: str,
+        namespace: str,
+        name: str,
+        labels: dict[str, str],
+        fields: tuple[str, ...],
+        raw: bytes,
+        halves: Halves,
+    ) -> None:
         self.stored = stored
-        self.obj = obj
-        self.raw = raw
         self.key = key
+        self.name = name
+        self.raw = raw
+        self._namespace = namespace
+        self._labels = labels
+        self._fields = fields
+        self._halves = halves
 
     @property
     def value(self) -> bytes:
@@ -237,13 +268,16 @@ class Prepared:
 
     def entry(self, revision: int) -> Entry:
         """The cache's form once the store has committed the object at `revision`."""
-        return self.stored.entry(self.obj, self.raw, revision, self.key)
+        version = b"%d" % revision
+        before, after = self._halves
+        tail = b"%b%b%b" % (before, version, after)
+        raw = self.stored.versioned(self.raw, version, tail)
+        return Entry(self.key, self._namespace, self.name, revision, self._labels, self._fields, raw, tail)
 
     def dry_run_entry(self) -> Entry:
         """The entry of an object whose creation was a dry run: it has no resourceVersion."""
-        meta = self.obj["metadata"]
         entry = self.entry(0)
-        del meta["resourceVersion"]
+        before, after = self._halves
         entry.raw = self.raw
-        entry.json = orjson.dumps(self.obj)[len(self.stored.codec.type_prefix) :]
+        entry.json = without_json_version(before, after)
         return entry

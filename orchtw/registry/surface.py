@@ -42,7 +42,7 @@ class ServedSurface:
         def converted() -> Object:
             return given.convert(given.codec.normalise(obj), asked)
 
-        return await run_converting(self._offload.run, size_bytes, converted)
+        return await run_converting(self._offload, size_bytes, converted)
 
     async def copy(self, obj: Object, size_bytes: int) -> Object:
         copied: Object = await self._offload.run(size_bytes, lambda: load_json(orjson.dumps(obj)))

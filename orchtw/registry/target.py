@@ -89,8 +89,12 @@ class Target:
         """Encode a draft for the store."""
         return self.stored.prepare(draft)
 
-    def as_written(self, entry: Entry, draft: Object) -> Entry:
-        """The entry of a draft that has been stored, from which its writer is answered."""
+    def for_writer(self, draft: Object) -> Object | None:
+        """What `as_written` will need of a draft: nothing, where all that is shown of it is made of its entry."""
+        return None
+
+    def as_written(self, entry: Entry, draft: Object | None) -> Entry:
+        """The entry of a draft that has been stored, from which its writer is answered; see `for_writer`."""
         return entry
 
     def complete(self, obj: Object) -> None:

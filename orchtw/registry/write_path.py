@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from functools import partial
 from random import Random
 from time import perf_counter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from orchtw.apply.field_manager import FieldManager
 from orchtw.errors import AlreadyExists, Conflict, MethodNotAllowed, NotFound
@@ -33,6 +34,7 @@ from orchtw.schema.codec.codecs import KindCodec
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import KeyValue, Op, Outcome, Store
 from orchtw.storage.metrics import StoreTimes
+from orchtw.storage.resource import DamagedObject
 from orchtw.watch.entry import Entry
 
 T = TypeVar("T")
@@ -98,24 +100,27 @@ class WritePath:
         target, stored = write.target, write.target.stored
         size = target.codec.work_bytes(write.size_bytes)
         _check_open(stored)
-        await self._run(size, lambda: self._drafts.arriving(write, obj))
+        await self._run(size, partial(self._drafts.arriving, write, obj))
         size = target.strategy.work_bytes(obj, size)
         admission = self._admissions.of(write, "CREATE", obj, None, size)
         if admission is not None:
             await admission.admit()
             write.step("Admission changed what it wanted to")
         await self._check_grants(write, size, obj, None, admission)
-        generated, new, check = await self._run(size, lambda: self._drafts.begin_create(write, obj, admission))
+        generated, new, check = await self._run(size, partial(self._drafts.begin_create, write, obj, admission))
         hold = await self._reserve(write, size, new, None, check)
         try:
             if admission is not None and admission.validates:
                 await admission.validate()
                 write.step("Admission agreed")
-            prepared = await self._run(size, lambda: prepared_object(write.target, new))
+            prepared = await self._run(size, partial(prepared_object, target, new))
+            draft = target.for_writer(new)
+            del obj, new, check  # what waits for the disk are bytes: see `Prepared`
+            _release(admission)
             if write.dry_run:
                 if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
                     await wait
-                return target.as_written(self._pretend_create(write, prepared), new)
+                return target.as_written(await self._pretend_create(write, prepared, generated=generated), draft)
             _check_open(stored)  # again: nothing comes into a collection after it was closed
             op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(stored, op, hold)
@@ -123,14 +128,19 @@ class WritePath:
         finally:
             _end(hold, admission)
         if not outcome.revision:
-            raise self._exists(write, prepared, generated=generated)
-        return target.as_written(self._entry(stored, prepared, outcome.revision), new)
+            raise await self._exists(write, prepared, generated=generated)
+        return target.as_written(self._entry(stored, prepared, outcome.revision), draft)
 
-    @staticmethod
-    def _exists(write: Write, prepared: Prepared, *, generated: bool) -> AlreadyExists:
-        resource = write.target.resource
+    async def _exists(self, write: Write, prepared: Prepared, *, generated: bool) -> AlreadyExists:
+        """Why there is no create; it says so if the object that has the name is about to go (reference ERR-6)."""
+        resource, stored = write.target.resource, write.target.stored
+        try:
+            live = stored.cache.get(prepared.key)
+        except DamagedObject:
+            live = None
+        old = {} if live is None else (await self._run(len(live.raw), lambda: stored.load(live)))["metadata"]
         refusal = AlreadyExists.generated if generated else AlreadyExists.of
-        return refusal(resource.plural, resource.group, prepared.obj["metadata"]["name"])
+        return refusal(resource.plural, resource.group, prepared.name, ending="deletionTimestamp" in old)
 
     async def update(self, write: Write, transform: Transform) -> Written:
         """Change a stored object, or create it where the kind allows a PUT to create (reference WRITE-9, WRITE-10).
@@ -188,7 +198,7 @@ class WritePath:
         """One round of the loop; None: another writer was faster and the round may be repeated."""
         target, stored = write.target, write.target.stored
         size = target.codec.work_bytes(write.size_bytes + len(live.raw))
-        change = await self._run(size, lambda: self._drafts.change(write, transform, live))
+        change = await self._run(size, partial(self._drafts.change, write, transform, live))
         size = target.strategy.work_bytes(change.wanted, size)
         old, asked_version = change.old, change.asked_version
         admission = self._admissions.of(write, "UPDATE", change.wanted, change.shown, size)
@@ -196,20 +206,23 @@ class WritePath:
             await admission.admit()
             write.step("Admission changed what it wanted to")
         await self._check_grants(write, size, change.wanted, change.shown, admission)
-        new, check = await self._run(size, lambda: self._drafts.begin_update(write, change, admission))
+        new, check = await self._run(size, partial(self._drafts.begin_update, write, change, admission))
         hold = await self._reserve(write, size, new, old, check)
         try:
             if admission is not None and admission.validates:
                 await admission.validate()
                 write.step("Admission agreed")
-            prepared = await self._run(size, lambda: prepared_update(write.target, new, old, live))
+            prepared = await self._run(size, partial(prepared_update, target, new, old, live))
             if prepared is None:
                 return Written(live)
             if _is_finished(target, new):
                 gone = await self._remove_finished(write, live, old, prepared, asked_version, hold)
                 return None if gone is None else Written(target.as_written(gone, new))
+            draft = target.for_writer(new)
+            del change, new, old, check  # as in `create`
+            _release(admission)
             if write.dry_run:
-                return Written(target.as_written(prepared.entry(live.revision), new))
+                return Written(target.as_written(prepared.entry(live.revision), draft))
             op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(stored, op, hold)
             write.step("Object stored in database")
@@ -218,7 +231,7 @@ class WritePath:
         if not outcome.revision:
             _lost_race(write, asked_version, outcome.current)
             return None
-        return Written(target.as_written(self._entry(stored, prepared, outcome.revision), new))
+        return Written(target.as_written(self._entry(stored, prepared, outcome.revision), draft))
 
     async def _remove_finished(
         self, write: Write, live: Entry, old: Object, prepared: Prepared, asked_version: str, hold: Hold | None
@@ -232,10 +245,10 @@ class WritePath:
             return None
         return prepared.entry(outcome.revision)
 
-    def _pretend_create(self, write: Write, prepared: Prepared) -> Entry:
+    async def _pretend_create(self, write: Write, prepared: Prepared, *, generated: bool) -> Entry:
         """What a dry-run create answers: the object without a version, unless the name is taken."""
         if write.target.stored.cache.get(prepared.key) is not None:
-            raise self._exists(write, prepared, generated=False)
+            raise await self._exists(write, prepared, generated=generated)
         return prepared.dry_run_entry()
 
     async def load(self, write: Write, live: Entry) -> Object:
@@ -308,8 +321,8 @@ class WritePath:
             raise
         return hold
 
-    async def _run(self, size_bytes: int, work: Callable[[], T]) -> T:
-        return await run_converting(self._offload.run, size_bytes, work)
+    def _run(self, size_bytes: int, work: Callable[[], T]) -> Coroutine[Any, Any, T]:
+        return run_converting(self._offload, size_bytes, work)
 
     async def _commit(self, stored: Stored, op: Op, hold: Hold | None) -> Outcome:
         began = perf_counter()
@@ -329,6 +342,11 @@ def _end(hold: Hold | None, admission: Admission | None) -> None:
         hold.end()
     if admission is not None:
         admission.end()
+
+
+def _release(admission: Admission | None) -> None:
+    if admission is not None:
+        admission.release()
 
 
 def _check_open(stored: Stored) -> None:

@@ -25,6 +25,9 @@ _ESCAPES = {
     "\v": "\\v",
 }
 
+WHOLE_OBJECT: Final = "[]"
+"""The field of what is wrong with an object altogether: Go shows a path without a name like this."""
+
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 """What must hold of a number that does not."""
 

@@ -95,8 +95,8 @@ class DeleteOptions:
     grace_period_s: int | None = None
     propagation: Propagation | None = None
     orphan_dependents: bool | None = None
-    precondition_uid: str = ""
-    precondition_version: str = ""
+    precondition_uid: str | None = None
+    precondition_version: str | None = None
 
 
 _PLAIN_LIST: Final = ListOptions()
@@ -254,8 +254,8 @@ def delete_options(params: Params, body: Mapping[str, Any] | None, naming: Namin
         grace_period_s=1 if grace_s is not None and grace_s < 0 else grace_s,
         propagation=policy,
         orphan_dependents=orphan,
-        precondition_uid=preconditions.get("uid") or "",
-        precondition_version=preconditions.get("resourceVersion") or "",
+        precondition_uid=preconditions.get("uid"),
+        precondition_version=preconditions.get("resourceVersion"),
     )
 
 

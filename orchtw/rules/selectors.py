@@ -116,6 +116,15 @@ class LabelSelector:
         """(key, value) pairs that every match has: what an index can be asked for."""
         return tuple((r.key, r.values[0]) for r in self.requirements if r.operator in _ONE and len(r.values) == 1)
 
+    @property
+    def choices(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """(key, values) pairs: every match has one of the values; no values: it has the key. For indexes as well."""
+        return tuple(
+            (r.key, r.values if r.operator in _ONE else ())
+            for r in self.requirements
+            if r.operator in _ONE or r.operator in _PRESENT
+        )
+
     def matches(self, labels: Mapping[str, str] | None) -> bool:
         """Whether every requirement holds for `labels`; None is no labels."""
         if self.nothing:
@@ -131,6 +140,7 @@ class LabelSelector:
 
 
 _ONE: Final = frozenset({"=", "==", "in"})
+_PRESENT: Final = frozenset({"exists", "gt", "lt"})
 ALL_LABELS: Final = LabelSelector()
 NO_LABELS: Final = LabelSelector(nothing=True)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from orchtw.schema.catalogue import ResourceType, joined
 
 TOTAL_CHARACTERS = 4096
-"""Above this all texts are cut to `CUT_CHARACTERS` and what does not fit is dropped."""
+"""Above this all texts are cut to `CUT_CHARACTERS`, and dropped as soon as there are so many characters."""
 
 CUT_CHARACTERS = 256
 
@@ -28,8 +28,18 @@ def warning_headers(texts: Sequence[str]) -> list[tuple[str, str]]:
     """One Warning header for each different text, in the form of RFC 7234."""
     texts = list(dict.fromkeys("".join(char for char in text if char.isprintable()) for text in texts))
     if sum(map(len, texts)) > TOTAL_CHARACTERS:
-        texts = [text[:CUT_CHARACTERS] for text in texts][: TOTAL_CHARACTERS // CUT_CHARACTERS]
+        texts = list(_cut(texts))
     return [("Warning", f'299 - "{_quoted(text)}"') for text in texts]
+
+
+def _cut(texts: Sequence[str]) -> Iterator[str]:
+    """The beginnings of texts, until there are enough of them (reference ERR-51)."""
+    left = TOTAL_CHARACTERS
+    for text in texts:
+        if left <= 0:
+            return
+        yield text[:CUT_CHARACTERS]
+        left -= min(len(text), CUT_CHARACTERS)
 
 
 def _order(release: str) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchtw.request import SHORT_BYTES, chunk
+from orchtw.request import SHORT_BYTES
 from orchtw.serving.response_bodies import Hold, Part
 
 # From here on compression pays, as in the reference server.
@@ -144,10 +144,10 @@ class GzipCache:
 
 @implementer(IPushProducer)
 class GzipBody:
-    """Compresses the parts one by one in a thread and writes each as a chunk; waits while the client is slow.
+    """Compresses the parts one by one in a thread and writes each; waits while the client is slow.
 
-    `keep` gets the whole compressed body in the end, if that is not over `keep_bytes`. `hold` is told what the
-    body takes of memory beside its `lasting` pieces.
+    `frame` frames what is written, and the frame of nothing is the end. `keep` gets the whole compressed body in the
+    end, if that is not over `keep_bytes`. `hold` is told what the body takes of memory beside its `lasting` pieces.
     """
 
     def __init__(
@@ -156,6 +156,7 @@ class GzipBody:
         parts: Iterator[Part],
         run_in_thread: RunInThread,
         *,
+        frame: Callable[[bytes], bytes],
         done: Callable[[], None],
         abort: Callable[[], None],
         hold: Hold,
@@ -167,6 +168,7 @@ class GzipBody:
         self._hold = hold
         self._keep_bytes = keep_bytes
         self._run = run_in_thread
+        self._frame = frame
         self._done = done
         self._abort = abort
         self._keep = keep
@@ -215,13 +217,13 @@ class GzipBody:
             if self._keep is not None:
                 self._keep(b"".join(self._kept))
             self._transport.unregisterProducer()
-            self._transport.write(chunk(data) + b"0\r\n\r\n")
+            self._transport.write(self._frame(data) + self._frame(b""))
             self._done()
             return
         if data:
             if not self._hold(_DEFLATE_BYTES + self._kept_bytes + len(data)):
                 return
-            self._transport.write(chunk(data))
+            self._transport.write(self._frame(data))
         if not self._paused:
             self.resumeProducing()
 

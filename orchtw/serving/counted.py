@@ -9,7 +9,6 @@ from orchtw.request import StreamBody
 from orchtw.serving.budget import Holding
 from orchtw.serving.edge import Edge
 from orchtw.serving.limits import FREE_BYTES
-from orchtw.serving.request_parser import RequestParser
 from orchtw.serving.response_bodies import Body, lasting
 
 
@@ -23,10 +22,8 @@ class Counted(abc.ABC):
     # All that a connection has is in slots: a dictionary of so many names would take four times their room.
     __slots__ = (
         "_edge",
-        "_held",
         "_holding",
         "_known",
-        "_parser",
         "_part_bytes",
         "_serving_bytes",
         "_stream",
@@ -36,12 +33,9 @@ class Counted(abc.ABC):
 
     def __init__(self, edge: Edge) -> None:
         self._edge = edge
-        self._parser = RequestParser(edge.limits)
         self.transport: Any = None
         self._known = False
         """Whether the client has shown who it is, by its certificate or by a request's head."""
-        self._held: bytearray | None = None
-        """Received and not yet parsed."""
         self._serving_bytes = 0
         """The size of the request that the app is serving."""
         self._part_bytes: int | None = None
@@ -52,21 +46,29 @@ class Counted(abc.ABC):
 
     def _account(self) -> bool:
         """Count what is held now; False where there is no room for it."""
-        size = self._parser.held_bytes + self._serving_bytes + (len(self._held) if self._held else 0)
-        if self._stream is None:
-            size += self.transport.unsent if self._part_bytes is None else self._part_bytes
+        counted = self._to_count(self._held_bytes())
         holding = self._holding
         if holding is None:
-            if size <= FREE_BYTES:
+            if not counted:
                 return True
             holding = self._new_holding()
-        if not holding.hold(size if size > FREE_BYTES else 0):
+        if not holding.hold(counted):
             return False
         if holding.empty:
             self._release()
         elif self._task is None:
             holding.move()
         return True
+
+    def _to_count(self, size: int) -> int:
+        """How much of `size` counts."""
+        return size if size > FREE_BYTES else 0
+
+    def _held_bytes(self) -> int:
+        size = self._received_bytes() + self._serving_bytes
+        if self._stream is None:
+            size += self.transport.unsent if self._part_bytes is None else self._part_bytes
+        return size
 
     def _new_holding(self) -> Holding:
         self._holding = holding = self._edge.budget.holding(known=self._known, end=self._evicted)
@@ -110,6 +112,10 @@ class Counted(abc.ABC):
         holding, self._holding = self._holding, None
         if holding is not None:
             holding.release()
+
+    @abc.abstractmethod
+    def _received_bytes(self) -> int:
+        """About what requests hold that are not complete, or not begun."""
 
     @abc.abstractmethod
     def _evicted(self) -> None:

@@ -76,6 +76,8 @@ class Edge:
         self.run_in_thread = run_in_thread
         self.channels: set[Channel] = set()
         self.compressed = GzipCache() if compressed is None else compressed
+        self.multiplexed: Callable[[Any], None] | None = None
+        """Takes a connection over whose client has chosen HTTP/2, where that is offered."""
         self.in_flight = 0
         self.streams = 0
         self.draining = False
@@ -85,6 +87,10 @@ class Edge:
         self._drained: list[Deferred[None]] = []
         self._answered: list[Deferred[None]] = []
         self.tick()
+
+    def call_later(self, seconds: float, call: Callable[[], object]) -> None:
+        """Have `call` made after so many seconds of the clock; 0 is the end of this turn."""
+        self._clock.callLater(seconds, call)
 
     def tick(self) -> None:
         """Once a TICK_S: read the clocks, and close the connections whose time has passed."""

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from copy import copy
 from typing import Any
 
-from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IHalfCloseableProtocol, IHandshakeListener
 from twisted.internet.protocol import connectionDone
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchtw.errors import InternalError, RequestEntityTooLarge, StatusError, TooManyRequests
+from orchtw.errors import StatusError
 from orchtw.request import Request, Response
-from orchtw.serving.answers import ending_of, no_room, status_response
+from orchtw.serving.answers import no_room, status_response
 from orchtw.serving.edge import Edge
+from orchtw.serving.exchange import OF_BODIES
 from orchtw.serving.heads import CONTINUE
 from orchtw.serving.limits import FREE_BYTES, PATIENCE_S
-from orchtw.serving.request_parser import KEEP_ALIVE, RequestParser
+from orchtw.serving.request_parser import RequestParser
 from orchtw.serving.responding import BUSY, CLOSING, HANDSHAKE, IDLE, RECEIVING, Responding
 
 # Bytes of later requests that are kept while one is being served; beyond that the socket is not read.
@@ -27,28 +25,21 @@ HELD_BYTES = 65536
 # The parser gets at most this at a time: it makes a request of every 20 bytes, if a hostile client so wishes.
 _FEED_BYTES = 16384
 
-# Refusals of a request for its body: the reference server's handlers find out themselves, when they read it.
-_OF_BODIES = (RequestEntityTooLarge, TooManyRequests)
-
-_log = Logger()
-
 
 @implementer(IHandshakeListener, IHalfCloseableProtocol)
 class HTTPChannel(Responding):
     """A connection. Its transport has, beside Twisted's methods, `peer()`, `unsent`, `waiting` and
     `progress` (see `TLSServer`).
 
-    A read whose client leaves is cancelled, and so is what is passed on to others; a write runs to its end. A client
-    that only ends its own side gets the answers to all that it has asked, but no more events of a watch.
+    A client that only ends its own side gets the answers to all that it has asked, but no more events of a watch.
     """
 
-    __slots__ = ("_advancing", "_progress", "_screened", "_since", "_stalled_since", "_waiting")
+    __slots__ = ("_advancing", "_progress", "_since", "_stalled_since")
 
     def __init__(self, edge: Edge) -> None:
         super().__init__(edge)
         self._since = edge.now
-        self._advancing = self._screened = False
-        self._waiting: Deferred[Any] | None = None
+        self._advancing = False
         self._progress = -1
         self._stalled_since = 0.0
 
@@ -64,7 +55,14 @@ class HTTPChannel(Responding):
         self._edge.channels.add(self)
 
     def handshakeCompleted(self) -> None:
-        """The peer is known: requests may come."""
+        """The peer is known: requests may come, or another protocol if that has been agreed upon."""
+        take_over = self._edge.multiplexed
+        if take_over is not None and self.transport.speaks() == b"h2":
+            self._phase = CLOSING
+            self._edge.channels.discard(self)
+            self._parser.close()
+            take_over(self.transport)
+            return
         peer = self._parser.peer = self.transport.peer()
         self._known = peer.verified
         self._phase = IDLE
@@ -83,24 +81,11 @@ class HTTPChannel(Responding):
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """The client is gone: cancel its read, tell its stream, let go."""
-        self._lost = True
         self._phase = CLOSING
         self._held = None
-        self._part_bytes = 0
         self._edge.channels.discard(self)
         self._parser.close()
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            self._tell_lost(stream)
-        if self._sending is not None:
-            self._tell_end(ending_of(reason))
-        if self._task is None:
-            self._uncount()
-            self._release()
-        elif self._request is not None:
-            self._request.left()
-            if self._waiting is not None and self._request.ends_with_client:
-                self._waiting.cancel()
+        self._lose(reason)
 
     def readConnectionLost(self) -> None:
         """The client sends no more: serve what it has asked, end its stream, then close."""
@@ -191,22 +176,10 @@ class HTTPChannel(Responding):
             self.transport.write(CONTINUE)
         return room
 
-    def _screen(self, head: Request) -> Coroutine[Any, Any, Response] | None:
-        """Find out whether the user is known; what answers a request that is refused without its body."""
-        self._screened = True
-        screen = self._edge.screen
-        verdict = screen(head) if screen is not None else False
-        if not isinstance(verdict, bool):
-            return verdict
-        if verdict:
-            self._known = True
-            self._release()
-        return None
-
     def _refuse(self, refusal: StatusError) -> None:
         """Close behind the answer; nothing more is read. What is refused for its body passes the app's stages."""
         parser, decline = self._parser, self._edge.decline
-        if decline is not None and isinstance(refusal, _OF_BODIES) and parser.head_is_known:
+        if decline is not None and isinstance(refusal, OF_BODIES) and parser.head_is_known:
             self._refuse_head(decline(parser.head(), refusal))
             return
         self._read_no_more()
@@ -215,10 +188,7 @@ class HTTPChannel(Responding):
     def _refuse_head(self, answer: Coroutine[Any, Any, Response]) -> None:
         """Answer a request whose body is not received, and close."""
         self._read_no_more()
-        self._counted = True
-        self._edge.in_flight += 1
-        self._task = answer
-        self._step()
+        self._serve_head(answer)
 
     def _read_no_more(self) -> None:
         self._parser.close()
@@ -234,73 +204,10 @@ class HTTPChannel(Responding):
         else:
             self.transport.abortConnection()
 
-    # The app's coroutine
-
     def _begin(self, request: Request, flags: int, size: int) -> None:
         self._phase = BUSY
         self._flags = flags
-        self._request = request
-        self._counted = True
-        self._edge.in_flight += 1
-        if (size > FREE_BYTES or self._holding is not None) and not self._admit(request, size):
-            return
-        self._screened = False
-        self._task = self._edge.app(request)
-        self._step()
-
-    def _admit(self, request: Request, size: int) -> bool:
-        """Count a request of more than a few bytes while it is served; without room for it, it is answered."""
-        if size > FREE_BYTES and not (self._known or self._screened):
-            refused = self._screen(copy(request))
-            if refused is not None:
-                self._task = refused
-                self._step()
-                return False
-        self._serving_bytes = size if size > FREE_BYTES else 0
-        if self._account():
-            if self._holding is not None:
-                self._holding.settle()
-            return True
-        self._serving_bytes = 0
-        decline = self._edge.decline
-        if decline is None:
-            self._write_response(status_response(no_room()))
-        else:
-            request.body = b""
-            self._task = decline(request, no_room())
-            self._step()
-        return False
-
-    def _step(self, failure: Failure | None = None) -> None:
-        # Most reads end in the first send: no Deferred is made for them.
-        task: Any = self._task
-        try:
-            waiting = task.send(None) if failure is None else _throw(task, failure)
-            self._waiting = waiting
-            waiting.addBoth(self._resume)
-        except StopIteration as done:
-            self._task = None
-            self._answer(done.value)
-        except StatusError as refusal:
-            self._task = None
-            self._answer(status_response(refusal))
-        except Exception:
-            self._task = None
-            self._failed()
-
-    def _resume(self, result: object) -> None:
-        # The awaited Deferred itself hands a good result to the coroutine; a failure must be thrown into it.
-        self._waiting = None
-        self._step(result if isinstance(result, Failure) else None)
-
-    def _failed(self) -> None:
-        if self._lost:
-            self._uncount()
-            self._release()
-            return
-        _log.failure("the app failed")
-        self._flags &= ~KEEP_ALIVE
-        self._write_response(status_response(InternalError.of("unexpected failure")))
+        self._serve(request, size)
 
     # Time and shutdown
 
@@ -351,6 +258,3 @@ class HTTPChannel(Responding):
             self._retired = True
             self.wind_down()
 
-
-def _throw(task: Any, failure: Any) -> Any:
-    return failure.throwExceptionIntoGenerator(task)

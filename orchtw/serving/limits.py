@@ -31,7 +31,8 @@ class EdgeLimits:
     `handshake_s` is for TLS, `idle_s` between requests (longer than clients keep theirs, so that they close
     first), `arrival_s` for one request's head and body, `write_stall_s` for a peer that takes none of the
     bytes that wait for it. They are kept by a sweep, so each may be overrun by two seconds. `inflight_bytes` is
-    for all connections together (see `budget`).
+    for all connections together (see `budget`). `http2_streams` are the requests that a client may have under way
+    over one HTTP/2 connection; 0: HTTP/2 is not offered.
     """
 
     handshake_s: float = 10.0
@@ -44,6 +45,7 @@ class EdgeLimits:
     inflight_bytes: int = INFLIGHT_BYTES
     max_connections: int = 20_000
     compress: bool = True
+    http2_streams: int = 0
 
 
 class TargetTooLong(StatusError):

@@ -98,6 +98,10 @@ class Listener(Service):
             decline=decline,
             compressed=compressed,
         )
+        if self.edge.limits.http2_streams:
+            from orchtw.serving.http2.multiplexer import Multiplexer  # what few ask for costs the others nothing
+
+            self.edge.multiplexed = Multiplexer(self.edge, self.edge.limits.http2_streams).take_over
         self.address, self.port = bound.getsockname()[:2]
         self._bound = bound
         self._reactor = reactor

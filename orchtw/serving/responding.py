@@ -1,20 +1,18 @@
-"""How a connection writes whole answers, one after the other: heads, streams, upgrades, and what comes after them."""
+"""How an HTTP/1 connection writes answers, one after the other: heads, streams, upgrades, what comes after them."""
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
-
-from twisted.logger import Logger
+from collections.abc import Sequence
 
 from orchtw.errors import BadRequest
-from orchtw.request import Ending, Response, StreamBody, tell
-from orchtw.serving.answering import Answering
+from orchtw.request import Ending, Response, StreamBody, chunk
 from orchtw.serving.answers import status_response
 from orchtw.serving.edge import Edge
-from orchtw.serving.heads import head
+from orchtw.serving.exchange import Exchange
+from orchtw.serving.heads import BODILESS, head
 from orchtw.serving.limits import FREE_BYTES
-from orchtw.serving.request_parser import HTTP10, KEEP_ALIVE, UPGRADE
+from orchtw.serving.request_parser import HTTP10, KEEP_ALIVE, UPGRADE, RequestParser
 from orchtw.serving.response_bodies import Drained, PlainStreamChannel, StreamChannel
 
 # The phases of a connection; from BUSY on, received bytes are not parsed.
@@ -22,92 +20,91 @@ HANDSHAKE, IDLE, RECEIVING, BUSY, CLOSING = range(5)
 
 # The next pipelined request has to wait while more than this of earlier answers is unsent.
 UNSENT_BYTES = 65536
+# Bodies up to this are joined with their head into one TLS record; longer ones are sent, and kept, uncopied.
+_JOINED_BYTES = 16000
 
-_log = Logger()
 
+class Responding(Exchange):
+    """Writes answers, and goes on to the next request when one has been sent."""
 
-class Responding(Answering):
-    """Writes answers, tells who wants to know when they have been sent, and goes on to the next request.
-
-    A stream keeps nothing of the answer that it is the body of: there are many that run for long.
-    """
-
-    __slots__ = (
-        "_counted",
-        "_ended",
-        "_lost",
-        "_patient",
-        "_phase",
-        "_reading_paused",
-        "_retired",
-        "_sending",
-        "_streaming",
-    )
+    __slots__ = ("_ended", "_flags", "_held", "_parser", "_phase", "_reading_paused", "_retired")
 
     def __init__(self, edge: Edge) -> None:
         super().__init__(edge)
+        self._parser = RequestParser(edge.limits)
+        self._held: bytearray | None = None
+        """Received and not yet parsed."""
+        self._flags = 0
+        """Of the request that is being answered (see `request_parser`)."""
         self._phase = HANDSHAKE
-        self._lost = self._ended = self._retired = self._patient = False
-        self._counted = self._streaming = self._reading_paused = False
-        self._sending: Sequence[Callable[[Ending], None]] | None = None
-        """Those who want to know when the answer that is being sent has been."""
+        self._ended = self._retired = self._reading_paused = False
 
-    def _answer(self, response: Response) -> None:
-        if self._lost:
-            response.drop(Ending.CLIENT_GONE)
-            self._uncount()
-            self._release()
-            return
-        try:
-            self._write_response(response)
-        except Exception:
-            _log.failure("a response could not be written")
-            self.transport.abortConnection()
+    def _received_bytes(self) -> int:
+        return self._parser.held_bytes + (len(self._held) if self._held else 0)
 
     def _write_response(self, response: Response) -> None:
-        if self._sending is not None:
-            self._tell_end(Ending.ABORTED)  # of the answer in whose place this one is sent
         if response.upgrade is not None:
+            if self._sending is not None:
+                self._tell_end(Ending.ABORTED)
             self._write_upgrade(response)
             return
-        self._sending, response.listeners = response.listeners, None
-        framing = self._edge.date_line
+        self._take_listeners(response)
         if not self._flags & KEEP_ALIVE or self._retired or self._edge.draining or response.last:
             self._flags &= ~KEEP_ALIVE
+        if response.stream is not None:
+            self._write_stream(response, response.stream)
+        elif response.parts is not None:
+            if self._flags & HTTP10:
+                self._flags &= ~KEEP_ALIVE  # the close ends the body
+            self._write_parts(response, response.parts)
+        else:
+            self._write_body(response)
+
+    def _head(self, response: Response, length: int | None) -> bytes:
+        framing = self._edge.date_line
+        if not self._flags & KEEP_ALIVE:
             framing += "Connection: close\r\n"
         elif self._flags & HTTP10:
             framing += "Connection: keep-alive\r\n"
-        if response.stream is not None:
-            self._write_stream(response, response.stream, framing)
-        elif response.parts is not None:
-            self._write_parts(response, response.parts, framing)
-        else:
-            self._write_body(response, framing)
+        if length is not None:
+            if response.code not in BODILESS:
+                framing += f"Content-Length: {length}\r\n"
+        elif not self._flags & HTTP10:
+            framing += "Transfer-Encoding: chunked\r\n"
+        return head(response.code, response.content_type, response.headers, framing)
 
-    def _write_stream(self, response: Response, stream: StreamBody, framing: str) -> None:
+    def _write_head(self, first: bytes) -> None:
+        self.transport.write(first)
+
+    def _write_whole(self, first: bytes, body: bytes | Sequence[bytes], size: int) -> None:
+        if not size:
+            self.transport.write(first)
+        elif size <= _JOINED_BYTES:
+            self.transport.write(first + body if isinstance(body, bytes) else b"".join((first, *body)))
+        else:
+            self.transport.write(first)
+            self.transport.write(body if isinstance(body, bytes) else b"".join(body))
+        self._done()
+
+    def _frame(self, part: bytes) -> bytes:
+        return part if self._flags & HTTP10 else chunk(part)
+
+    def _compresses(self, response: Response) -> bool:
+        return not self._flags & HTTP10 and super()._compresses(response)
+
+    def _write_stream(self, response: Response, stream: StreamBody) -> None:
         plain = bool(self._flags & HTTP10)
         if plain:
-            if self._flags & KEEP_ALIVE:
-                framing = self._edge.date_line + "Connection: close\r\n"
             self._flags &= ~KEEP_ALIVE
-        else:
-            framing += "Transfer-Encoding: chunked\r\n"
-        self.transport.write(head(response.code, response.content_type, response.headers, framing))
+        self.transport.write(self._head(response, None))
         if self._is_head():
             self._tell_lost(stream)
             self._done()
             return
-        self._request = None
-        self._stream = stream
-        self._streaming = True
-        self._edge.stream_begun()
-        self._patient = response.patient
         if response.patient:
             self.transport.be_patient()
         self._parser.sleep()
-        if self._holding is not None:
-            self._serving_bytes = 0
-            self._account()
+        self._stream_from(response, stream)
         channel = PlainStreamChannel if plain else StreamChannel
         stream.start(channel(self.transport, self))
         if self._ended and self._stream is not None:
@@ -117,9 +114,7 @@ class Responding(Answering):
         # From here on the connection is another protocol's; its limits are too.
         assert response.upgrade is not None
         if self._flags & (UPGRADE | HTTP10) != UPGRADE:
-            response.end(Ending.ABORTED)
-            if response.stream is not None:
-                self._tell_lost(response.stream)
+            response.drop(Ending.ABORTED)
             self._write_response(status_response(BadRequest("an upgrade needs HTTP/1.1")))
             return
         headers = response.headers
@@ -140,19 +135,6 @@ class Responding(Answering):
             self._uncount()
         if self._ended:
             self.transport.protocol.readConnectionLost()
-
-    def stream_ended(self, ending: Ending) -> None:
-        """The stream has written its end."""
-        self._stream = None
-        self._patient = False
-        if self._sending is not None and ending is not Ending.COMPLETE:
-            self._tell_end(ending)
-        self._done()
-
-    def stream_aborted(self) -> None:
-        """The stream cannot be completed: drop the connection."""
-        self._stream = None
-        self.transport.abortConnection()
 
     def _done(self) -> None:
         # The answer is with the transport. One that is still mostly unsent holds back the next request.
@@ -183,26 +165,6 @@ class Responding(Answering):
         self._held = None
         self._parser.close()
         self.transport.loseConnection()
-
-    def _uncount(self) -> None:
-        if self._counted:
-            self._counted = False
-            if self._streaming:
-                self._streaming = False
-                self._edge.stream_finished()
-            else:
-                self._edge.finished()
-
-    def _tell_end(self, ending: Ending) -> None:
-        listeners, self._sending = self._sending, None
-        if listeners is not None:
-            tell(listeners, ending)
-
-    def _tell_lost(self, stream: StreamBody) -> None:
-        try:
-            stream.connection_lost()
-        except Exception:
-            _log.failure("a stream failed when its client had left")
 
     def _end_stream(self, stream: StreamBody) -> None:
         """End a stream in order; the connection closes behind it."""

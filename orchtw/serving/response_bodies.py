@@ -10,7 +10,7 @@ from twisted.logger import Logger
 from zope.interface import implementer
 
 from orchtw.errors import StatusError
-from orchtw.request import Ending, chunk
+from orchtw.request import Ending
 from orchtw.serving.limits import FREE_BYTES
 
 # One write of a long body: large enough for few Python calls, small enough for other connections' latency
@@ -59,12 +59,14 @@ def lasting(body: Body) -> Sequence[bytes]:
     return [piece for piece in body if len(piece) > FREE_BYTES] if isinstance(body, list | tuple) else ()
 
 
-def in_chunks(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """Parts that are made as they are asked for, each framed as a chunk, and the end of the body."""
+def framed(parts: Iterator[bytes], frame: Callable[[bytes], bytes]) -> Iterator[bytes]:
+    """Parts that are made as they are asked for, each framed, and the end of the body: the frame of nothing."""
     for part in parts:
         if part:
-            yield chunk(part)
-    yield b"0\r\n\r\n"
+            yield frame(part)
+    end = frame(b"")
+    if end:
+        yield end
 
 
 @implementer(IPullProducer)

@@ -107,6 +107,10 @@ class TLSServer(tcp.Server):
             )
         return self._peer
 
+    def speaks(self) -> bytes:
+        """The protocol that was agreed upon in the handshake; empty: the client has not asked for one."""
+        return bytes(self.tls.get_alpn_proto_negotiated())
+
     @property
     def waiting(self) -> bool:
         """Whether bytes, or a pull producer that has more, wait for the socket to take data again."""

@@ -9,6 +9,7 @@ with another context, end them all (reference AUTHN-15, AUTHN-53).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, cast
 
 import attrs
@@ -58,6 +59,7 @@ class TLSOptions:
     Certificates of the `announced_cas` are asked for as well, and verified by others than TLS.
     `named` are for clients that ask for their names.
     `min_version` is a key of MIN_VERSIONS; `cipher_suites` are IANA names for TLS 1.2, empty = safe defaults.
+    `protocols` are those that are offered above TLS, the preferred one first.
     """
 
     certificates: tuple[x509.Certificate, ...]
@@ -67,6 +69,7 @@ class TLSOptions:
     named: tuple[NamedPair, ...] = ()
     min_version: str = "VersionTLS12"
     cipher_suites: tuple[str, ...] = ()
+    protocols: tuple[bytes, ...] = (b"http/1.1",)
 
 
 Shown = x509.Certificate | UnreadableCertificate | None
@@ -161,7 +164,7 @@ def build_context(options: TLSOptions) -> ServingContext:
     context.set_mode(SSL.MODE_RELEASE_BUFFERS)
     context.set_cipher_list((openssl_names(options.cipher_suites) or _TLS12_DEFAULT).encode())
     context.set_tls13_ciphersuites(_TLS13)
-    context.set_alpn_select_callback(_select_protocol)
+    context.set_alpn_select_callback(partial(_select_protocol, options.protocols))
     _use_key_pair(context, options)
     _trust(context, options.client_cas)
     for authority in options.announced_cas:
@@ -207,8 +210,8 @@ def _allows_clients(certificate: x509.Certificate) -> bool:
     return not _CLIENT_USAGES.isdisjoint(usages)
 
 
-def _select_protocol(_connection: SSL.Connection, offered: list[bytes]) -> object:
-    return b"http/1.1" if b"http/1.1" in offered else SSL.NO_OVERLAPPING_PROTOCOLS
+def _select_protocol(ours: tuple[bytes, ...], _connection: SSL.Connection, offered: list[bytes]) -> object:
+    return next((each for each in ours if each in offered), SSL.NO_OVERLAPPING_PROTOCOLS)
 
 
 def _use_key_pair(context: Any, options: TLSOptions) -> None:

@@ -33,6 +33,9 @@ ROOT: Final = "/registry/"
 STRIDE: Final = 32  # objects that are loaded between two looks at the clock
 TRIM_INTERVAL_S: Final = 15.0  # how long a quiet resource's log may outlive its history
 
+Find = Callable[[str], ResourceCache | None]
+"""The cache that a store key belongs to, if there is one."""
+
 __all__ = ["Cacher", "ResourceCache", "StoredResource"]
 
 
@@ -77,6 +80,7 @@ class Cacher:
             history_s=history_s,
         )
         self.loading: Loading | None = None
+        self.adding: Loading | None = None  # of a resource that has come up at run time
         self._caches: dict[str, ResourceCache] = {}
         self._touched: dict[ResourceCache, None] = {}
         self._loading: dict[str, list[Change]] = {}  # what happens below a prefix while it is being listed
@@ -184,14 +188,16 @@ class Cacher:
         """
         cache, prefix = self._new_cache(resource), resource.prefix
         kept = self._loading[prefix] = []
+        self.adding = loading = Loading(self._clock.seconds(), prefix=prefix)
         try:
-            loading = Loading(self._clock.seconds())
             revision = await self._load(prefix, lambda key: cache, self._head.revision, loading)
         except BaseException:
             self.room.history.leave(cache.log)
             raise
         finally:
             del self._loading[prefix]
+            if self.adding is loading:
+                self.adding = None
         cache.begin(revision)
         self.remove(resource)
         self._caches[prefix] = cache
@@ -211,20 +217,14 @@ class Cacher:
     def _new_cache(self, resource: StoredResource) -> ResourceCache:
         return ResourceCache(resource, self._shared)
 
-    async def _load(
-        self, prefix: str, find: Callable[[str], ResourceCache | None], revision: int, loading: Loading
-    ) -> int:
+    async def _load(self, prefix: str, find: Find, revision: int, loading: Loading) -> int:
         """Take in all keys below `prefix` at one revision (0: the latest), in slices; returns it."""
         until = self.turns.seconds() + SLICE_S
-        async for page in self._store.scan(prefix, revision=revision):
-            revision = page.revision
-            cache = None
-            for count, item in enumerate(page.items):
-                if cache is None or not item.key.startswith(cache.prefix):
-                    cache = find(item.key)
-                if cache is not None:
-                    self._load_one(cache, item)
-                if not count % STRIDE and self.turns.seconds() >= until:
+        async for page in self._store.scan(prefix, revision=revision, wanted=_wanted(find)):
+            revision, where = page.revision, prefix
+            for start in range(0, len(page.items), STRIDE):
+                where = self._load_some(find, page.items[start : start + STRIDE]) or where
+                if self.turns.seconds() >= until:
                     await self._turn()
                     until = self.turns.seconds() + SLICE_S
             for lost in page.damaged:
@@ -232,16 +232,24 @@ class Cacher:
                 if cache is not None:
                     self._set_aside(cache, lost, "its checksum is wrong")
             if page.items:
-                where = prefix if cache is None else cache.prefix
                 loading.advanced(self._clock.seconds(), len(page.items), page.remaining, where)
         return revision
 
-    def _load_one(self, cache: ResourceCache, item: KeyValue) -> None:
-        try:
-            cache.load(item.key, item.value, item.revision)
-        except Exception as error:  # noqa: BLE001 - one bad object must not be the end of the start
-            why, locked = f"it cannot be decoded ({error})", _why_locked(item.value, None)
-            self._set_aside(cache, Damaged(item.key, item.revision, locked), why)
+    def _load_some(self, find: Find, items: Iterable[KeyValue]) -> str:
+        """Take in a few; the prefix of the last."""
+        cache, where = None, ""
+        for item in items:
+            if not where or not item.key.startswith(where):
+                cache = find(item.key)
+                where = "" if cache is None else cache.prefix
+            if cache is None:
+                continue
+            try:
+                cache.load(item.key, item.value, item.revision)
+            except Exception as error:  # noqa: BLE001 - one bad object must not be the end of the start
+                why, locked = f"it cannot be decoded ({error})", _why_locked(item.value, None)
+                self._set_aside(cache, Damaged(item.key, item.revision, locked), why)
+        return where
 
     def _turn(self) -> Deferred[None]:
         """Fires when the reactor has done what else there is."""
@@ -350,6 +358,21 @@ class Cacher:
             worst.pins.expire_oldest()
             held += worst.pins.bytes
         self.room.pinned = held
+
+
+def _wanted(find: Find) -> Callable[[str], bool]:
+    """Whether there is a cache for a key, for keys in order."""
+    prefix = ""
+
+    def wanted(key: str) -> bool:
+        nonlocal prefix
+        if prefix and key.startswith(prefix):
+            return True
+        cache = find(key)
+        prefix = "" if cache is None else cache.prefix
+        return cache is not None
+
+    return wanted
 
 
 def _why_locked(value: bytes, note: object) -> str:

@@ -17,6 +17,7 @@ from orchtw.storage.past import Past
 from orchtw.storage.pins import Pins
 from orchtw.storage.resource import DamagedObject, Follower, Noted, StoredResource
 from orchtw.storage.selecting import namespace_of, range_of, selected
+from orchtw.storage.union import Candidates
 from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import LARGE_BYTES, Entry, Glance, LabelSets, Texts, Unread, unread
 from orchtw.watch.frames import Wire
@@ -79,6 +80,7 @@ class ResourceCache:
         self.room = shared.room
         self._unreadable = shared.unreadable
         self._look = self._glance  # one for all entries
+        self._loading = ""  # the namespace that is being loaded
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -146,13 +148,14 @@ class ResourceCache:
             raise Expired.list() from None
         return Past(self.candidates(selection), events, *range_of(namespace_of(selection), ""), selection.matches)
 
-    def keep(self, revision: int, selection: Selection, entries: Entries) -> None:
+    def keep(self, revision: int, selection: Selection, entries: Candidates) -> None:
         """Keep the entries at `revision` among which the selected ones are: pages will be asked for."""
         whole = self._ordered.snapshot() if revision == self._head.revision else None
-        part = None if whole is not None and entries.chunks is whole.chunks else entries
+        is_whole = whole is not None and isinstance(entries, Entries) and entries.chunks is whole.chunks
+        part = None if is_whole else entries
         self.kept.keep(revision, self._timers.now, selection, part, whole)
 
-    def found(self, revision: int, selection: Selection) -> Entries | None:
+    def found(self, revision: int, selection: Selection) -> Candidates | None:
         """What has been kept of a revision for such a selection."""
         return self.kept.find(revision, self._timers.now, selection, *range_of(namespace_of(selection), ""))
 
@@ -202,11 +205,11 @@ class ResourceCache:
             return [entry for entry in found if entry.key in large and selection.matches(entry)]
         return [entry for entry in map(self._entries.__getitem__, large) if selection.matches(entry)]
 
-    def candidates(self, selection: Selection) -> Entries:
+    def candidates(self, selection: Selection) -> Candidates:
         """Entries among which all the selected ones are."""
         return self.indexed(selection)[0]
 
-    def indexed(self, selection: Selection) -> tuple[Entries, str]:
+    def indexed(self, selection: Selection) -> tuple[Candidates, str]:
         """The same, and what they were found by; "": all, or those of a namespace, are candidates."""
         if selection.indexer is by_key or (selection.indexer is by_name and self._is_without_namespaces()):
             entry = self._entries.get(str(selection.term))
@@ -221,11 +224,14 @@ class ResourceCache:
     def load(self, store_key: str, value: bytes, revision: int) -> None:
         """Take in what the store held at the start; `begin` follows."""
         key = store_key[self._prefix_length :]
-        if self._resource.is_plain(value):
+        if self._resource.is_plain(key, value):
             namespace, _, name = key.rpartition("/")
-            namespace = self._texts.share(namespace)
-            self._entries[key] = unread(key, namespace, name, revision, self._look, value)
-            self._note_size(key, len(value))
+            if namespace != self._loading:
+                self._loading = self._texts.share(namespace)
+            self._entries[key] = unread(key, self._loading, name, revision, self._look, value)
+            self.raw_bytes += (size := len(value))
+            if size > LARGE_BYTES:
+                self.large.add(key)
         else:
             self._entries[key] = entry = self._adopt(self._resource.build(key, value, revision), None)
             self._note_size(key, len(entry.raw))
@@ -235,13 +241,13 @@ class ResourceCache:
     def _glance(self, entry: Entry, value: bytes) -> Glance:
         """See `Look`: what is shown of an object that cannot be read is not there for long."""
         try:
-            labels, fields, raw = self._resource.glance(value, entry.revision)
+            labels, fields, raw, other = self._resource.glance(value, entry.revision)
         except Exception as error:  # noqa: BLE001 - what `load` would have set aside
             self.spoilt(entry, error)
             nameplate = self._resource.placeholder(entry.namespace, entry.name, entry.revision)
-            labels, fields, raw = nameplate.labels, nameplate.fields, nameplate.raw
+            labels, fields, raw, other = nameplate.labels, nameplate.fields, nameplate.raw, None
         self.raw_bytes += len(raw) - len(value)
-        return self._label_sets.share(labels), self._share_fields(fields), raw
+        return self._label_sets.share(labels), self._share_fields(fields), raw, other
 
     def spoilt(self, entry: Entry, error: Exception) -> DamagedObject:
         """A loaded object turns out to be none: it is damaged for who asks for it, and soon is on no list."""
@@ -380,12 +386,12 @@ class ResourceCache:
             return note.entry(change.revision)
         value, revision = change.value, change.revision
         assert value is not None
-        if not self._resource.is_plain(value):
+        if not self._resource.is_plain(key, value):
             return self._resource.build(key, value, revision)
         # What another process has written costs a look, here in each process: a tenth of decoding a Pod.
-        labels, fields, raw = self._resource.glance(value, revision)
+        labels, fields, raw, other = self._resource.glance(value, revision)
         namespace, _, name = key.rpartition("/")
-        return Entry(key, namespace, name, revision, labels, fields, raw)
+        return Entry(key, namespace, name, revision, labels, fields, raw, other=other)
 
     def _adopt(self, entry: Entry, old: Entry | None) -> Entry:
         """Share what entries have in common: 10,000 pods have few namespaces, nodes and label sets."""

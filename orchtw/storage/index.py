@@ -1,26 +1,46 @@
-"""Entries by the value of one attribute: who has a label's value, a field's, or a name."""
+"""Entries by the value of one attribute: who has a label, its value, a field's, or a name."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Final
 
+import attrs
+
 from orchtw.storage.ordered import BLOCK, NO_ENTRIES, Entries, Ordered
+from orchtw.storage.union import Candidates, united
 from orchtw.watch.entry import Entry
 from orchtw.watch.selection import NAME, NAMESPACE, Selection
 
 Attribute = tuple[str, str | int]
-"""A label and its key, a field and its position, or a name."""
+"""A label and its key, whether there is a label with that key, a field and its position, or a name."""
 
-Asked = tuple[Attribute, str]
-"""An attribute, and the value that it must have."""
 
+@attrs.frozen(slots=True)
+class Wanted:
+    """What an index can be asked for: that an attribute has one of some values; `others`: any but these.
+
+    Whether a label is there is an attribute with one value, which is empty.
+    """
+
+    attribute: Attribute
+    values: tuple[str, ...]
+    others: bool = False
+
+    @property
+    def kind(self) -> str:
+        """What is asked for, for people to read."""
+        return _LABEL if self.attribute[0] == _HAS else self.attribute[0]
+
+
+MAX_ASKED: Final = 16  # of one selection: a client may ask for very many
+MAX_VALUES: Final = 64  # that are looked up for one list: each takes some microseconds
 VALUE_BYTES: Final = 160  # of memory for each value: its place in a table, and its list
 ENTRY_BYTES: Final = 12  # for each entry: a reference, and the room that lists leave
 
-_LABEL, _FIELD, _NAME = "label", "field", "name"
+_LABEL, _HAS, _FIELD, _NAME = "label", "has", "field", "name"
 _key = attrgetter("key")
 
 
@@ -28,7 +48,7 @@ class Index:
     """The entries that have a value of the attribute, in key order for each value."""
 
     def __init__(self, attribute: Attribute) -> None:
-        self.value_of = _reader(attribute)
+        self.value_of = reader(attribute)
         self._count = 0
         self._found: dict[str, list[Entry] | Ordered] = {}  # few are a list, which takes less
 
@@ -44,6 +64,17 @@ class Index:
             return NO_ENTRIES
         return Entries.run(found) if isinstance(found, list) else found.snapshot()
 
+    def wanted(self, wanted: Wanted) -> Candidates | None:
+        """The entries with what is wanted; None: they have too many different values."""
+        values: Sequence[str] = wanted.values
+        if wanted.others:
+            if len(self._found) > MAX_VALUES:
+                return None
+            values = [value for value in self._found if value not in wanted.values]
+        if len(values) == 1:
+            return self.of(values[0])
+        return united([self.of(value) for value in values]) if len(values) <= MAX_VALUES else None
+
     def change(self, old: Entry | None, new: Entry | None) -> None:
         """`new` has taken the place of `old`, which has not come to be known here yet, perhaps."""
         if old is not None and (new is None or self.value_of(old) != self.value_of(new)):
@@ -54,6 +85,7 @@ class Index:
     def extend(self, entries: Iterable[Entry]) -> None:
         """Take in many, of which each follows those that are there, in most cases."""
         value_of, find = self.value_of, self._found.get
+        appended = 0
         for entry in entries:
             value = value_of(entry)
             if value is None:
@@ -61,9 +93,10 @@ class Index:
             found = find(value)
             if type(found) is list and len(found) < BLOCK and found[-1].key < entry.key:
                 found.append(entry)
-                self._count += 1
+                appended += 1
             else:
                 self.put(entry)
+        self._count += appended
 
     def put(self, entry: Entry) -> None:
         """Take an entry in, in place of one with the same key and value."""
@@ -95,25 +128,41 @@ class Index:
             del self._found[value]
 
 
-def asked(selection: Selection) -> list[Asked]:
-    """What an index could be asked for: attributes of which the selection wants one value, the best ones first."""
-    found: list[Asked] = []
+def asked(selection: Selection) -> list[Wanted]:
+    """What indexes could be asked for of what everything selected has, first what tends to be rare."""
+    found: list[Wanted] = []
+    excluded: dict[str, list[str]] = {}
     for name, equal, value in () if selection.fields is None else selection.fields.terms:
         if equal and name == NAME:
-            found.insert(0, ((_NAME, ""), value))
+            found.insert(0, Wanted((_NAME, ""), (value,)))
         elif equal and name != NAMESPACE:
-            found.append(((_FIELD, selection.field_names.index(name)), value))
-    if selection.labels is not None:
-        found += [((_LABEL, key), value) for key, value in selection.labels.equalities]
-    return found
+            found.append(Wanted((_FIELD, selection.field_names.index(name)), (value,)))
+        elif name not in (NAME, NAMESPACE):
+            excluded.setdefault(name, []).append(value)
+    choices = () if selection.labels is None else selection.labels.choices
+    found += [Wanted((_LABEL, key), values) for key, values in choices if values]
+    found += [Wanted((_HAS, key), ("",)) for key, values in choices if not values]
+    for name, values in excluded.items():
+        found.append(Wanted((_FIELD, selection.field_names.index(name)), tuple(values), others=True))
+    return found[:MAX_ASKED]
 
 
-def _reader(attribute: Attribute) -> Callable[[Entry], str | None]:
+def share(wanted: Wanted, entries: Sequence[Entry]) -> float:
+    """How many of some entries have what is wanted, as part of the whole."""
+    value_of = reader(wanted.attribute)
+    has = sum((value_of(entry) in wanted.values) is not wanted.others for entry in entries)
+    return has / len(entries) if entries else 0.0
+
+
+def reader(attribute: Attribute) -> Callable[[Entry], str | None]:
     """What gives an entry's value; None: it has none."""
     kind, which = attribute
     if kind == _LABEL:
         label = str(which)
         return lambda entry: entry.labels.get(label)
+    if kind == _HAS:
+        label = str(which)
+        return lambda entry: "" if label in entry.labels else None
     if kind == _FIELD:
         position = int(which)
         return lambda entry: entry.fields[position]

@@ -20,6 +20,9 @@ from orchtw.metrics.series import Shown
 SCAN_ITEMS: Final = 500
 """Of a page of `Store.scan` where the store has no better way: of 6 KiB objects, 3 MiB."""
 
+Wanted = Callable[[str], bool] | None
+"""Whether there is any use for what a key has; None: for all. Any thread may ask."""
+
 # Positional on purpose: these four are made for every write, and keyword calls cost a third more.
 
 
@@ -240,11 +243,11 @@ class Store(abc.ABC):
         this one begins at `start=last_key + "\\0"` with the same revision. Raises as `get` does.
         """
 
-    async def scan(self, prefix: str, *, revision: int = 0) -> AsyncIterator[Page]:
+    async def scan(self, prefix: str, *, revision: int = 0, wanted: Wanted = None) -> AsyncIterator[Page]:
         """All live keys that begin with `prefix`, in pages in key order, at least one: for who takes everything.
 
         All are of one consistent state, which `Page.revision` names. `Page.remaining` says how many keys follow, 0
-        also where that is not known. Raises as `list` does.
+        also where that is not known. What is not `wanted` may be left out. Raises as `list` does.
         """
         start, more = "", True
         while more:

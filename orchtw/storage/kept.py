@@ -8,6 +8,7 @@ import attrs
 
 from orchtw.storage.ordered import Entries
 from orchtw.storage.pins import Pins
+from orchtw.storage.union import Candidates
 from orchtw.watch.selection import Selection
 
 MAX_KEPT: Final = 16  # of a resource: beside the blocks of today each has up to eight bytes for every object
@@ -22,7 +23,7 @@ class Kept:
     since: float
     used: float
     whole: Entries | None = None
-    chosen: dict[Selection, Entries] = attrs.field(factory=dict)
+    chosen: dict[Selection, Candidates] = attrs.field(factory=dict)
 
     def expire(self) -> None:
         """Let go, for what it holds is too much."""
@@ -42,7 +43,7 @@ class KeptStates:
         return len(self._states)
 
     def keep(
-        self, revision: int, now: float, selection: Selection, part: Entries | None, whole: Entries | None
+        self, revision: int, now: float, selection: Selection, part: Candidates | None, whole: Entries | None
     ) -> None:
         """Keep what was at `revision`: all of it, or entries among which the selected ones are, or both."""
         state = self._states.pop(revision, None)
@@ -57,7 +58,7 @@ class KeptStates:
         while len(self._states) > MAX_KEPT:
             del self._states[next(iter(self._states))]
 
-    def find(self, revision: int, now: float, selection: Selection, low: str, high: str) -> Entries | None:
+    def find(self, revision: int, now: float, selection: Selection, low: str, high: str) -> Candidates | None:
         """Entries among which the selected ones at `revision` are, from key `low` on and before `high`."""
         state = self._states.get(revision)
         if state is None or now - state.since > self._history_s:

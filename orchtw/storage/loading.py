@@ -26,7 +26,7 @@ class Loading:
 
     def __str__(self) -> str:
         if not self.objects:
-            return "the store is being opened"
+            return f"{self.prefix} is being read" if self.prefix else "the store is being opened"
         coming = f", {self.left} follow" if self.left else ""
         return f"{self.objects} objects have been read{coming}, at {self.prefix}"
 

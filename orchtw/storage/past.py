@@ -9,13 +9,14 @@ from typing import Final
 import attrs
 
 from orchtw.storage.ordered import Entries, Ordered
+from orchtw.storage.union import Candidates
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
 from orchtw.watch.selection import Test
 
 STRIDE: Final = 256  # events between two steps: half a millisecond
 
-Steps = Generator[None, None, Entries]
+Steps = Generator[None, None, Candidates]
 
 
 @attrs.frozen(slots=True, eq=False)
@@ -26,7 +27,7 @@ class Past:
     found. The cost follows the number of events, not that of entries: the other blocks are those of `now`.
     """
 
-    now: Entries
+    now: Candidates
     events: Sequence[Event]
     low: str
     high: str
@@ -43,7 +44,7 @@ class Past:
             yield
         if not then:
             return self.now.between(self.low, self.high)
-        ordered = Ordered.of(self.now)
+        ordered = yield from _ordered(self.now)
         changes = iter(then.items())
         while some := list(islice(changes, STRIDE)):
             for key, (old, new) in some:
@@ -53,3 +54,12 @@ class Past:
                     ordered.remove(key)
             yield
         return ordered.snapshot().between(self.low, self.high)
+
+
+def _ordered(entries: Candidates) -> Generator[None, None, Ordered]:
+    """What begins with these entries and can be changed, in steps."""
+    if isinstance(entries, Entries):
+        return Ordered.of(entries)
+    for _ in entries.blocks():
+        yield
+    return Ordered(entries)

@@ -18,7 +18,7 @@ from orchtw.watch.room import Room
 from orchtw.watch.turns import Turns
 
 RUN: Final = 512  # entries that are looked for at a time
-STRIDE: Final = 16  # entries between two looks at the clock: a millisecond of packing
+STRIDE: Final = 8  # entries between two looks at the clock: a millisecond of packing
 SPARE: Final = 32  # a share of the room that is freed beyond what has to be, so that it lasts for a while
 HARDLY: Final = 8  # a share of the room: with less plain than that, packing does not help any more
 

@@ -22,7 +22,7 @@ class StoredResource(Protocol):
     def build(self, key: str, value: bytes, revision: int) -> Entry:
         """The entry of a value read from the store; `key` is the rest of the store key after `prefix`."""
 
-    def is_plain(self, value: bytes) -> bool:
+    def is_plain(self, key: str, value: bytes) -> bool:
         """Whether `glance` can take the place of `build`, later."""
 
     def glance(self, value: bytes, revision: int) -> Glance:

@@ -6,18 +6,18 @@ from collections.abc import Generator
 from typing import Final
 
 from orchtw.storage.indexes import Indexes
-from orchtw.storage.ordered import Entries
+from orchtw.storage.union import Candidates
 from orchtw.watch.entry import Entry
 from orchtw.watch.selection import NAMESPACE, Selection
 
-STRIDE: Final = 64  # entries tested between two looks at the clock
+STRIDE: Final = 16  # entries tested between two looks at the clock: a millisecond, if each must be read first
 
 
 Found = Generator[None, None, tuple[list[Entry], int]]
 """Steps to some entries, and to how many were looked at for them."""
 
 
-def selected(entries: Entries, selection: Selection, indexes: Indexes, limit: int = 0) -> Found:
+def selected(entries: Candidates, selection: Selection, indexes: Indexes, limit: int = 0) -> Found:
     """The selected entries, up to one more than `limit` (0: all); `indexes` learn of what was looked at in vain.
 
     So they do when nobody waits for the rest any more: what takes too long without an index must lead to one.

@@ -30,7 +30,9 @@ from orchtw.storage.interface import (
     Store,
     Subscription,
     Translation,
+    Wanted,
 )
+from orchtw.storage.sqlite_counts import Counts
 from orchtw.storage.sqlite_file import StoreFile
 from orchtw.storage.sqlite_plan import Answers
 from orchtw.storage.sqlite_reader import Readers
@@ -85,6 +87,7 @@ class SqliteStore(Store):
         self._clock = clock
         self._file = StoreFile(path=path, vocabulary=vocabulary, quota_bytes=quota_bytes, translation=translation)
         self._writer = Writer(self._file, reactor, self._deliver)
+        self._counts = Counts()
         self._readers = Readers(self._file, reactor, readers)
         self._feed = Feed()
         self._open = False
@@ -136,12 +139,15 @@ class SqliteStore(Store):
         if not _is_text(prefix + start):
             raise errors.BadRequest("the key is not valid text")
         return await self._read(
-            lambda connection: sqlite_reader.list_page(connection, prefix, revision, limit, start)
+            lambda connection: sqlite_reader.list_page(connection, prefix, revision, limit, start, self._counts)
         )
 
-    def scan(self, prefix: str, *, revision: int = 0) -> AsyncIterator[Page]:
+    def scan(self, prefix: str, *, revision: int = 0, wanted: Wanted = None) -> AsyncIterator[Page]:
         """See `Store.scan`."""
-        return sqlite_scan.pages(self._ask, prefix, revision)
+        index, self._writer.index = self._writer.index, None
+        if index is not None and (revision or self._feed.revision) != index.revision:
+            index = None
+        return sqlite_scan.pages(self._ask, prefix, index.revision if index else revision, wanted, index)
 
     def commit(self, op: Op) -> Deferred[Outcome]:
         """See `Store.commit`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import repeat
 from zlib import crc32
 
 PIECE_BYTES = 5 << 10  # longer ones make zlib give up the interpreter lock, which costs more than the sum
@@ -11,8 +13,11 @@ LONG_BYTES = 64 << 10  # from here on it is worth it
 def checksum(revision: int, key: str, created: int, previous: int, value: bytes | None) -> int:
     """CRC-32 over all that a row of `history` says; raises UnicodeEncodeError for a key without a UTF-8 form."""
     total = crc32(f"{revision} {created} {previous} {key}".encode(), 0 if value is None else 1)
-    if not value:
-        return total
+    return _over(value, total) if value else total
+
+
+def _over(value: bytes, total: int) -> int:
+    """The sum of what `total` is the sum of, and a value after it."""
     if len(value) <= PIECE_BYTES or len(value) > LONG_BYTES:
         return crc32(value, total)
     for start in range(0, len(value), PIECE_BYTES):
@@ -30,3 +35,22 @@ def is_written(
     if total is None:
         return revision <= unsealed
     return total == checksum(revision, key, created, previous, value)
+
+
+def all_written(
+    sums: Sequence[int | None],
+    unsealed: int,
+    revisions: Sequence[int],
+    keys: Sequence[str],
+    created: Sequence[int],
+    previous: Sequence[int],
+    values: Sequence[bytes | None],
+) -> bool:
+    """`is_written` of all of some rows, given by columns, at half the cost for small values."""
+    if None in sums or None in values:
+        columns = zip(sums, repeat(unsealed), revisions, keys, created, previous, values, strict=True)
+        return all(is_written(*row) for row in columns)
+    parts = zip(revisions, created, previous, keys, strict=True)
+    heads = [crc32(b"%d %d %d %b" % (number, made, old, key.encode()), 1) for number, made, old, key in parts]
+    known: Sequence[bytes] = values  # type: ignore[assignment]  # none of them is None
+    return list(map(crc32 if max(map(len, known), default=0) <= PIECE_BYTES else _over, known, heads)) == sums

@@ -21,7 +21,8 @@ from twisted.internet.interfaces import IReactorFromThreads
 
 from orchtw import errors
 from orchtw.storage.interface import Change, Damaged, KeyValue, Page
-from orchtw.storage.sqlite_checksum import is_written
+from orchtw.storage.sqlite_checksum import all_written, is_written
+from orchtw.storage.sqlite_counts import Counts
 from orchtw.storage.sqlite_errors import RESTORE, sentence
 from orchtw.storage.sqlite_file import StoreFile
 from orchtw.storage.sqlite_schema import HEAD
@@ -94,25 +95,35 @@ def read_rows(connection: sqlite3.Connection, keys: Mapping[int, str]) -> Rows:
         sound = _read_at_once(connection, keys)
     except (sqlite3.Error, ValueError, TypeError):
         sound = None
-    return _read_singly(connection, keys) if sound is None else Rows(sound, set())
+    return _read_singly(connection, keys) if sound is None else Rows({item.revision: item for item in sound}, set())
 
 
-def _read_at_once(connection: sqlite3.Connection, keys: Mapping[int, str]) -> dict[int, KeyValue] | None:
+def read_together(connection: sqlite3.Connection, revisions: list[int], keys: list[str]) -> list[KeyValue] | None:
+    """The writes of some revisions, in one step; None where one of them is missing or damaged."""
+    try:
+        found = _read_at_once(connection, dict(zip(revisions, keys, strict=True)))
+    except (sqlite3.Error, ValueError, TypeError):
+        return None
+    return None if found is None or len(found) != len(keys) else found
+
+
+def _read_at_once(connection: sqlite3.Connection, keys: Mapping[int, str]) -> list[KeyValue] | None:
     """All rows that are there in one step; None: at least one is damaged."""
     row = connection.execute(ROWS, (orjson.dumps(list(keys)).decode(),)).fetchone()
     blob, unsealed = row[5] or b"", row[6]
-    items: dict[int, KeyValue] = {}
+    revisions, created, previous, sizes, sums = map(orjson.loads, row[:5])
+    names = list(map(keys.__getitem__, revisions))
+    values: list[bytes | None] = []
     offset = 0
-    for revision, created, previous, size, total in zip(*map(orjson.loads, row[:5]), strict=True):
-        key = keys[revision]
-        value = None
-        if size is not None:
-            value = blob[offset : offset + size]
+    for size in sizes:
+        if size is None:
+            values.append(None)
+        else:
+            values.append(blob[offset : offset + size])
             offset += size
-        if not is_written(total, unsealed, revision, key, created, previous, value):
-            return None
-        items[revision] = KeyValue(key, value or b"", revision, created)
-    return items
+    if not all_written(sums, unsealed, revisions, names, created, previous, values):
+        return None
+    return list(map(KeyValue, names, [value or b"" for value in values], revisions, created))
 
 
 def _read_singly(connection: sqlite3.Connection, keys: Mapping[int, str]) -> Rows:
@@ -175,22 +186,27 @@ def check_revision(revision: int, compacted: int, head: int) -> None:
         raise errors.Expired.list()
 
 
-def list_page(connection: sqlite3.Connection, prefix: str, revision: int, limit: int, start: str) -> Page:
+def list_page(
+    connection: sqlite3.Connection, prefix: str, revision: int, limit: int, start: str, counts: Counts
+) -> Page:
     """See `Store.list`. A list of the latest state begins again if a compaction overtakes it."""
     while True:
         compacted, head = read_head(connection)
         check_revision(revision, compacted, head)
         try:
-            return _list_at(connection, prefix, revision or head, limit, start)
+            return _list_at(connection, prefix, revision or head, limit, start, counts)
         except errors.Expired:
             if revision:
                 raise
 
 
-def _list_at(connection: sqlite3.Connection, prefix: str, revision: int, limit: int, start: str) -> Page:
+def _list_at(
+    connection: sqlite3.Connection, prefix: str, revision: int, limit: int, start: str, counts: Counts
+) -> Page:
     first, after = max(prefix, start), prefix_end(prefix)
     items: list[KeyValue] = []
     damaged: list[Damaged] = []
+    known = counts.find((prefix, revision, first))
     while True:
         count = min(CHUNK_KEYS, limit - len(items)) if limit else CHUNK_KEYS
         *columns, compacted = connection.execute(LIST, (first, after, revision, count)).fetchone()
@@ -206,7 +222,11 @@ def _list_at(connection: sqlite3.Connection, prefix: str, revision: int, limit: 
             return Page(items, revision, damaged=damaged)
         first = keys[-1] + "\0"
         if len(items) == limit:
-            (remaining,) = connection.execute(COUNT, (first, after, revision)).fetchone()
+            if known is None:
+                (remaining,) = connection.execute(COUNT, (first, after, revision)).fetchone()
+            else:
+                remaining = known - len(items) - len(damaged)
+            counts.keep(prefix, revision, keys, remaining)
             return Page(items, revision, remaining > 0, remaining, damaged)
 
 

@@ -19,6 +19,7 @@ from twisted.internet.interfaces import IReactorFromThreads
 from twisted.logger import Logger
 
 from orchtw import errors
+from orchtw.storage import sqlite_scan
 from orchtw.storage.interface import Change, KeyValue, Op, Outcome
 from orchtw.storage.sqlite_background import Background
 from orchtw.storage.sqlite_checkpoint import Checkpoints, copy
@@ -41,7 +42,6 @@ IDLE_S = 1.0  # without a write before the log is cut back, for which a write wo
 ALIVE_S = 1.0  # since its last turn the thread counts as alive: waiting, it has one every LOOK_S
 LOOK_S = 0.5  # between looks at whether the files are there: what is noticed late was acknowledged in vain
 
-LIVE = "SELECT key, max(rev), created FROM history INDEXED BY history_by_key GROUP BY key"
 PROBE_BYTES = 64 << 10
 REFUSAL = "the store takes no writes, which the next start would not find"
 
@@ -56,7 +56,10 @@ class Errand:
 
 
 class Writer:
-    """Owns the write connection. `deliver(changes, answers, bytes)` is called on the reactor, once a batch."""
+    """Owns the write connection. `deliver(changes, answers, bytes)` is called on the reactor, once a batch.
+
+    `index` is as it was when the file was opened, for who reads everything; nobody needs it after that.
+    """
 
     _log = Logger()
 
@@ -67,6 +70,7 @@ class Writer:
         self._queue: queue.SimpleQueue[Ticket | Errand] = queue.SimpleQueue()
         self._revision = 0
         self._live: dict[str, int] = {}  # key -> revision of its last write: decides a batch without a query
+        self.index: sqlite_scan.Index | None = None
         self._next_look = 0.0
         self._turned_at = 0.0
         self._wrote_at = 0.0
@@ -161,7 +165,8 @@ class Writer:
         self._connection = self._file.open()
         try:
             _, self._revision = read_head(self._connection)
-            self._live = {key: rev for key, rev, created in self._connection.execute(LIVE) if created}
+            self.index = index = sqlite_scan.whole(self._connection, self._revision)
+            self._live = dict(zip(index.keys, index.revisions, strict=True))
             self._background = Background(self._connection, self._answer, measured=self.measured)
             self._expiry = Expiry(self._connection)
             self._checkpoints = Checkpoints(self._file.checkpointer, self.measured.checkpoints)

@@ -32,13 +32,14 @@ class Call:
         name: str = "",
         namespace: str = "",
         from_live: bool = False,
+        whole: bool = False,
         applies: bool = False,
         view: View | None = None,
         admitted: bool = False,
     ) -> Write:
         """The write that this call stands for; `name` and `namespace` where the path has none.
 
-        `from_live`, `applies`, `view` and `admitted` are those of `Write`.
+        `from_live`, `whole`, `applies`, `view` and `admitted` are those of `Write`.
         """
         request = self.request
         return Write(
@@ -49,6 +50,7 @@ class Call:
             subresource=self.info.subresource,
             dry_run=options.dry_run,
             from_live=from_live,
+            whole=whole,
             manager=manager_name(request.param("fieldManager"), request.headers.get("user-agent", "")),
             applies=applies,
             size_bytes=len(request.body),

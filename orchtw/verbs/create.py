@@ -15,6 +15,6 @@ async def create(context: Writing, call: Call) -> Response:
     Raises BadRequest (400), Invalid (422, a cause per field), AlreadyExists (409), Forbidden (403).
     """
     options = create_options(call.request.params, context.naming)
-    obj = await read(context.offload, call.request, call.target.codec, context.negotiator)
-    entry = await context.writes.create(call.write(options), obj)
+    reading = read(context.offload, call.request, call.target.codec, context.negotiator)
+    entry = await context.writes.create(call.write(options), await reading)  # it alone holds the object
     return await context.representations.written(call.target, entry, call.accept, 201, params=call.request.params)

@@ -50,13 +50,13 @@ async def _delete(context: Writing, budgets: Target, call: Call, asked: DeleteOp
         charged = _has_ended(pod) or (
             _phase(pod) != "Pending" and await _charge(context, budgets, call, pod, dry_run=asked.dry_run)
         )
-        if not charged and not asked.precondition_version:
+        if not charged and asked.precondition_version is None:
             how = attrs.evolve(asked, precondition_version=str(entry.revision))
         try:
             await context.deletion.delete(call.write(how, admitted=True), how)
             return
         except Conflict:
-            if how is asked or asked.precondition_uid:
+            if how is asked or asked.precondition_uid is not None:
                 raise
     raise Conflict.modified("pods", "", call.info.name)
 

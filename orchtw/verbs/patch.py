@@ -76,7 +76,7 @@ class Changes:
         document = self._unused.pop() if self._unused else self._mechanism.parse(self._request.body)
         patched = _guarded(self._mechanism.apply, live, document, self._codec.schema)
         try:
-            obj = self._decoded(patched)
+            obj = self._decoded(patched, live)
         except BadRequest as error:
             quoted = go_quote(_guarded(self._mechanism.quote, document, patched))
             cause = Cause("FieldValueInvalid", f"Invalid value: {quoted}: {error.message}", "patch")
@@ -86,11 +86,15 @@ class Changes:
             obj["metadata"].pop("resourceVersion", None)
         return obj
 
-    def _decoded(self, patched: Any) -> Object:
+    def _decoded(self, patched: Any, live: Object) -> Object:
         """The result in canonical form. Raises BadRequest where it is no object of the kind, or not strictly one."""
         if type(patched) is not dict:
             raise self._codec.refusal(f"expected an object, got {describe(patched)}")
-        obj, unknown = self._codec.fit(patched, self._directive)
+        codec, directive = self._codec, self._directive
+        if self._mechanism.copies:
+            obj, unknown = codec.fit_changes(patched, live, directive)
+        else:
+            obj, unknown = codec.fit(patched, directive)
         findings = self._findings + unknown
         if findings and self._directive == STRICT:
             raise BadRequest(strict_error(findings))

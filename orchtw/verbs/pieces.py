@@ -13,8 +13,11 @@ from orchtw.watch.entry import LARGE_BYTES, Entry
 PIECE_BYTES: Final = 256 * 1024
 """Objects are joined to pieces of about that size, however long the list."""
 
-STRIDE: Final = 16
-"""Objects encoded between two looks at the clock: a millisecond, if it is the first time."""
+STRIDE: Final = 8
+"""Objects encoded between two looks at the clock: a millisecond or two, if it is the first time."""
+
+RUN: Final = 64
+"""Objects looked up at a time."""
 
 Group = tuple[int, int]
 """Positions of the first object of a piece and of the one after its last. One that begins after its end, (n + 1, n),
@@ -138,8 +141,8 @@ def items_of(held: Held, form: Form) -> Generator[None, None, Items]:
     """The objects of a list, each encoded once if that has not been done, in steps."""
     groups: list[Group] = []
     begin = size = length = 0
-    for start in range(0, len(held), STRIDE):
-        for position, entry in enumerate(held.run(start, start + STRIDE), start):
+    for start in range(0, len(held), RUN):
+        for position, entry in enumerate(held.run(start, start + RUN), start):
             item = len(form.encode(entry))
             lead = len(form.lead(item, position == 0))
             length += lead + item
@@ -152,7 +155,8 @@ def items_of(held: Held, form: Form) -> Generator[None, None, Items]:
                 begin = position + 1
             else:
                 size += lead + item
-        yield
+            if not position % STRIDE:
+                yield
     if begin < len(held):
         groups.append((begin, len(held)))
     return Items(held, form, groups, length)

@@ -21,7 +21,7 @@ from orchtw.registry.offload import INLINE_BYTES, Offload
 from orchtw.registry.target import Forms, Target
 from orchtw.request import Response
 from orchtw.rules.negotiation import Negotiated, check_transform
-from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.codecs import COLD_BYTES, Codecs
 from orchtw.schema.codec.envelope import ENVELOPE_END, envelope_head, wrap
 from orchtw.schema.codec.wire import delimited, varint
 from orchtw.verbs.made_stream import MadeStream, ThreadParts
@@ -30,7 +30,7 @@ from orchtw.verbs.slices import Steps, begun, in_some_turns, in_turns
 from orchtw.verbs.text_forms import list_parts, object_parts
 from orchtw.verbs.transforms import Transforms
 from orchtw.verbs.wires import Wires
-from orchtw.watch.entry import LARGE_BYTES, Entry
+from orchtw.watch.entry import LARGE_BYTES, Entry, size_at_rest
 from orchtw.watch.frames import Wire
 from orchtw.watch.turns import Turns
 
@@ -41,7 +41,7 @@ LIST_META = "orch.io.apimachinery.pkg.apis.meta.v1.ListMeta"
 PINNED_ITEMS = 64  # of a list whose reader counts as holding a state; a shorter one is sent in a few writes
 SCANNED = 128  # objects whose sizes are looked at in one go
 MEASURING_SLICES = 50  # a quarter of a second: a list that takes longer to measure is sent without its length
-TEXT_STRIDE = 8  # objects made into YAML or indented JSON between two looks at the clock
+TEXT_STRIDE = 4  # objects made into YAML or indented JSON between two looks at the clock
 
 
 class Representations:
@@ -73,9 +73,9 @@ class Representations:
         """
         if target.forms is not None:
             await target.forms.ensure((entry,))
-        if len(entry.raw) > INLINE_BYTES and not _at_hand(target, entry, accept):
-            work = partial(self._whole, target, entry, accept, code, params)
-            return await self._offload.run(len(entry.raw), work)
+        size = _work_bytes(target, entry)
+        if size > INLINE_BYTES and not _at_hand(target, entry, accept):
+            return await self._offload.run(size, partial(self._whole, target, entry, accept, code, params))
         ready = self._encoded(target, entry, accept, code)
         return ready or self.obj(self._decoded(target, entry, accept, params), accept, code)
 
@@ -160,6 +160,8 @@ class Representations:
             target.stored.cache.pins.add(held)
         if target.forms is not None:
             await target.forms.ensure(await in_turns(self._turns, _lacking(target.forms, held)))
+        if target.stored.codec.unread:
+            await self.encode_large(target, held.run(0, 1), accept)
         if accept.transform is not None:
             check_transform(accept, target.resource.list_kind or "", is_list=True)
             if accept.format == "protobuf":
@@ -204,8 +206,8 @@ class Representations:
         else:
             has, make = target.has_json, target.json_tail
         for entry in entries:
-            if len(entry.raw) > INLINE_BYTES and not has(entry):
-                await self._offload.run(len(entry.raw), partial(make, entry))
+            if (size := _work_bytes(target, entry)) > INLINE_BYTES and not has(entry):
+                await self._offload.run(size, partial(make, entry))
 
     async def _encode_listed(self, target: Target, held: Held, accept: Negotiated) -> bool:
         """As `encode_large`, of a list; whether it has large ones.
@@ -260,9 +262,15 @@ def _large(held: Held) -> Steps[list[Entry]]:
     """The objects of a list that are not for the reactor to encode, in steps."""
     found: list[Entry] = []
     for entries in held.runs(SCANNED):
-        found += [entry for entry in entries if len(entry.raw) > INLINE_BYTES]
+        found += [entry for entry in entries if size_at_rest(entry) > INLINE_BYTES]
         yield
     return found
+
+
+def _work_bytes(target: Target, entry: Entry) -> int:
+    """The size by which it is decided whether a form of an object is made on the reactor."""
+    size = len(entry.raw)
+    return max(size, COLD_BYTES) if target.stored.codec.unread and not target.has_json(entry) else size
 
 
 def _at_hand(target: Target, entry: Entry, accept: Negotiated) -> bool:

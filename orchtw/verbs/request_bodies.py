@@ -36,7 +36,10 @@ async def read(
 ) -> Object:
     """As `decode`; a large body is read off the reactor, and the audit is told what it holds (reference AUDIT-15)."""
     size = codec.work_bytes(len(request.body))
-    obj = await offload.run(size, partial(decode, request, codec, negotiator, versions))
+    if offload.inline(size):
+        obj = decode(request, codec, negotiator, versions)
+    else:
+        obj = await offload.run(size, partial(decode, request, codec, negotiator, versions))
     if request.on_decoded is not None:
         request.on_decoded(obj)
     return obj

@@ -28,6 +28,9 @@ Review = Callable[[Request], Awaitable[Response]]
 AUDIENCES: Final = 1000
 """That a review may ask about at once: each source of tokens looks at all of them."""
 
+REASONS: Final = 1024
+"""Characters of what is told about a token that is not taken."""
+
 RULE_BYTES: Final = 512
 NAME_BYTES: Final = 16
 """As how much input a rule and each of its resources and names count: many of them are told off the reactor."""
@@ -69,8 +72,8 @@ class Reviews:
             raise BadRequest(f"spec.audiences: Too many: {len(asked)}: must have at most {AUDIENCES} items")
         try:
             user, audiences = await self.tokens.whose(token, asked)
-        except Unauthorized:
-            return self._answer(request, review, {"user": {}, "error": "invalid bearer token"})
+        except Unauthorized as refusal:
+            return self._answer(request, review, {"user": {}, "error": refusal.why[:REASONS]})
         status = {"authenticated": True, "user": _user_json(user), "audiences": list(audiences)}
         return self._answer(request, review, status)
 

@@ -14,8 +14,8 @@ from orchtw.rules import paging
 from orchtw.rules.options import ListOptions
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import KeyValue
-from orchtw.storage.ordered import Entries
 from orchtw.storage.selecting import selected
+from orchtw.storage.union import Candidates
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Reading
 from orchtw.verbs.slices import in_turns
@@ -51,7 +51,10 @@ async def state_of(context: Reading, call: Call, options: ListOptions, selection
 
 async def _now(context: Reading, call: Call, options: ListOptions, selection: Selection, start: str = "") -> State:
     """What is selected of what there is now, from key `start` on."""
-    cache, revision = call.target.stored.cache, context.cacher.revision
+    cache = call.target.stored.cache
+    if (coming := cache.indexes.coming(selection)) is not None:
+        await coming
+    revision = context.cacher.revision
     entries, index = cache.indexed(selection)
     if 0 < options.limit < len(entries):
         cache.keep(revision, selection, entries)
@@ -60,7 +63,13 @@ async def _now(context: Reading, call: Call, options: ListOptions, selection: Se
 
 
 async def _chosen(
-    context: Reading, call: Call, entries: Entries, selection: Selection, limit: int, revision: int, index: str = ""
+    context: Reading,
+    call: Call,
+    entries: Candidates,
+    selection: Selection,
+    limit: int,
+    revision: int,
+    index: str = "",
 ) -> State:
     """The selected ones of `entries`, which are those of the namespace or of fewer, found by an index."""
     stored = call.target.stored

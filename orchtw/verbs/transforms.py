@@ -27,7 +27,7 @@ from orchtw.watch.frames import BOOKMARK, ERROR, FRAME_BYTES, Wire, protobuf_fra
 from orchtw.watch.gate import Gate
 
 Params = Mapping[str, list[str]]
-STRIDE: Final = 16
+STRIDE: Final = 8
 """Objects made into rows or metadata between two looks at the clock."""
 
 

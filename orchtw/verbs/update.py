@@ -22,7 +22,7 @@ async def update(context: Writing, call: Call) -> Response:
         """The body as sent; decoded again when a round has to be repeated, since rounds change it."""
         return first.pop() if first else decode(call.request, call.target.codec, context.negotiator)
 
-    written = await context.writes.update(call.write(options), replace)
+    written = await context.writes.update(call.write(options, whole=True), replace)
     code = 201 if written.created else 200
     params = call.request.params
     return await context.representations.written(call.target, written.entry, call.accept, code, params=params)

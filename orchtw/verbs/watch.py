@@ -31,6 +31,8 @@ async def watch(context: Reading, times: WatchTimes, call: Call) -> Response:
     if cache.large:  # frames are made on the reactor, of encodings that are there already
         large = [entry for entry in cache.large_among(selection) if forms is None or not forms.lacks(entry)]
         await context.representations.encode_large(call.target, large, call.accept)
+    if call.target.stored.codec.unread:  # so is the first of all, for functions are compiled then
+        await context.representations.encode_large(call.target, cache.candidates(selection)[:1], call.accept)
     if forms is not None and not options.revision:  # who cannot be shown the state is told so at once
         first = cache.candidates(selection)[:STARTED]
         await forms.ensure([entry for entry in first if selection.matches(entry)])

@@ -85,8 +85,8 @@ class Entry:
         return plain, packed, other
 
 
-Glance = tuple[Mapping[str, str], tuple[str, ...], bytes]
-"""Labels, fields and `raw` of an entry."""
+Glance = tuple[Mapping[str, str], tuple[str, ...], bytes, dict[tuple[str, ...], Any] | None]
+"""Labels, fields, `raw` and `other` of an entry."""
 
 Look = Callable[[Entry, bytes], Glance]
 """Looks into the value that the store has of an entry. It must not raise."""
@@ -112,12 +112,17 @@ class Unread(Entry):
         with _looking:
             if type(entry) is not Entry:
                 look: Any = _labels.__get__(self)
-                labels, fields, raw = look(self, _raw.__get__(self))
+                labels, fields, raw, self.other = look(self, _raw.__get__(self))
                 _labels.__set__(self, labels)
                 _fields.__set__(self, fields)
                 _raw.__set__(self, raw)
                 entry.__class__ = Entry  # last: whoever finds an `Entry` finds it whole
         return entry
+
+
+def size_at_rest(entry: Entry) -> int:
+    """The bytes of `raw`, and of one that nobody has looked into those of the store's value, a few more."""
+    return len(_raw.__get__(entry))
 
 
 _labels, _fields, _raw = (Entry.__dict__[name] for name in ("labels", "fields", "raw"))

@@ -29,6 +29,10 @@ class LabelSelector(Protocol):
         """(key, value) pairs that everything selected has: the terms that ask for one value."""
 
     @property
+    def choices(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """(key, values) pairs: everything selected has one of the values; no values: it has the key."""
+
+    @property
     def empty(self) -> bool:
         """Whether it selects everything."""
 

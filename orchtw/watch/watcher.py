@@ -18,7 +18,7 @@ from orchtw.watch.group import MAX_WRITE_BYTES, Due, Group, Places
 from orchtw.watch.selection import Selection
 from orchtw.watch.timer_wheel import TimerWheel, next_bookmark
 
-SCAN_ENTRIES: Final = 256  # entries looked at in one go when the state is replayed
+SCAN_ENTRIES: Final = 64  # entries looked at in one go when the state is replayed: each may have to be read first
 
 
 class Sink(Protocol):

@@ -12,7 +12,8 @@ from orchtw.admission.plugins.deny_service_external_ips import DenyServiceExtern
 from orchtw.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
 from orchtw.errors import Forbidden
 from orchtw.objects import Object
-from tests.admission.asked import attributes, canonical, pass_chain
+from orchtw.request import UserInfo
+from tests.admission.asked import attributes, canonical, pass_chain, request
 
 NOT_READY = "node.orch.io/not-ready"
 
@@ -35,9 +36,18 @@ class AlwaysTests(SynchronousTestCase):
         ):
             given: Any = {"name": "" if operation == "CREATE" else "x", "obj": obj}
             asked = attributes(operation, "pods", **given)  # type: ignore[arg-type]
-            refused = self.failureResultOf(pass_chain(Chain([AlwaysDeny()]), asked), Forbidden)
+            refused = self.failureResultOf(pass_chain(Chain([AlwaysDeny("apiserver")]), asked), Forbidden)
             text = f'pods "{name}" is forbidden: admission control is denying all modifications'
             self.assertEqual(refused.value.message, text)
+
+    def test_own_writes(self) -> None:
+        """What the server makes for itself passes; a request of its user does not."""
+        own = UserInfo(name="apiserver")
+        chain = Chain([AlwaysDeny("apiserver")])
+        asked = attributes("CREATE", "pods", obj={"metadata": {"name": "x"}}, user=own, request=None)
+        self.successResultOf(pass_chain(chain, asked))
+        asked = attributes("CREATE", "pods", obj={"metadata": {"name": "x"}}, user=own, request=request())
+        self.failureResultOf(pass_chain(chain, asked), Forbidden)
 
 
 class ExternalIPsTests(SynchronousTestCase):

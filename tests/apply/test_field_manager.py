@@ -45,7 +45,7 @@ def field_manager(api_version: str = "v1", kind: str = "ConfigMap", **more: Any)
         kind,
         NAMING,
         empty=codec.normalise({}),
-        finish=lambda obj: finished(api_version, kind, obj),
+        finish=lambda obj, live: finished(api_version, kind, obj),
         **more,
     )
 

@@ -20,6 +20,7 @@ from orchtw.objects import Object
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.followed_files import INTERVAL_S
 from orchtw.registry import reservations, strategies
+from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request
 from orchtw.schema.kinds import GroupKind
 from orchtw.storage.interface import Change, Subscription
@@ -43,6 +44,7 @@ class RoleTests(SynchronousTestCase):
     """`Instance` with and without bootstrap and controllers."""
 
     def setUp(self) -> None:
+        self.patch(Offload, "start", lambda offload: None)  # no threads: what takes long is done at once as well
         self.clock: Any = MemoryReactorClock()
         self.store = SharedStore(self.clock)
         self.tokens = Path(self.mktemp())

@@ -18,6 +18,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.assembly.instance import Instance
 from orchtw.config import Config
 from orchtw.naming import Naming
+from orchtw.registry.offload import Offload
 from orchtw.request import Ending, Peer, Request, Response
 from tests.client.world import MemoryStore
 
@@ -91,6 +92,7 @@ STABLE = {
 
 class ServedTests(SynchronousTestCase):
     def setUp(self) -> None:
+        self.patch(Offload, "start", lambda offload: None)  # no threads: what takes long is done at once as well
         self.clock: Any = MemoryReactorClock()
         self.tokens = Path(self.mktemp())
         self.tokens.write_text('t,admin,1,"system:masters"\nu,bob,2\n')

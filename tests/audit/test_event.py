@@ -14,6 +14,7 @@ from orchtw.audit.legacy import legacy_line
 from orchtw.audit.senders import MOST_ADDRESSES, attempts, source_ips, user_agent, user_object
 from orchtw.request import UNREADABLE, Peer, Request, UserInfo
 from tests.audit.events import members
+from tests.properties import examples
 
 
 def request(address: str = "10.0.0.9", query: str = "", certificate: Any = None, **headers: str) -> Request:
@@ -43,6 +44,7 @@ class EventTests(SynchronousTestCase):
         self.assertEqual([name for name in found if "Object" in name], [])
         self.assertIn("requestObject", event.members)
 
+    @examples(100)
     @given(st.text(st.characters(), max_size=20), st.text(st.characters(codec="utf-8"), max_size=20))
     def test_any_text(self, agent: str, plain: str) -> None:
         """Whatever a client sends becomes one line of JSON in UTF-8; what is UTF-8 stays as it is."""

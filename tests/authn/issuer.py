@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from functools import cache
 from typing import Any
 
@@ -36,6 +37,11 @@ def signed(claims: Object, kid: str = "one", algorithm: str = "RS256", /, **head
     """A token."""
     payload = orjson.dumps(claims)
     return jwt.PyJWS().encode(payload, key_of(kid, algorithm), algorithm, headers={"kid": kid, **header})
+
+
+def encoded(value: Any) -> str:
+    """A part of a token."""
+    return base64.urlsafe_b64encode(orjson.dumps(value)).decode().rstrip("=")
 
 
 class Issuer:

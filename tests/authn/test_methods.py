@@ -10,7 +10,7 @@ from typing import Any
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 from twisted.internet.defer import Deferred
-from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
+from twisted.logger import ILogObserver, LogEvent, capturedLogs, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
 
@@ -350,4 +350,6 @@ class ChainTests(SynchronousTestCase):
         """Anonymous requests end with --anonymous-auth=false and with AlwaysAllow alone (reference AUTHN-39)."""
         self.assertEqual(self.ask(request()), ANONYMOUS)
         self.assertRaises(Unauthorized, self.ask, request(), anonymous_auth=False)
-        self.assertRaises(Unauthorized, self.ask, request(), authorization_mode=("AlwaysAllow",))
+        with capturedLogs() as events:
+            self.assertRaises(Unauthorized, self.ask, request(), authorization_mode=("AlwaysAllow",))
+        self.assertIn("not allowed with authorization mode AlwaysAllow", events[0]["log_format"])

@@ -37,6 +37,7 @@ class CheckTests(SynchronousTestCase):
             self.assertEqual(self.why(aud=audience, azp="other"), "")
         for audience in ("clients", ["other"], [], None, {"client": 1}, 5, [["client"]]):
             self.assertIn('oidc: verify token: oidc: expected audience "client" got', self.why(aud=audience))
+        self.assertTrue(self.why(aud=["a", "b"]).endswith('got ["a" "b"]'))
 
     def test_expiry(self) -> None:
         """It must be there and not be past; there is no leeway."""
@@ -110,7 +111,7 @@ class UserTests(SynchronousTestCase):
         self.assertIsInstance(self.user({"hd": "example.com", "role": "dev"}, **flags), UserInfo)
         for claims, why in (
             ({"hd": "example.com"}, "oidc: required claim role not present in ID token"),
-            ({"hd": "x"}, 'oidc: required claim hd value does not match. Got = "x", want = example.com'),
+            ({"hd": "x"}, 'oidc: required claim hd value does not match. Got = x, want = example.com'),
             ({"hd": ["example.com"]}, "oidc: parse claim hd: must be a string"),
         ):
             self.assertEqual(self.user(claims, **flags), why)

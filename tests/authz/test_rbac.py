@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from itertools import product
 from typing import Any, cast
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
@@ -18,6 +18,7 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.request import RequestInfo, UserInfo
 from tests.authz.given_roles import GivenRoles
+from tests.properties import examples
 from tests.rules.test_rbac import PATHS, RESOURCES, VERBS, fits, fits_path
 
 USERS = (
@@ -126,13 +127,13 @@ QUESTIONS = [
 
 class MatrixTests(SynchronousTestCase):
     @given(st.lists(CHANGES, max_size=8))
-    @settings(deadline=None, max_examples=150)
+    @examples(150)
     def test_every_question_after_every_change(self, changes: list[tuple[str, str, str, Any]]) -> None:
         """The answer is that of the roles as they are now (reference AUTHZ-16, AUTHZ-17, AUTHZ-18)."""
         self.check(changes)
 
     @given(st.lists(CHANGES, max_size=8))
-    @settings(deadline=None, max_examples=50)
+    @examples(50)
     def test_elsewhere(self, changes: list[tuple[str, str, str, Any]]) -> None:
         """The same where everything is too much to be looked at on the reactor (reference AUTHZ-39)."""
         self.patch(rbac, "AT_ONCE", -1)

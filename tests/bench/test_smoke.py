@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
+import attrs
 import orjson
-from twisted.trial.unittest import SynchronousTestCase, TestCase
+from twisted.internet.utils import getProcessOutputAndValue
+from twisted.trial.unittest import TestCase
 
 from bench.server import ROOT, TOKEN, TOKENS
 from tests.end_to_end.case import shared_server
+from tests.forked import forking
 
 TINY = (
     "--quick", "--seconds=0.1", "--n-create=20", "--pods=120", "--idle=20", "--idle-seconds=0.1",
@@ -20,16 +22,20 @@ TINY = (
 LIMIT_S = 600  # a busy machine takes its time; this only ends what hangs
 
 
-def bench(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Run the benchmarks of this checkout."""
-    return subprocess.run(
-        [sys.executable, "-m", "bench", *arguments],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
+@attrs.frozen(slots=True)
+class Done:
+    """What a run printed, and its exit status."""
+
+    stdout: bytes
+    stderr: bytes
+    returncode: int
+
+
+async def bench(*arguments: str) -> Done:
+    """Run the benchmarks of this checkout, in a process that has imported most of them; servers start as ever."""
+    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = ("-m", "bench", *arguments)
+    return Done(*await getProcessOutputAndValue(sys.executable, command, variables, str(ROOT), forking))
 
 
 _tokens = Path("bench-tokens.csv").absolute()
@@ -44,28 +50,29 @@ class AgainstTests(TestCase):
         _tokens.write_text(TOKENS)
         self.server = await shared_server(self.mktemp(), f"--token-auth-file={_tokens}")
 
-    def bench(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    async def bench(self, *arguments: str) -> Done:
         """Measure that server."""
-        return bench(f"--against={self.server.address}", f"--token={TOKEN}", f"--pid={self.server.pid}", *arguments)
+        server = (f"--against={self.server.address}", f"--token={TOKEN}", f"--pid={self.server.pid}")
+        return await bench(*server, *arguments)
 
-    def test_soak(self) -> None:
+    async def test_soak(self) -> None:
         """The long mix of requests goes through, and says at each quarter what memory it takes."""
-        done = self.bench("--quick", "--scenarios=soak", "--soak-requests=1200")
+        done = await self.bench("--quick", "--scenarios=soak", "--soak-requests=1200")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([line["requests"] for line in lines], [300, 600, 900, 1200])
         self.assertIn("growth_percent", lines[-1])
 
-    def test_authorization(self) -> None:
+    async def test_authorization(self) -> None:
         """Decisions are timed, and every change of a binding counts for the next request (reference AUTHZ-16)."""
-        done = self.bench("--quick", "--scenarios=authorization")
+        done = await self.bench("--quick", "--scenarios=authorization")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         decision, change = (orjson.loads(line) for line in done.stdout.splitlines())
         self.assertEqual((decision["allowed"], change["wrong"]), (1000, 0))
 
-    def test_custom_kind(self) -> None:
+    async def test_custom_kind(self) -> None:
         """Every scenario that loads objects does so with a custom kind too, if asked."""
-        done = self.bench(*TINY, "--scenarios=idle,create,get,apply,watch,list", "--kinds=widgets", "--kib=6")
+        done = await self.bench(*TINY, "--scenarios=idle,create,get,apply,watch,list", "--kinds=widgets", "--kib=6")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([line for line in lines if line.get("errors", 0)], [])
@@ -75,9 +82,9 @@ class AgainstTests(TestCase):
         self.assertLess({"idle_watchers", "watch_paced", "watch_flat_out", "list_json", "list_table"}, found)
         self.assertEqual([each for each in found if each.startswith("list_pb")], [])
 
-    def test_admission(self) -> None:
+    async def test_admission(self) -> None:
         """What each plugin takes with each operation, in a namespace with policies too."""
-        done = self.bench("--quick", "--scenarios=admission", "--n-create=20")
+        done = await self.bench("--quick", "--scenarios=admission", "--n-create=20")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = {line["scenario"]: line for line in map(orjson.loads, done.stdout.splitlines())}
         self.assertEqual([line for line in lines.values() if line["errors"] or line["ops"] != 20], [])
@@ -85,27 +92,27 @@ class AgainstTests(TestCase):
         line = lines["admission_create_pods_policies"]
         self.assertGreater(line["whole_us"], line["admit_plugins_us"]["ServiceAccount"])
 
-    def test_webhooks(self) -> None:
+    async def test_webhooks(self) -> None:
         """Creates through webhooks of each kind."""
-        done = self.bench("--quick", "--scenarios=webhooks", "--n-create=5")
+        done = await self.bench("--quick", "--scenarios=webhooks", "--n-create=5")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = {line["scenario"]: line for line in map(orjson.loads, done.stdout.splitlines())}
         self.assertEqual([line for line in lines.values() if line["errors"] or line["ops"] != 5], [])
         names = ("none", "allow", "label", "slow")
         self.assertEqual(set(lines), {f"webhooks_{name}_configmaps" for name in names})
 
-    def test_holdup(self) -> None:
+    async def test_holdup(self) -> None:
         """The latency probe prints a line for the idle server and one for each chosen case."""
-        done = self.bench("--quick", "--scenarios=holdup", "--cases=put: 1 MiB")
+        done = await self.bench("--quick", "--scenarios=holdup", "--cases=put: 1 MiB")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
         cases = [(line["case"], line["status"]) for line in lines]
         self.assertEqual(cases, [("idle", 0), ("put: 1 MiB", 200)])
         self.assertTrue(all(line["livez_max_ms"] > 0 and line["polls"] for line in lines))
 
-    def test_overload(self) -> None:
+    async def test_overload(self) -> None:
         """One user's requests are measured alone, beside another's lists and beside its creates."""
-        done = self.bench("--quick", "--scenarios=overload", "--pods=120", "--seconds=0.2", "--greedy=30")
+        done = await self.bench("--quick", "--scenarios=overload", "--pods=120", "--seconds=0.2", "--greedy=30")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([line["beside"] for line in lines], ["nothing", "lists", "creates"])
@@ -113,50 +120,52 @@ class AgainstTests(TestCase):
         self.assertTrue(all(line["greedy"] for line in lines[1:]))
 
 
-class CommandTests(SynchronousTestCase):
-    def test_tails(self) -> None:
+class CommandTests(TestCase):
+    timeout = LIMIT_S
+
+    async def test_tails(self) -> None:
         """The longest waits of writers, alone, together and at a fixed rate, and what of the server could be why."""
-        done = bench("--quick", "--scenarios=tails", "--n-create=20", "--tails-conc=1,4", "--tails-rate=400")
+        done = await bench("--quick", "--scenarios=tails", "--n-create=20", "--tails-conc=1,4", "--tails-rate=400")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         alone, together, paced = (orjson.loads(line) for line in done.stdout.splitlines())
         self.assertEqual((alone["conc"], together["conc"], alone["errors"], together["errors"]), (1, 4, 0, 0))
         self.assertEqual((paced["writes"], paced["deliveries"], paced["errors"]), (400, 400, 0))
         self.assertGreaterEqual(paced["max_ms"], paced["p99_ms"])
 
-    def test_endurance(self) -> None:
+    async def test_endurance(self) -> None:
         """Watchers whose connections are cut see every write once and in order, and leave no file open."""
-        done = bench("--quick", "--scenarios=endurance", "--endurance-seconds=2")
+        done = await bench("--quick", "--scenarios=endurance", "--endurance-seconds=2")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         line = orjson.loads(done.stdout.splitlines()[-1])
         self.assertEqual((line["errors"], line["files_left"]), (0, 0))
         self.assertGreater(line["deliveries"], 0)
         self.assertGreater(line["resets"], 0)
 
-    def test_operations(self) -> None:
+    async def test_operations(self) -> None:
         """The same lines without and with an audit log."""
-        done = bench("--quick", "--scenarios=operations", "--n-create=5", "--conc=2", "--seconds=0.05")
+        done = await bench("--quick", "--scenarios=operations", "--n-create=5", "--conc=2", "--seconds=0.05")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([(line["errors"], line["audit"]) for line in lines], [(0, False)] * 4 + [(0, True)] * 4)
 
-    def test_authentication(self) -> None:
+    async def test_authentication(self) -> None:
         """Every kind of credentials is known at once (reference AUTHN-6)."""
-        done = bench("--quick", "--scenarios=authentication")
+        done = await bench("--quick", "--scenarios=authentication")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
         kinds = {"static token", "service account token", "token of a Secret", "client certificate"}
         self.assertEqual({line["credentials"] for line in lines}, kinds)
 
-    def test_handshake(self) -> None:
+    async def test_handshake(self) -> None:
         """Sessions are resumed where that is asked for, with certificates too (reference AUTHN-15)."""
-        done = bench("--quick", "--scenarios=handshake")
+        done = await bench("--quick", "--scenarios=handshake")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([(line["errors"], line["connections"]) for line in lines], [(0, 50)] * 6)
 
-    def test_all_scenarios(self) -> None:
+    async def test_all_scenarios(self) -> None:
         """Every scenario prints a JSON line, none has an error, and each has the figure it is there for."""
-        done = bench(*TINY)
+        done = await bench(*TINY)
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([line for line in lines if line.get("errors", 0)], [])
@@ -187,17 +196,17 @@ class CommandTests(SynchronousTestCase):
         for line in lines:
             self.assertIn(figures[line["scenario"]], line)
 
-    def test_admission_cpu(self) -> None:
+    async def test_admission_cpu(self) -> None:
         """What admission takes of the CPU, for each kind."""
-        done = bench("--quick", "--scenarios=admission-cpu", "--n-create=20")
+        done = await bench("--quick", "--scenarios=admission-cpu", "--n-create=20")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = {line["scenario"]: line for line in map(orjson.loads, done.stdout.splitlines())}
         self.assertEqual(set(lines), {"admission_cpu_configmaps", "admission_cpu_pods"})
         self.assertTrue(all(line["create_us"] > 0 and not line["errors"] for line in lines.values()))
 
-    def test_definitions(self) -> None:
+    async def test_definitions(self) -> None:
         """Many definitions: served, installed, discovered, described, used, and there again after a start."""
-        done = bench("--quick", "--scenarios=definitions", "--definitions=22")
+        done = await bench("--quick", "--scenarios=definitions", "--definitions=22")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = {line["scenario"]: line for line in map(orjson.loads, done.stdout.splitlines())}
         self.assertEqual([line for line in lines.values() if line.get("errors", 0)], [])
@@ -206,9 +215,9 @@ class CommandTests(SynchronousTestCase):
             self.assertIn("kib_per_definition", lines[f"definitions_{name}"])
         self.assertIn("ready_ms_without", lines["definitions_start"])
 
-    def test_scale(self) -> None:
+    async def test_scale(self) -> None:
         """Stores of several sizes are made, started and asked; the last line says how the costs grew."""
-        done = bench("--scale", "--quick", "--scale-configmaps=0")
+        done = await bench("--scale", "--quick", "--scale-configmaps=0")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([line for line in lines if line.get("errors", 0)], [])
@@ -219,8 +228,8 @@ class CommandTests(SynchronousTestCase):
         questions = {"get", "create", "page", "namespace", "node", "label", "page_exact", "page_continued", "watch"}
         self.assertLess(questions, set(slope))
 
-    def test_only_loopback(self) -> None:
+    async def test_only_loopback(self) -> None:
         """A server elsewhere is not loaded, and not even asked."""
-        done = bench("--against=https://192.0.2.1:6443", "--scenarios=get")
+        done = await bench("--against=https://192.0.2.1:6443", "--scenarios=get")
         self.assertEqual((done.returncode, done.stdout), (1, b""))
         self.assertIn(b"only https on a loopback address is loaded", done.stderr)

@@ -85,9 +85,9 @@ class InformerTests(SynchronousTestCase):
         self.client = FakeClient()
         self.told: list[tuple[str | None, str | None]] = []
 
-    def start(self, resync_s: float = 0.0) -> Informer:
+    def start(self, resync_s: float = 0.0, name: str = "") -> Informer:
         client: Any = self.client
-        self.informer = Informer(client, PODS, self.clock, Random(1), resync_s=resync_s)
+        self.informer = Informer(client, PODS, self.clock, Random(1), resync_s=resync_s, name=name)
         self.informer.handle(self.handle)
         self.informer.start()
         return self.informer
@@ -131,6 +131,18 @@ class InformerTests(SynchronousTestCase):
         self.end(Expired.watch(1, 2))
         self.assertEqual(self.told, [("b1", "b5"), (None, "d6"), ("c1", None)])
         self.assertEqual((self.client.lists, self.client.watches[-1][0]), (2, "9"))
+
+    def test_one_name(self) -> None:
+        """Who follows objects of one name hears of no others, and does not keep them."""
+        self.client.items = [FakeItem("a", "1"), FakeItem("b", "1")]
+        informer = self.start(name="a")
+        self.put("b", "2")
+        self.put("a", "3")
+        self.client.watches[-1][1].removed(FakeItem("b", "4"))
+        self.client.items = [FakeItem("b", "5"), FakeItem("c", "6")]
+        self.end(Expired.watch(1, 2))
+        self.assertEqual(self.told, [(None, "a1"), ("a1", "a3"), ("a3", None)])
+        self.assertEqual(informer.items, {})
 
     def test_failures_back_off(self) -> None:
         """A list that fails is repeated with growing delays; the informer is not synced before it succeeds."""

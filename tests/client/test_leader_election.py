@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from orchtw.client.event_recorder import EventRecorder
 from orchtw.client.leader_election import LeaderElector, Terms
 from orchtw.errors import InternalError
 from tests.client.world import WorldTestCase
@@ -25,6 +26,7 @@ class LeaderElectorTests(WorldTestCase):
             Random(1),
             group=world.naming.group("coordination.orch.io"),
             now=world.now,
+            events=EventRecorder(client or world.client, "host", world.now),
             started=lambda: self.told.append(f"{identity} started"),
             lost=lambda: self.told.append(f"{identity} lost"),
         )
@@ -45,6 +47,21 @@ class LeaderElectorTests(WorldTestCase):
         spec = self.spec()
         self.assertEqual((spec["holderIdentity"], spec["leaseDurationSeconds"]), ("one", 15))
         self.assertEqual(spec["acquireTime"], "2023-11-14T22:13:20.000000Z")
+
+    def test_told(self) -> None:
+        """An Event about the Lease says who leads, once for each who comes to (reference CTRL-5)."""
+        self.elector("one")
+        self.elector("two")
+        self.world.settle(60)
+        world = self.world
+        found = world.run(world.client.list(world.resource("events"), "a")).items
+        self.assertEqual(len(found), 1)
+        event = found[0].load()
+        self.assertEqual((event["type"], event["reason"], event["message"]),
+                         ("Normal", "LeaderElection", "one became leader"))  # fmt: skip
+        involved = event["involvedObject"]
+        self.assertEqual((involved["kind"], involved["apiVersion"], involved["namespace"], involved["name"]),
+                         ("Lease", "coordination.orch.io/v1", "a", "host"))  # fmt: skip
 
     def test_one_leads(self) -> None:
         """While the leader renews, no other candidate leads; acquireTime stays, renewTime goes on."""

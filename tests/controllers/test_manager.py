@@ -57,6 +57,7 @@ class FlagTests(SynchronousTestCase):
         for flags in (["--leader-elect-lease-duration=10s"], ["--leader-elect-retry-period=9s"],
                       ["--leader-elect-retry-period=0"], ["--concurrent-gc-syncs=0"]):
             self.assertRaises(ConfigError, parse, flags)
+        self.assertEqual((Config().leader_elect_resource_name, Config().leader_elect_resource_lock), ("", "leases"))
         self.assertEqual((Config().leader_elect, Config().leader_elect_lease_duration_s), (False, 15.0))
 
 

@@ -68,11 +68,13 @@ def agent_pki() -> AgentPki:
 
 
 class AgentCase(ServerCase):
-    """An agent of a node `self.node`, and pods on it."""
+    """An agent of a node `self.node`, and pods on it; the server has `more_flags` beside those for agents."""
+
+    more_flags: tuple[str, ...] = ()
 
     async def setUp(self) -> None:  # type: ignore[override]
         self.pki = agent_pki()
-        self.flags = self.pki.flags("kubelet" if self.vocabulary == "kubernetes" else "orchlet")
+        self.flags = (*self.pki.flags("kubelet" if self.vocabulary == "kubernetes" else "orchlet"), *self.more_flags)
         await super().setUp()
         self.agent = NodeAgent(reactor, self.pki.options())
         self.addCleanup(self.agent.stop)

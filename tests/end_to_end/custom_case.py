@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from twisted.internet.task import deferLater
-
 from orchtw.objects import Object
-from tests.end_to_end.case import ServerCase, reactor
-from tests.end_to_end.client import Answer
+from tests.end_to_end.definitions import DefinitionCase, is_true
 
 DEFINITION = "CustomResourceDefinition"
-PATIENCE = 200
-STEP_S = 0.05
 
 SPEC: Object = {
     "type": "object",
@@ -64,13 +59,12 @@ def version(name: str = "v1", **more: Any) -> Object:
     return found | more
 
 
-class CustomCase(ServerCase):
+class CustomCase(DefinitionCase):
     """Tests with a definition of Widget in a group that no other test has."""
 
     async def setUp(self) -> None:  # type: ignore[override]
         await super().setUp()
-        self.api_group = f"{self.unique('g')}.example.com"
-        self.definitions = f"/apis/{self.naming.group('apiextensions.orch.io')}/v1/customresourcedefinitions"
+        self.api_group = self.own_group()
         self.definition_path = f"{self.definitions}/widgets.{self.api_group}"
 
     def definition(self, *versions: Object, **spec: Any) -> Object:
@@ -93,30 +87,8 @@ class CustomCase(ServerCase):
         """Create the definition and wait until its first version is served."""
         definition = self.definition(*versions, **spec)
         await self.created(self.definitions, definition)
-        await self.established(definition["metadata"]["name"])
+        await self.served(definition["metadata"]["name"])
         self.addCleanup(self.client.delete, self.definition_path)
-
-    async def established(self, name: str) -> Object:
-        """The definition once it is served."""
-
-        def is_served(answer: Answer) -> bool:
-            return condition(answer.json, "Established").get("status") == "True"
-
-        found: Object = (await self.eventually(f"{self.definitions}/{name}", is_served)).json
-        spec = found["spec"]
-        served = next(each["name"] for each in spec["versions"] if each["served"])
-        path = f"/apis/{spec['group']}/{served}/{spec['names']['plural']}"
-        await self.eventually(path, lambda answer: answer.code == 200)
-        return found
-
-    async def eventually(self, path: str, holds: Any) -> Answer:
-        """The first answer of a GET that is as it should be."""
-        for _ in range(PATIENCE):
-            answer = await self.client.get(path)
-            if holds(answer):
-                return answer
-            await deferLater(reactor, STEP_S)
-        raise self.failureException(f"{path} has never been as it should be: {answer}")
 
     def widgets(self, *rest: str, version: str = "v1") -> str:
         """The path of widgets in the test's namespace."""
@@ -134,12 +106,6 @@ class CustomCase(ServerCase):
         return f'Widget.{self.api_group} "{name}" is invalid: {shown}'
 
 
-def condition(obj: Object, type_: str) -> Object:
-    """The condition of that type, or {}."""
-    conditions = obj.get("status", {}).get("conditions") or ()
-    return next((each for each in conditions if each["type"] == type_), {})
-
-
 def is_served(definition: Object) -> bool:
     """Whether the server has said all that it has to say of a definition that it serves."""
-    return all(condition(definition, each).get("status") == "True" for each in ("NamesAccepted", "Established"))
+    return all(is_true(definition, each) for each in ("NamesAccepted", "Established"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
@@ -18,10 +19,15 @@ PATIENCE_S = 100.0
 PAUSE_S = 0.02
 
 
-def is_true(obj: Object, condition: str) -> bool:
+def condition(obj: Object, type_: str) -> Object:
+    """The condition of that type, or {}."""
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    return next((each for each in conditions if each["type"] == type_), {})
+
+
+def is_true(obj: Object, type_: str) -> bool:
     """Whether a condition holds."""
-    found = (obj.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == condition and each["status"] == "True" for each in found)
+    return condition(obj, type_).get("status") == "True"
 
 
 def gizmo(group: str, spec: Schema | None = None, **more: Any) -> Object:
@@ -53,15 +59,12 @@ class DefinitionCase(ServerCase):
             await self.served(each["metadata"]["name"])
 
     async def served(self, name: str) -> Object:
-        """The definition once it is established and its storage version can be read."""
+        """The definition once it is established and its first version that is served can be read."""
         path = f"{self.definitions}/{name}"
-
-        async def established() -> bool:
-            return is_true((await self.client.get(path)).json, "Established")
-
-        await self.until(f"{name} is established", established)
-        definition: Object = (await self.client.get(path)).json
-        await self.until_code(self.everywhere(definition), 200)
+        answer = await self.eventually(path, lambda answer: is_true(answer.json, "Established"))
+        definition: Object = answer.json
+        version = next(each["name"] for each in definition["spec"]["versions"] if each["served"])
+        await self.until_code(self.everywhere(definition, version), 200)
         return definition
 
     async def uninstall(self, name: str) -> None:
@@ -92,14 +95,15 @@ class DefinitionCase(ServerCase):
 
     async def until_code(self, path: str, code: int) -> Answer:
         """Read a path until the answer has this status."""
-        answer: list[Answer] = []
+        return await self.eventually(path, lambda answer: answer.code == code)
 
-        async def reached() -> bool:
-            answer[:] = [await self.client.get(path)]
-            return answer[0].code == code
-
-        await self.until(f"{code} from {path}", reached)
-        return answer[0]
+    async def eventually(self, path: str, holds: Callable[[Answer], bool]) -> Answer:
+        """The first answer of a GET that is as it should be."""
+        end = reactor.seconds() + PATIENCE_S
+        while not holds(answer := await self.client.get(path)):
+            self.assertLess(reactor.seconds(), end, f"{path} has never been as it should be: {answer}")
+            await deferLater(reactor, PAUSE_S)
+        return answer
 
     async def together(self, work: list[Any]) -> list[Any]:
         """Do it all at once; the first failure counts."""

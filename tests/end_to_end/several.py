@@ -24,6 +24,7 @@ from orchtw.testing.process import ServerProcess
 from tests.end_to_end import case
 from tests.end_to_end.case import TRACEBACKS, reactor
 from tests.end_to_end.client import Client, tls_context
+from tests.forked import forking
 from tests.storage.etcd.cluster import FLAGS as CLUSTER_FLAGS
 
 FLAGS = (
@@ -93,7 +94,7 @@ async def shared_pair(parent: str) -> tuple[EtcdCluster, list[ServerProcess]]:
         sealed = f"--encryption-provider-config={sealing_file(folders[0].parent)}"
         for folder in folders:
             port = f"--secure-port={free_port()}"
-            server = ServerProcess(reactor, folder, port, servers, sealed, *FLAGS)
+            server = ServerProcess(forking, folder, port, servers, sealed, *FLAGS)
             case._shared[("several", str(folder))] = server
             _pair.append(server)
     await all_of(*(server.start() for server in _pair if not server.running))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from twisted.trial.unittest import SkipTest
 
-from orchtw.testing.kubectl import Kubectl, Result, minor_version
-from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
+from orchtw.testing.kubectl import Result, minor_version
+from tests.end_to_end.kubectl_case import KubectlCase
 
 DEPLOYMENT = """\
 apiVersion: apps/v1
@@ -29,22 +28,13 @@ spec:
 """
 
 
-class KubectlApplyTests(ServerCase):
+class KubectlApplyTests(KubectlCase):
     """`kubectl apply --server-side` and its neighbours."""
-
-    skip = NO_KUBECTL
-
-    async def setUp(self) -> None:
-        await super().setUp()
-        self.kubectl = Kubectl(reactor, self.server.kubeconfig, os.path.abspath(self.mktemp()))
-
-    async def run_kubectl(self, *arguments: str, stdin: str = "") -> Result:
-        return await self.kubectl.run(f"--namespace={self.namespace}", *arguments, stdin=stdin)
 
     async def apply(self, *flags: str, replicas: int = 2, image: str = "one") -> Result:
         """Apply the deployment on the server's side."""
         manifest = DEPLOYMENT.format(replicas=replicas, image=image)
-        return await self.run_kubectl("apply", "--server-side", *flags, "-f", "-", stdin=manifest)
+        return await self.run_any("apply", "--server-side", *flags, "-f", "-", stdin=manifest)
 
     async def live(self) -> dict[str, Any]:
         found: dict[str, Any] = (await self.client.get(self.group("apps/v1", "deployments", "web"))).json
@@ -61,7 +51,7 @@ class KubectlApplyTests(ServerCase):
     async def test_conflict_and_force(self) -> None:
         """What another manager scaled is a conflict that names it, until it is forced."""
         await self.apply()
-        await self.run_kubectl("scale", "deployment", "web", "--replicas=5")
+        await self.run_any("scale", "deployment", "web", "--replicas=5")
         refused = await self.apply(replicas=3)
         self.assertNotEqual(refused.status, 0)
         self.assertIn(".spec.replicas", refused.errors)
@@ -86,17 +76,17 @@ class KubectlApplyTests(ServerCase):
         before = await self.live()
         self.assertEqual((await self.apply("--dry-run=server", image="two")).status, 0)
         diff = ("diff", "--server-side", "--field-manager=kubectl", "-f", "-")
-        shown = await self.run_kubectl(*diff, stdin=DEPLOYMENT.format(replicas=2, image="two"))
+        shown = await self.run_any(*diff, stdin=DEPLOYMENT.format(replicas=2, image="two"))
         self.assertEqual(shown.status, 1, shown.errors)
         self.assertIn("image: two", shown.output)
-        same = await self.run_kubectl(*diff, stdin=DEPLOYMENT.format(replicas=2, image="one"))
+        same = await self.run_any(*diff, stdin=DEPLOYMENT.format(replicas=2, image="one"))
         self.assertEqual((same.status, same.output), (0, ""), same)
         self.assertEqual(await self.live(), before)
 
     async def test_migration_from_client_side(self) -> None:
         """What was applied on the client's side can be applied on the server's without a conflict."""
         manifest = DEPLOYMENT.format(replicas=2, image="one")
-        created = await self.run_kubectl("apply", "-f", "-", stdin=manifest)
+        created = await self.run_any("apply", "-f", "-", stdin=manifest)
         self.assertEqual(created.status, 0, created.errors)
         moved = await self.apply(image="two")
         self.assertEqual(moved.status, 0, moved.errors)

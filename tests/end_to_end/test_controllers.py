@@ -6,10 +6,10 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.trial.unittest import TestCase
 
 from orchtw.objects import Object
-from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.process import ServerProcess
-from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
+from tests.end_to_end.case import ServerCase
 from tests.end_to_end.client import Client, tls_context
+from tests.end_to_end.kubectl_case import KubectlCase
 from tests.forked import forking
 
 WRITERS = 8
@@ -154,19 +154,8 @@ class KubernetesNamespaceTests(NamespaceTests):
     vocabulary = "kubernetes"
 
 
-class KubectlTests(CascadeCase):
+class KubectlTests(KubectlCase, CascadeCase):
     vocabulary = "kubernetes"
-    if NO_KUBECTL:
-        skip = NO_KUBECTL
-
-    async def setUp(self) -> None:  # type: ignore[override]
-        await super().setUp()
-        self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
-
-    async def run_ok(self, *arguments: str) -> str:
-        result = await self.kubectl.run(f"--namespace={self.namespace}", *arguments)
-        self.assertEqual(result.status, 0, result)
-        return result.output
 
     async def test_delete_namespace(self) -> None:
         """`kubectl delete ns`, with 5,000 objects in it, ends (reference CTRL-10)."""

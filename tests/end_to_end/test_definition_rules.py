@@ -7,7 +7,8 @@ from typing import Any
 import attrs
 
 from orchtw.objects import Object
-from tests.end_to_end.custom_case import CustomCase, condition, structure, version
+from tests.end_to_end.custom_case import CustomCase, structure, version
+from tests.end_to_end.definitions import condition
 
 
 @attrs.frozen
@@ -86,7 +87,7 @@ class AcceptanceTests(CustomCase):
         self.assertEqual(Told.of(found, "Established"), Told("False", "NotAccepted", "not all names are accepted"))
         self.assertEqual((await self.client.get(f"/apis/{self.api_group}/v1/gizmos")).code, 404)
         await self.client.delete(self.definition_path)
-        await self.established(f"gizmos.{self.api_group}")
+        await self.served(f"gizmos.{self.api_group}")
 
     async def test_protected_group(self) -> None:
         """Groups of the API's own domain ask for an approval, which a condition confirms (CRD-1, CRD-7)."""
@@ -99,7 +100,7 @@ class AcceptanceTests(CustomCase):
         self.assertIn(text, answer.json["message"])
         definition["metadata"]["annotations"] = {f"api-approved.{domain}": "https://example.com/approved"}
         await self.created(self.definitions, definition)
-        found = await self.established(f"widgets.{self.api_group}")
+        found = await self.served(f"widgets.{self.api_group}")
         self.addCleanup(self.client.delete, f"{self.definitions}/widgets.{self.api_group}")
         conformant = next(
             each for each in found["status"]["conditions"] if each["type"].endswith("APIApprovalPolicyConformant")

@@ -11,8 +11,8 @@ import json
 import yaml
 
 from orchtw.objects import Object
-from orchtw.testing.kubectl import Kubectl, Result
-from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor, surface
+from tests.end_to_end.case import surface
+from tests.end_to_end.kubectl_case import KubectlCase
 
 TEMPLATE: Object = {
     "metadata": {"labels": {"app": "web"}},
@@ -21,24 +21,8 @@ TEMPLATE: Object = {
 JOB_TEMPLATE: Object = {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
 
 
-class KubectlCase(ServerCase):
+class CommandCase(KubectlCase):
     """What both vocabularies show."""
-
-    if NO_KUBECTL:
-        skip = NO_KUBECTL
-
-    async def setUp(self) -> None:  # type: ignore[override]
-        await super().setUp()
-        self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
-
-    async def run_ok(self, *arguments: str, stdin: str = "") -> str:
-        """Standard output of a command that succeeds, in the test's namespace."""
-        result = await self.run_any(*arguments, stdin=stdin)
-        self.assertEqual(result.status, 0, result)
-        return result.output
-
-    async def run_any(self, *arguments: str, stdin: str = "") -> Result:
-        return await self.kubectl.run(f"--namespace={self.namespace}", *arguments, stdin=stdin)
 
     def manifests(self) -> dict[str, Object]:
         """One manifest of each kind that the issue names, by resource."""
@@ -158,7 +142,7 @@ class KubectlCase(ServerCase):
         self.assertEqual(await self.run_ok("get", "pods", "--field-selector=spec.nodeName=x", "-o", "name"), "")
 
 
-class OrchVocabularyTests(KubectlCase):
+class OrchVocabularyTests(CommandCase):
     vocabulary = "orch"
 
     async def test_own_groups(self) -> None:
@@ -168,7 +152,7 @@ class OrchVocabularyTests(KubectlCase):
         self.assertNotIn("k8s.io", shown)
 
 
-class KubernetesVocabularyTests(KubectlCase):
+class KubernetesVocabularyTests(CommandCase):
     vocabulary = "kubernetes"
 
     async def test_columns(self) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from orchtw.objects import Object
-from orchtw.testing.kubectl import Kubectl, Result
-from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
+from orchtw.testing.kubectl import Kubectl
+from tests.end_to_end.case import reactor
+from tests.end_to_end.kubectl_case import KubectlCase
 
 RBAC = "rbac.authorization.k8s.io"
 TOKENS = Path("auth-tokens.csv")
@@ -19,28 +20,15 @@ def rule(verbs: str, resources: str, **more: Any) -> Object:
     return {"verbs": verbs.split(), "apiGroups": [""], "resources": resources.split(), **more}
 
 
-class AuthCase(ServerCase):
+class AuthCase(KubectlCase):
     """The administrator, and carl, who authenticates by a token and is one of qa."""
 
     vocabulary = "kubernetes"
-    if NO_KUBECTL:
-        skip = NO_KUBECTL
 
     async def setUp(self) -> None:  # type: ignore[override]
         TOKENS.write_text('carl-token,carl,1,"qa"\n')
         self.flags = (f"--token-auth-file={TOKENS.absolute()}",)
         await super().setUp()
-        self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
-
-    async def run_any(self, *arguments: str, stdin: str = "") -> Result:
-        """A command in the test's namespace, unless it names another one."""
-        return await self.kubectl.run(f"--namespace={self.namespace}", *arguments, stdin=stdin)
-
-    async def done(self, *arguments: str, stdin: str = "") -> str:
-        """The output of a command that succeeds."""
-        result = await self.run_any(*arguments, stdin=stdin)
-        self.assertEqual(result.status, 0, result)
-        return result.output
 
     def carls(self) -> Kubectl:
         """`kubectl` with carl's token."""
@@ -67,7 +55,7 @@ class AuthCase(ServerCase):
             {**api, "kind": "ClusterRoleBinding" if cluster else "RoleBinding", "roleRef": reference,
              "subjects": subjects},
         ]  # fmt: skip
-        await self.done("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        await self.run_ok("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
         return name
 
 
@@ -173,12 +161,12 @@ class ReconcileTests(AuthCase):
 
     async def reconcile(self, verbs: str, *users: str, flags: tuple[str, ...] = ()) -> str:
         """What `kubectl auth reconcile` says of the manifest."""
-        return await self.done("auth", "reconcile", "-f", "-", *flags, stdin=self.manifest(verbs, *users))
+        return await self.run_ok("auth", "reconcile", "-f", "-", *flags, stdin=self.manifest(verbs, *users))
 
     async def state(self) -> tuple[set[str], set[str]]:
         """The verbs on pods that the role gives, and who is bound."""
-        role = json.loads(await self.done("get", "role", "team", "-o", "json"))
-        binding = json.loads(await self.done("get", "rolebinding", "team", "-o", "json"))
+        role = json.loads(await self.run_ok("get", "role", "team", "-o", "json"))
+        binding = json.loads(await self.run_ok("get", "rolebinding", "team", "-o", "json"))
         verbs = {verb for each in role.get("rules") or () for verb in each["verbs"]}
         return verbs, {each["name"] for each in binding.get("subjects") or ()}
 
@@ -200,17 +188,17 @@ class ReconcileTests(AuthCase):
     async def test_another_role(self) -> None:
         """A binding to another role is made anew, since its role cannot change (reference AUTHZ-13)."""
         await self.reconcile("get", "ann")
-        before = json.loads(await self.done("get", "rolebinding", "team", "-o", "json"))
+        before = json.loads(await self.run_ok("get", "rolebinding", "team", "-o", "json"))
         manifest = json.loads(self.manifest("get", "ann"))
         manifest["items"][1]["roleRef"] = {"apiGroup": RBAC, "kind": "ClusterRole", "name": "view"}
-        await self.done("auth", "reconcile", "-f", "-", stdin=json.dumps(manifest))
-        after = json.loads(await self.done("get", "rolebinding", "team", "-o", "json"))
+        await self.run_ok("auth", "reconcile", "-f", "-", stdin=json.dumps(manifest))
+        after = json.loads(await self.run_ok("get", "rolebinding", "team", "-o", "json"))
         self.assertEqual(after["roleRef"]["name"], "view")
         self.assertNotEqual(before["metadata"]["uid"], after["metadata"]["uid"])
 
     async def test_escalation(self) -> None:
         """It hands on nothing that its user does not have (reference AUTHZ-20)."""
-        await self.done("create", "rolebinding", "qas", "--clusterrole=admin", "--group=qa")
+        await self.run_ok("create", "rolebinding", "qas", "--clusterrole=admin", "--group=qa")
         result = await self.carls().run("auth", "reconcile", "-f", "-", stdin=self.manifest("use", "carl"))
         self.assertEqual(result.status, 1)
         self.assertIn('is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""]', result.errors)

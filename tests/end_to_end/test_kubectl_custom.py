@@ -7,38 +7,18 @@ from typing import Any
 
 import yaml
 
-from orchtw.testing.kubectl import Kubectl, Result, minor_version
+from orchtw.testing.kubectl import minor_version
 from tests.definitions.build import in_vocabulary
 from tests.definitions.sets import OPERATORS
-from tests.end_to_end.case import NO_KUBECTL, reactor
 from tests.end_to_end.definitions import DefinitionCase
+from tests.end_to_end.kubectl_case import KubectlCase
 from tests.end_to_end.operators.bakery import bakery
 
 OLD_KUBECTL = None if minor_version() >= 23 else "kubectl is older than 1.23: no `wait --for=jsonpath`: not run"
 
 
-class CustomKubectlCase(DefinitionCase):
+class CustomKubectlCase(KubectlCase, DefinitionCase):
     vocabulary = "kubernetes"
-    if NO_KUBECTL:
-        skip = NO_KUBECTL
-
-    async def setUp(self) -> None:
-        await super().setUp()
-        self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
-
-    async def run_any(self, *arguments: str, stdin: str = "") -> Result:
-        """A command in the test's namespace."""
-        return await self.kubectl.run(f"--namespace={self.namespace}", *arguments, stdin=stdin)
-
-    async def run_ok(self, *arguments: str, stdin: str = "") -> str:
-        """Standard output of a command that succeeds."""
-        result = await self.run_any(*arguments, stdin=stdin)
-        self.assertEqual(result.status, 0, result)
-        return result.output
-
-    async def words(self, *arguments: str) -> list[list[str]]:
-        """The words of each line of a table."""
-        return [line.split() for line in (await self.run_ok(*arguments)).splitlines()]
 
 
 class BakeryTests(CustomKubectlCase):
@@ -258,9 +238,13 @@ class OperatorKubectlTests(CustomKubectlCase):
             )
             shown = await self.run_ok("explain", path, f"--api-version={group}/{versions[-1]['name']}")
             self.assertIn(rest.rpartition(".")[2], shown)
-        for scoped in names:
-            self.assertIn("sample", await self.run_ok("get", scoped))
-            self.assertRegex(await self.run_ok("describe", scoped, "sample"), r"Name:\s+sample\n")
+        shown = await self.run_ok("get", ",".join(names))
+        described = await self.run_ok("describe", ",".join(names), "sample")
+        for definition in definitions:
+            spec = definition["spec"]
+            self.assertIn(f"{spec['names']['singular']}.{spec['group']}/sample ", shown)
+            self.assertRegex(described, rf"\nKind:\s+{spec['names']['kind']}\n")
+        self.assertEqual(described.count("\nAPI Version:"), len(names))
         await self.run_ok("delete", "-f", "-", stdin=manifests)
         await self.run_ok("delete", *crds)
 

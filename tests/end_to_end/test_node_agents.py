@@ -8,9 +8,9 @@ from typing import Any
 
 from twisted.internet.threads import deferToThread
 
-from orchtw.testing.kubectl import Kubectl, Result
 from tests.end_to_end.agent_case import AgentCase
-from tests.end_to_end.case import NO_KUBECTL, reactor
+from tests.end_to_end.case import reactor
+from tests.end_to_end.kubectl_case import KubectlCase
 
 kubernetes: Any
 try:
@@ -20,26 +20,15 @@ except ImportError:
     kubernetes = None
 
 
-class KubectlAgentTests(AgentCase):
+class KubectlAgentTests(KubectlCase, AgentCase):
     """kubectl under Kubernetes' own names, by SPDY."""
 
     vocabulary = "kubernetes"
-    if NO_KUBECTL:
-        skip = NO_KUBECTL
 
     async def setUp(self) -> None:  # type: ignore[override]
         await super().setUp()
-        self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
         self.pod = await self.new_pod()
         await self.set_status("pods", self.pod, {"phase": "Running"})
-
-    async def run_any(self, *arguments: str, stdin: str = "") -> Result:
-        return await self.kubectl.run(f"--namespace={self.namespace}", *arguments, stdin=stdin)
-
-    async def run_ok(self, *arguments: str, stdin: str = "") -> str:
-        result = await self.run_any(*arguments, stdin=stdin)
-        self.assertEqual(result.status, 0, result)
-        return result.output
 
     async def test_logs(self) -> None:
         """`logs` shows what the agent has; the agent sees the server's certificate and the options."""
@@ -131,21 +120,18 @@ class KubectlAgentTests(AgentCase):
         self.assertIn("error dialing backend: dial tcp 127.0.0.1:1: connect: connection refused", result.errors)
 
 
-class ShutdownTests(AgentCase):
+class ShutdownTests(KubectlCase, AgentCase):
     """A stop of the server while somebody sits before a shell."""
 
     vocabulary = "kubernetes"
-    if NO_KUBECTL:
-        skip = NO_KUBECTL
 
     async def test_sessions_end(self) -> None:
         """It does not wait for sessions and followed logs: both sides are told at once."""
         pod = await self.new_pod()
         await self.set_status("pods", pod, {"phase": "Running"})
-        kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
         inside = f"--namespace={self.namespace}"
-        shell = kubectl.start("exec", pod, inside, "--", "sh", "-c", "echo started; exec sleep 60")
-        log = kubectl.start("logs", "-f", pod, inside)
+        shell = self.kubectl.start("exec", pod, inside, "--", "sh", "-c", "echo started; exec sleep 60")
+        log = self.kubectl.start("logs", "-f", pod, inside)
         await shell.until("started")
         await log.until("second")
         self.client.close()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from orchtw.testing.kubectl import Kubectl, Result, minor_version
-from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
+from orchtw.testing.kubectl import minor_version
+from tests.end_to_end.kubectl_case import KubectlCase
 
 EXPLAINS_VERSION_THREE = 27
 """The first `kubectl` whose `explain` reads OpenAPI v3, and has a flag to choose."""
@@ -18,28 +18,14 @@ POD = {
 }
 
 
-class OpenAPICase(ServerCase):
-    """Runs kubectl in the test's namespace."""
-
-    if NO_KUBECTL:
-        skip = NO_KUBECTL
-
-    async def setUp(self) -> None:  # type: ignore[override]
-        await super().setUp()
-        self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
-
-    async def run_kubectl(self, *arguments: str, stdin: str = "") -> Result:
-        return await self.kubectl.run(f"--namespace={self.namespace}", *arguments, stdin=stdin)
-
-
-class KubernetesTests(OpenAPICase):
+class KubernetesTests(KubectlCase):
     """Under the vocabulary whose extensions kubectl looks for."""
 
     vocabulary = "kubernetes"
 
     async def test_explain(self) -> None:
         """`explain pods.spec.containers` names the type, what is required, and enums."""
-        shown = await self.run_kubectl("explain", "pods.spec.containers")
+        shown = await self.run_any("explain", "pods.spec.containers")
         self.assertEqual(shown.status, 0, shown)
         self.assertIn("name\t<string> -required-", shown.output)
         if minor_version() >= EXPLAINS_VERSION_THREE:
@@ -53,20 +39,20 @@ class KubernetesTests(OpenAPICase):
             "pod.spec.containers.livenessProbe.periodSeconds": "Seconds between checks, from 1. Default: 10.",
             "pod.spec.topologySpreadConstraints.topologyKey": "such as topology.kubernetes.io/zone.",
         }.items():
-            shown = await self.run_kubectl("explain", path)
+            shown = await self.run_any("explain", path)
             self.assertEqual(shown.status, 0, shown)
             self.assertIn(words, " ".join(shown.output.split()))
 
     async def test_explain_version_two(self) -> None:
         """The binary v2 document explains the same fields."""
         choice = ("--output=plaintext-openapiv2",) if minor_version() >= EXPLAINS_VERSION_THREE else ()
-        shown = await self.run_kubectl("explain", "pods.spec.containers", *choice)
+        shown = await self.run_any("explain", "pods.spec.containers", *choice)
         self.assertEqual(shown.status, 0, shown)
         self.assertIn("image\t<string>", shown.output)
 
     async def test_explain_recursive(self) -> None:
         """`explain deployment --recursive` walks all of it."""
-        shown = await self.run_kubectl("explain", "deployment", "--recursive")
+        shown = await self.run_any("explain", "deployment", "--recursive")
         self.assertEqual(shown.status, 0, shown)
         for field in ("minReadySeconds", "rollingUpdate", "topologySpreadConstraints", "lastTransitionTime"):
             self.assertIn(f" {field}\t<", shown.output)
@@ -74,14 +60,14 @@ class KubernetesTests(OpenAPICase):
     async def test_create_and_apply(self) -> None:
         """`create --validate=strict` and a first `apply` find the kind in the documents."""
         how = "strict" if minor_version() >= 25 else "true"
-        created = await self.run_kubectl("create", f"--validate={how}", "-f", "-", stdin=json.dumps(POD))
+        created = await self.run_any("create", f"--validate={how}", "-f", "-", stdin=json.dumps(POD))
         self.assertEqual((created.status, created.errors), (0, ""), created)
         other = {**POD, "metadata": {"name": "other"}}
-        applied = await self.run_kubectl("apply", "-f", "-", stdin=json.dumps(other))
+        applied = await self.run_any("apply", "-f", "-", stdin=json.dumps(other))
         self.assertEqual((applied.status, applied.output), (0, "pod/other created\n"), applied)
 
 
-class OrchTests(OpenAPICase):
+class OrchTests(KubectlCase):
     """Under the specification's own vocabulary."""
 
     async def test_explain(self) -> None:
@@ -90,6 +76,6 @@ class OrchTests(OpenAPICase):
         newer = (("--output=plaintext", "not found in"), ("--output=plaintext-openapiv2", unknown))
         older = (("--recursive=false", unknown),)
         for flag, words in newer if minor_version() >= EXPLAINS_VERSION_THREE else older:
-            shown = await self.run_kubectl("explain", "pods", flag)
+            shown = await self.run_any("explain", "pods", flag)
             self.assertEqual(shown.status, 1, shown)
             self.assertIn(words, shown.errors)

@@ -5,15 +5,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 
 from orchtw.objects import Object
-from orchtw.testing.kubectl import Kubectl, Result, minor_version
-from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
+from orchtw.testing.kubectl import Result, minor_version
+from tests.end_to_end.case import ServerCase
 from tests.end_to_end.client import Answer
+from tests.end_to_end.kubectl_case import KubectlCase
 
 TYPES = {
     "json": "application/json-patch+json",
@@ -304,20 +304,10 @@ class PatchTests(ServerCase):
             self.assertEqual(len((await self.client.get(target)).json["metadata"][field]), WRITERS)
 
 
-class KubectlCase(ServerCase):
+class PatchingCase(KubectlCase):
     """The commands of `kubectl` that patch: each has its effect, and none when it is repeated."""
 
-    if NO_KUBECTL:
-        skip = NO_KUBECTL
-
-    async def setUp(self) -> None:  # type: ignore[override]
-        await super().setUp()
-        self.home = Path(self.mktemp())
-        variables = {"KUBE_EDITOR": "sed -i s/edit:before/edit:after/"}
-        self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.home, variables)
-
-    async def run_any(self, *arguments: str, stdin: str = "") -> Result:
-        return await self.kubectl.run(f"--namespace={self.namespace}", *arguments, stdin=stdin)
+    variables = {"KUBE_EDITOR": "sed -i s/edit:before/edit:after/"}
 
     async def version(self, what: str) -> str:
         """The resourceVersion of `kind/name`."""
@@ -423,7 +413,7 @@ class KubectlCase(ServerCase):
         self.assertEqual((await self.client.get(f"/api/v1/nodes/{node}")).json["spec"]["taints"], others)
 
 
-class OrchKubectlTests(KubectlCase):
+class OrchKubectlTests(PatchingCase):
     """Under the specification's own names."""
 
     async def test_apply(self) -> None:

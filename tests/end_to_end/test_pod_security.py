@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 from orchtw.objects import Object
-from orchtw.testing.kubectl import Kubectl, Result
-from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
+from orchtw.testing.kubectl import Result
+from tests.end_to_end.case import ServerCase
+from tests.end_to_end.kubectl_case import KubectlCase
 
 LABEL = "pod-security.kubernetes.io/"
 ESCALATION = (
@@ -19,25 +20,10 @@ ESCALATION = (
 )
 
 
-class SecurityCase(ServerCase):
+class SecurityCase(KubectlCase):
     """`kubectl` in the test's namespace."""
 
     vocabulary = "kubernetes"
-    if NO_KUBECTL:
-        skip = NO_KUBECTL
-
-    async def setUp(self) -> None:  # type: ignore[override]
-        await super().setUp()
-        self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
-
-    async def run_any(self, *arguments: str, stdin: str = "") -> Result:
-        return await self.kubectl.run(f"--namespace={self.namespace}", *arguments, stdin=stdin)
-
-    async def run_ok(self, *arguments: str, stdin: str = "") -> str:
-        """Standard output of a command that succeeds."""
-        result = await self.run_any(*arguments, stdin=stdin)
-        self.assertEqual(result.status, 0, result)
-        return result.output
 
     async def apply(self, obj: Object, *arguments: str) -> Result:
         return await self.run_any(*arguments, "apply", "-f", "-", stdin=json.dumps(obj))

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from orchtw.testing.kubectl import Kubectl, Result
-from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
+from tests.end_to_end.case import reactor
+from tests.end_to_end.kubectl_case import KubectlCase
 
 TOKENS = Path("rbac-tokens.csv")
 HELD = (
@@ -14,18 +15,15 @@ HELD = (
 )
 
 
-class RbacTests(ServerCase):
+class RbacTests(KubectlCase):
     """bob is one of dev, and authenticates by a token."""
 
     vocabulary = "kubernetes"
-    if NO_KUBECTL:
-        skip = NO_KUBECTL
 
     async def setUp(self) -> None:  # type: ignore[override]
         TOKENS.write_text('bob-token,bob,1,"dev"\n')
         self.flags = (f"--token-auth-file={TOKENS.absolute()}",)
         await super().setUp()
-        self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
         self.bobs = Path(self.mktemp())
         self.bobs.write_text(json.dumps(self.configuration("bob-token")))
 
@@ -42,12 +40,6 @@ class RbacTests(ServerCase):
             "users": [{"name": "u", "user": {"token": token}}],
         }
 
-    async def admin(self, *arguments: str) -> str:
-        """Standard output of what the administrator does, which succeeds."""
-        result = await self.kubectl.run(f"--namespace={self.namespace}", *arguments)
-        self.assertEqual(result.status, 0, result)
-        return result.output
-
     async def bob(self, *arguments: str) -> Result:
         """What bob gets."""
         return await Kubectl(reactor, str(self.bobs.absolute()), self.mktemp()).run(*arguments)
@@ -59,7 +51,7 @@ class RbacTests(ServerCase):
     async def test_can_i(self) -> None:
         """A binding gives rights in its namespace, from then on, until it is gone (reference AUTHZ-16)."""
         self.assertEqual(await self.may("list", "pods"), "no")
-        await self.admin("create", "rolebinding", "bobs", "--clusterrole=edit", "--group=dev")
+        await self.run_ok("create", "rolebinding", "bobs", "--clusterrole=edit", "--group=dev")
         for question, answer in (
             (("create", "deployments.apps"), "yes"), (("get", "pods", "--subresource=log"), "yes"),
             (("create", "roles.rbac.authorization.k8s.io"), "no"), (("list", "nodes"), "no"),
@@ -69,9 +61,9 @@ class RbacTests(ServerCase):
             self.assertEqual(await self.may(*question), answer, question)
         listed = (await self.bob("auth", "can-i", "--list")).output
         self.assertRegex(listed, r"deployments\.apps +\[\] +\[\] +\[.*create.*\]")
-        as_dev = await self.admin("auth", "can-i", "create", "pods", "--as=eve", "--as-group=dev")
+        as_dev = await self.run_ok("auth", "can-i", "create", "pods", "--as=eve", "--as-group=dev")
         self.assertEqual(as_dev.strip(), "yes")
-        await self.admin("delete", "rolebinding", "bobs")
+        await self.run_ok("delete", "rolebinding", "bobs")
         self.assertEqual(await self.may("list", "pods"), "no")
 
     async def test_large_role(self) -> None:
@@ -81,7 +73,7 @@ class RbacTests(ServerCase):
         rules = [{"verbs": ["get"], "apiGroups": [""], "resources": [f"things-{number}"]} for number in range(20_000)]
         given = [*rules, {"verbs": ["list"], "apiGroups": [""], "resources": ["configmaps"]}]
         role = await self.created(roles, {"metadata": {"name": "large"}, "rules": given})
-        await self.admin("create", "rolebinding", "bobs", "--role=large", "--user=bob")
+        await self.run_ok("create", "rolebinding", "bobs", "--role=large", "--user=bob")
         for wanted, code in ((given, 200), (rules, 403), (given, 200), (rules[:1], 403), (given, 200)):
             answer = await self.client.put(f"{roles}/large", {"metadata": role["metadata"], "rules": wanted})
             self.assertEqual(answer.code, 200, answer.body[:300])
@@ -92,7 +84,7 @@ class RbacTests(ServerCase):
 
     async def test_escalation(self) -> None:
         """Nobody hands on what he does not have, and is told what that is (reference AUTHZ-20, AUTHZ-23)."""
-        await self.admin("create", "rolebinding", "bobs", "--clusterrole=admin", "--user=bob")
+        await self.run_ok("create", "rolebinding", "bobs", "--clusterrole=admin", "--user=bob")
         result = await self.bob("create", "role", "x", "--verb=get", "--resource=nodes,pods")
         self.assertEqual(result.errors.strip(), (
             f'Error from server (Forbidden): roles.rbac.authorization.k8s.io "x" is forbidden: {HELD}'
@@ -113,6 +105,6 @@ class RbacTests(ServerCase):
                 "metadata": {"name": name, "namespace": self.namespace},
                 "rules": [{"verbs": verbs, "apiGroups": [""], "resources": ["pods"]}],
             }))  # fmt: skip
-            await self.admin("auth", "reconcile", "-f", str(manifest.absolute()))
-        rules = json.loads(await self.admin("get", "role", name, "-o", "json"))["rules"]
+            await self.run_ok("auth", "reconcile", "-f", str(manifest.absolute()))
+        rules = json.loads(await self.run_ok("get", "role", name, "-o", "json"))["rules"]
         self.assertEqual({verb for rule in rules for verb in rule["verbs"]}, {"get", "list"})

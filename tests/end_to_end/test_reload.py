@@ -60,7 +60,7 @@ class ReloadTests(TestCase):
         self.server.signal("HUP")
         await self.logged("reload: --token-auth-file cannot be used and stays as it was")
         self.assertEqual(await self.code("two"), 200)
-        self.assertIn("refused with 401: the bearer token is nobody's", self.server.log)
+        self.assertIn("refused with 401: invalid bearer token", self.server.log)
         self.assertTrue(self.server.running)
 
     async def test_story(self) -> None:

@@ -98,7 +98,8 @@ class InClusterTests(AccountCase):
         self.assertEqual(user.extra["authentication.kubernetes.io/pod-name"], ["p"])
         await self.client.delete(self.core("pods", "p?gracePeriodSeconds=0"))
         status = (await deferToThread(reviews.create_token_review, review)).status
-        self.assertEqual((status.authenticated, status.error), (None, "invalid bearer token"))
+        why = "[invalid bearer token, Token has been invalidated]"
+        self.assertEqual((status.authenticated, status.error), (None, why))
 
     def administrator(self) -> Any:
         """The administrator's client."""

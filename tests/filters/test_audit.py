@@ -2,120 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any
 
 import orjson
 from twisted.internet.defer import CancelledError, Deferred, succeed
-from twisted.internet.task import Clock
-from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.audit.auditor import Auditor
-from orchtw.audit.bodies import MOST_BYTES
-from orchtw.audit.counts import Counts
-from orchtw.audit.policy import METADATA, NONE, REQUEST, REQUEST_RESPONSE, Outcome, Policy, Rule
+from orchtw.audit.policy import METADATA, NONE, REQUEST, REQUEST_RESPONSE
 from orchtw.authz.decision import Decision
 from orchtw.errors import BadRequest, NotFound, Unauthorized
-from orchtw.filters.audit import AuditStage, RefusedRequests
-from orchtw.filters.chain import Placed, Proceed, line
-from orchtw.objects import Object
-from orchtw.registry.offload import Offload
-from orchtw.request import SHORT_BYTES, Ending, Peer, Request, Response, UserInfo
-from orchtw.rules.request_info import parse
+from orchtw.filters.audit import RefusedRequests
+from orchtw.request import SHORT_BYTES, Ending, Peer, Request, Response
 from orchtw.schema.codec.envelope import wrap
-from orchtw.schema.codec.yaml_codec import encode_yaml
 from tests.audit.events import Kept
 from tests.end_to_end.case import surface
-
-AMY, BOB = UserInfo(name="amy", groups=("dev",)), UserInfo(name="bob")
-POD = "/api/v1/namespaces/n/pods/p"
-CONFIG_MAP: Object = {
-    "kind": "ConfigMap",
-    "apiVersion": "v1",
-    "metadata": {"name": "c", "managedFields": [{"manager": "m"}]},
-}
-BARE: Object = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "c"}}
-START_S = 1651579200.0
-
-Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+from tests.filters.audit_case import AMY, BOB, POD, START_S, AuditStageCase, Stream, Users, answers
 
 
-class _Users:
-    """Authentication: everybody is Amy, at once or later, or nobody is."""
-
-    def __init__(self, user: UserInfo | None = AMY, wait: Deferred[None] | None = None) -> None:
-        self.user = user
-        self.wait = wait
-
-    def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        request.info = parse(request.method, request.path, request.params)
-        if self.wait is not None:
-            return self._later(request, proceed)
-        return self._go_on(request, proceed)
-
-    async def _later(self, request: Request, proceed: Proceed) -> Response:
-        assert self.wait is not None
-        await self.wait
-        return await self._go_on(request, proceed)
-
-    def _go_on(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        if self.user is None:
-            raise Unauthorized
-        request.authenticated = request.user = self.user
-        return proceed(request)
-
-
-class AuditStageTests(SynchronousTestCase):
+class AuditStageTests(AuditStageCase):
     """`AuditStage` and `RefusedRequests`."""
-
-    def setUp(self) -> None:
-        self.sink = Kept()
-        self.now_s = START_S
-
-    def auditor(self, level: int = METADATA, **outcome: Any) -> Auditor:
-        catalogue, codecs = surface("orch")
-        clock = Clock()
-        self.counts = Counts(clock)
-        self.made = Auditor(
-            policy=Policy([Rule(outcome=Outcome(level=level, **outcome))]),
-            sink=self.sink,
-            counts=self.counts,
-            naming=catalogue.naming,
-            codecs=codecs,
-            offload=Offload(clock),
-            seconds=lambda: self.now_s,
-        )
-        return self.made
-
-    def serve(
-        self,
-        handler: Handler,
-        *,
-        level: int = METADATA,
-        users: _Users | None = None,
-        outcome: dict[str, Any] | None = None,
-        **request: Any,
-    ) -> Deferred[Response]:
-        """The answer to a request that passes the stages of audit."""
-        auditor = self.auditor(level, **(outcome or {}))
-        stages = [
-            Placed("refused-requests", RefusedRequests(auditor)),
-            Placed("authentication", users or _Users()),
-            Placed("audit", AuditStage(auditor)),
-        ]
-        asked = Request(**{"method": "GET", "path": POD, "peer": Peer(address="10.0.0.1", port=1),
-                           "audit_id": "id", **request})
-        return Deferred.fromCoroutine(line(stages, handler)(asked))
-
-    @property
-    def stages(self) -> list[str]:
-        """Of all events."""
-        return [event["stage"] for event in self.sink.shown]
-
-    @property
-    def last(self) -> Object:
-        """The last event."""
-        return self.sink.shown[-1]
 
     def test_answered(self) -> None:
         """Two events of a request: when it came, and when it was answered."""
@@ -211,7 +116,7 @@ class AuditStageTests(SynchronousTestCase):
 
         self.failureResultOf(self.serve(refuses), NotFound)
         self.assertEqual((len(self.sink.batches), self.last["responseStatus"]["code"]), (4, 404))
-        self.assertEqual(self.successResultOf(self.serve(_answers(b"{}"), method="POST")).code, 200)
+        self.assertEqual(self.successResultOf(self.serve(answers(b"{}"), method="POST")).code, 200)
         self.assertEqual(self.sink.batches, [1] * 6)
 
     def test_detailed_annotations(self) -> None:
@@ -227,12 +132,12 @@ class AuditStageTests(SynchronousTestCase):
 
     def test_not_heeded(self) -> None:
         """A request that the policy does not heed leaves no event, and is counted."""
-        self.successResultOf(self.serve(_answers(b""), level=NONE))
+        self.successResultOf(self.serve(answers(b""), level=NONE))
         self.assertEqual((self.sink.events, self.counts.events, self.counts.levels), ([], 0, [1, 0, 0, 0]))
 
     def test_omitted(self) -> None:
         """Stages that the policy omits leave no event."""
-        self.successResultOf(self.serve(_answers(b""), outcome={"omit_stages": frozenset({"RequestReceived"})}))
+        self.successResultOf(self.serve(answers(b""), outcome={"omit_stages": frozenset({"RequestReceived"})}))
         self.assertEqual(self.stages, ["ResponseComplete"])
 
     def test_refused(self) -> None:
@@ -301,7 +206,7 @@ class AuditStageTests(SynchronousTestCase):
         """A watch has an event when it begins, and another when it ends."""
 
         async def handler(request: Request) -> Response:
-            return Response(stream=_Stream())
+            return Response(stream=Stream())
 
         answer = self.successResultOf(
             self.serve(handler, path="/api/v1/pods", query="watch=1", level=REQUEST_RESPONSE)
@@ -326,7 +231,7 @@ class AuditStageTests(SynchronousTestCase):
         for wait in (None, Deferred[None]()):
             self.sink = Kept()
             answer = self.serve(
-                _answers(b""), users=_Users(None, wait), headers={"authorization": "Bearer s3cret"}
+                answers(b""), users=Users(None, wait), headers={"authorization": "Bearer s3cret"}
             )
             if wait is not None:
                 wait.callback(None)
@@ -356,110 +261,18 @@ class AuditStageTests(SynchronousTestCase):
         self.failureResultOf(self.serve(late), BadRequest)
         self.assertEqual(self.stages, ["ResponseStarted", "RequestReceived", "ResponseComplete"])
 
-    def test_request_objects(self) -> None:
-        """From level Request on, the object of the body; what it says of itself completes the reference."""
-        meta = {"name": "c", "namespace": "n", "uid": "u", "resourceVersion": "7"}
-
-        async def handler(request: Request) -> Response:
-            assert request.on_decoded is not None
-            request.on_decoded({**CONFIG_MAP, "metadata": {**CONFIG_MAP["metadata"], **meta}})
-            return Response(code=201)
-
-        path = "/api/v1/namespaces/n/configmaps"
-        whole = {"resource": "configmaps", "namespace": "n", "name": "c", "uid": "u", "apiVersion": "v1",
-                 "resourceVersion": "7"}
-        for level, omits, expected in (
-            (METADATA, False, None),
-            (REQUEST, False, [{"manager": "m"}]),
-            (REQUEST, True, None),
-        ):
-            asked = self.serve(handler, level=level, method="POST", path=path, outcome={"omit_managed_fields": omits})
-            self.successResultOf(asked)
-            self.assertEqual(self.last["objectRef"], whole)
-            found = self.last.get("requestObject")
-            self.assertEqual(found is not None, level == REQUEST)
-            if found:
-                self.assertEqual(found["metadata"].get("managedFields"), expected)
-
-    def test_patches(self) -> None:
-        """A patch is shown as it was sent, YAML as JSON; one that is neither is left out."""
-        for body, expected in (
-            (b'{"a":\n1}', {"a": 1}),
-            (b'[{"op":"test"}]', [{"op": "test"}]),
-            (b"a: 1\n", {"a": 1}),
-            (b"a: [", None),
-        ):
-            self.successResultOf(self.serve(_answers(b""), level=REQUEST, method="PATCH", body=body))
-            self.assertEqual(self.last.get("requestObject"), expected)
-        self.successResultOf(self.serve(_answers(b""), level=METADATA, method="PATCH", body=b"{}"))
-        self.assertNotIn("requestObject", self.last)
-
-    def test_response_objects(self) -> None:
-        """At level RequestResponse the answer's object as JSON on one line, in whatever format it was sent."""
-        codec = surface("orch")[1].kind("v1", "ConfigMap")
-        plain, kind = orjson.dumps(CONFIG_MAP), "application/json"
-        canonical = codec.normalise(CONFIG_MAP)
-        for body, content_type, omits, expected in (
-            (plain, kind, False, CONFIG_MAP),
-            (plain + b"\n", kind, False, CONFIG_MAP),
-            ((plain[:9], plain[9:]), kind, False, CONFIG_MAP),
-            (orjson.dumps(CONFIG_MAP, option=orjson.OPT_INDENT_2), kind, False, CONFIG_MAP),
-            (plain, kind, True, BARE),
-            (encode_yaml(CONFIG_MAP), "application/yaml", False, CONFIG_MAP),
-            (wrap("v1", "ConfigMap", codec.encode_protobuf(canonical)), "application/vnd.orch.protobuf", False,
-             canonical),
-            (b"ok", "text/plain", False, None),
-            (b'{"major":"1"}', kind, False, None),
-            (b'{"kind":', kind, True, None),
-            (b"", "", False, None),
-        ):
-            outcome = {"omit_managed_fields": omits}
-            answer = self.serve(_answers(body, content_type), level=REQUEST_RESPONSE, outcome=outcome)
-            self.successResultOf(answer).end(Ending.COMPLETE)
-            self.assertEqual(self.last.get("responseObject"), expected, body)
-            self.assertNotIn(b"\n", self.sink.events[-1].json)
-        self.successResultOf(self.serve(_answers(plain, kind), level=REQUEST))
-        self.assertNotIn("responseObject", self.last)
-
-    def test_lists_without_managed_fields(self) -> None:
-        """Items of lists and objects of rows lose them too."""
-        body = {"kind": "List", "items": [CONFIG_MAP], "rows": [{"cells": [], "object": CONFIG_MAP}, {}]}
-        outcome = {"omit_managed_fields": True}
-        answer = _answers(orjson.dumps(body), "application/json")
-        self.successResultOf(self.serve(answer, level=REQUEST_RESPONSE, outcome=outcome))
-        expected = {"kind": "List", "items": [BARE], "rows": [{"cells": [], "object": BARE}, {}]}
-        self.assertEqual(self.last["responseObject"], expected)
-
-    def test_answers_in_parts(self) -> None:
-        """An answer that is made as it is sent is complete when it is sent, and shown as far as it is bounded."""
-        for parts, expected in (
-            ([b'{"kind":"List",', b'"items":[]}'], {"kind": "List", "items": []}),
-            ([b"x" * (MOST_BYTES // 2)] * 3, None),
-        ):
-
-            async def handler(request: Request, parts: list[bytes] = parts) -> Response:
-                return Response(content_type="application/json", parts=iter(parts))
-
-            answer = self.successResultOf(self.serve(handler, level=REQUEST_RESPONSE))
-            self.assertEqual(self.stages[-1], "RequestReceived")
-            self.assertEqual(list(answer.parts or ()), parts)
-            answer.end(Ending.COMPLETE)
-            self.assertEqual((self.stages[-1], self.last.get("responseObject")), ("ResponseComplete", expected))
-            truncated = self.last.get("annotations", {}).get("audit.orch.io/truncated")
-            self.assertEqual(truncated, None if expected else "true")
-
     def test_no_room(self) -> None:
         """The last event of a long answer says what was sent in the end: there may be no room for it (AUDIT-21)."""
         body = b'{"kind":"ConfigMap","data":{"x":"%b"}}' % (b"y" * SHORT_BYTES)
         for level, pieces in ((METADATA, [body]), (REQUEST_RESPONSE, body)):
-            answer = self.successResultOf(self.serve(_answers(pieces, "application/json"), level=level))
+            answer = self.successResultOf(self.serve(answers(pieces, "application/json"), level=level))
             self.assertEqual(self.stages[-1], "RequestReceived")
             answer.end(Ending.NO_ROOM)
             status = self.last["responseStatus"]
             self.assertEqual((self.last["stage"], status["code"], status["reason"]),
                              ("ResponseComplete", 429, "TooManyRequests"))
             self.assertEqual(self.last.get("responseObject", {}).get("code", 429), 429)
-            answer = self.successResultOf(self.serve(_answers(pieces, "application/json"), level=level))
+            answer = self.successResultOf(self.serve(answers(pieces, "application/json"), level=level))
             answer.end(Ending.COMPLETE)
             self.assertEqual(self.last["responseStatus"]["code"], 200)
             self.assertEqual("responseObject" in self.last, level == REQUEST_RESPONSE)
@@ -471,7 +284,7 @@ class AuditStageTests(SynchronousTestCase):
                   "details": {"name": "p", "kind": "pods", "uid": "u"}}
         protobuf = wrap("v1", "Status", codec.encode_protobuf(codec.normalise(status)))
         for body in (orjson.dumps(status), protobuf):
-            self.successResultOf(self.serve(_answers(body, "application/json"), method="DELETE"))
+            self.successResultOf(self.serve(answers(body, "application/json"), method="DELETE"))
             expected = {"metadata": {}, "status": "Success", "details": status["details"], "code": 200}
             self.assertEqual(self.last["responseStatus"], expected)
 
@@ -479,7 +292,7 @@ class AuditStageTests(SynchronousTestCase):
         """A request whose first event is lost fails where that is asked for, and is counted."""
         for answer in (False, Deferred[bool]()):
             self.sink = Kept(answer)
-            served = self.serve(_answers(b""), query="a=b")
+            served = self.serve(answers(b""), query="a=b")
             if isinstance(answer, Deferred):
                 self.assertNoResult(served)
                 answer.callback(False)
@@ -502,20 +315,3 @@ class AuditStageTests(SynchronousTestCase):
         waiting.callback(None)
         self.successResultOf(ended)
         self.assertEqual(self.sink.calls, ["start", "stop"])
-
-
-class _Stream:
-    """A body that comes over time."""
-
-    def start(self, channel: Any) -> None:
-        """Never called."""
-
-    def connection_lost(self) -> None:
-        """Never called."""
-
-
-def _answers(body: Any, content_type: str = "") -> Handler:
-    async def handler(request: Request) -> Response:
-        return Response(code=200, content_type=content_type, body=body)
-
-    return handler

@@ -6,7 +6,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authz.decision import ALLOWED, Decision
-from orchtw.errors import BadRequest, Forbidden
+from orchtw.errors import Forbidden
 from orchtw.filters.impersonation import ImpersonationStage
 from orchtw.naming import Naming
 from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
@@ -159,13 +159,24 @@ class ImpersonationTests(SynchronousTestCase):
         )
 
     def test_without_user(self) -> None:
-        """Groups, extra values or a uid without a user are a 400 that names them (reference AUTHN-40)."""
-        for header, text in (("impersonate-group", "a"), ("impersonate-uid", "7"), ("impersonate-extra-k", "v")):
-            request = Request(method="GET", path="/x", headers={header: text}, peer=Peer(address="", port=0))
+        """Groups, extra values or a uid without a user are a plain 500 that shows them (reference AUTHN-40)."""
+        api = "authentication.orch.io/v1"
+        cases = {
+            "impersonate-group": ("<a>", "{Group  &lt;a&gt;    }"),
+            "impersonate-uid": ("7", f"{{UID  7  {api}  }}"),
+            "impersonate-extra-k": ("v", f"{{UserExtra  v  {api}  k}}"),
+        }
+        for header, (value, shown) in cases.items():
+            request = Request(
+                method="GET", path="/x", query="a=1&b", headers={header: value}, peer=Peer(address="", port=0)
+            )
             stage = ImpersonationStage(Recorder(), Naming.orch())
-            error = self.assertRaises(BadRequest, stage.handle, request, self.proceed)
-            named = {"impersonate-group": "a", "impersonate-uid": "7", "impersonate-extra-k": "k"}[header]
-            self.assertEqual(error.message, f"requested [{named}] without impersonating a user")
+            response = self.successResultOf(Deferred.fromCoroutine(stage.handle(request, self.proceed)))
+            text = f'Internal Server Error: "/x?a=1&amp;b": requested [{shown}] without impersonating a user\n'
+            self.assertEqual(
+                (response.code, response.content_type, response.body),
+                (500, "text/plain; charset=utf-8", text.encode()),
+            )
 
     def test_not_ascii(self) -> None:
         """Names are UTF-8, of which the head's characters are the bytes; what is none is replaced."""

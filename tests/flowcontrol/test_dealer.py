@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.flowcontrol.dealer import deal, entropy
+from tests.properties import examples
 
 
 class DealTests(SynchronousTestCase):
     """Hands of queues."""
 
+    @examples(100)
     @given(st.integers(0, 2**64 - 1), st.integers(1, 500), st.integers(1, 8))
     def test_different_cards(self, bits: int, deck: int, hand: int) -> None:
         """A hand has its size, and different queues of those that there are (reference FLOW-4)."""

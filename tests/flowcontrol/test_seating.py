@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.flowcontrol.seating import COMMON, ESTIMATE_S, FULL, KEPT, Flow, Queuing, Seating, Waiting
+from tests.properties import examples
 
 QUEUES = Queuing(queues=8, hand_size=2, length=50)
 
@@ -175,7 +176,7 @@ MOVES = st.lists(
 class PropertyTests(SynchronousTestCase):
     """What holds whatever happens."""
 
-    @settings(deadline=None)
+    @examples(100)
     @given(MOVES, st.integers(1, 30))
     def test_invariants(self, moves: list[tuple[str, int, int]], limit: int) -> None:
         """Seats are never exceeded and none is left idle that the next one could have; nobody is lost."""
@@ -219,6 +220,7 @@ class PropertyTests(SynchronousTestCase):
         self.assertTrue(seating.idle)
         self.assertEqual((list(seating.queues), seating.in_use), ([], 0))
 
+    @examples(100)
     @given(st.lists(st.integers(1, 10), min_size=2, max_size=5), st.integers(1, 4))
     def test_no_starvation(self, widths: list[int], limit: int) -> None:
         """However others keep coming, everybody in a queue of their own is served before long."""

@@ -21,9 +21,11 @@ from orchtw.metrics.series import (
     gauges,
     histograms,
 )
+from tests.properties import examples
 
 
 class HistogramTests(SynchronousTestCase):
+    @examples(100)
     @given(st.lists(st.floats(min_value=0, max_value=20)))
     def test_bounds(self, values: list[float]) -> None:
         """A value counts for each bound that it does not exceed, and all do beyond the last."""

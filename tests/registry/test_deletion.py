@@ -79,16 +79,17 @@ class PreconditionTests(DeletionCase):
         self.made = self.config_map()["metadata"]
 
     def test_uid(self) -> None:
-        """Another UID is a 409: the name stands for something else."""
-        error = self.assertRaises(Conflict, self.delete, precondition_uid="other")
-        self.assertIn("the UID in the precondition (other) does not match the UID in record", error.message)
+        """Another UID, an empty one too, is a 409: the name stands for something else."""
+        for uid in ("other", ""):
+            error = self.assertRaises(Conflict, self.delete, precondition_uid=uid)
+            self.assertIn(f"the UID in the precondition ({uid}) does not match the UID in record", error.message)
         self.assertTrue(self.delete(precondition_uid=self.made["uid"]))
 
     def test_version(self) -> None:
-        """Another version is a 409, in a dry run too."""
-        for dry_run in (False, True):
-            error = self.assertRaises(Conflict, self.delete, precondition_version="1", dry_run=dry_run)
-            self.assertIn("the ResourceVersion in the precondition (1) does not match", error.message)
+        """Another version, an empty one too, is a 409, in a dry run too."""
+        for version, dry_run in (("1", False), ("1", True), ("", False)):
+            error = self.assertRaises(Conflict, self.delete, precondition_version=version, dry_run=dry_run)
+            self.assertIn(f"the ResourceVersion in the precondition ({version}) does not match", error.message)
         self.assertTrue(self.delete(precondition_version=self.made["resourceVersion"]))
 
     def test_overtaken(self) -> None:

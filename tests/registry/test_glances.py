@@ -32,7 +32,7 @@ def stored_kinds() -> list[Stored]:
 def whole(stored: Stored, value: bytes) -> Glance:
     """The same by decoding everything."""
     entry = stored.build("a/x", value, 7)
-    return entry.labels, entry.fields, entry.raw
+    return entry.labels, entry.fields, entry.raw, None
 
 
 def value_of(stored: Stored, raw: bytes) -> bytes:
@@ -54,7 +54,7 @@ class KindTests(SynchronousTestCase):
                 obj["metadata"]["name"] = "x"
                 obj["metadata"].pop("resourceVersion", None)
                 value = value_of(stored, stored.codec.encode_protobuf(obj))
-                self.assertTrue(stored.is_plain(value))
+                self.assertTrue(stored.is_plain("a/x", value))
                 self.assertEqual(stored.glance(value, 7), whole(stored, value), stored.prefix)
 
         check()
@@ -69,9 +69,9 @@ class KindTests(SynchronousTestCase):
     def test_what_is_built(self) -> None:
         """JSON and other versions are decoded at once."""
         stored = target("pods").stored
-        self.assertFalse(stored.is_plain(b'{"kind":"Pod"}'))
-        self.assertFalse(stored.is_plain(wrap("v0", "Pod", b"")))
-        self.assertFalse(target("customresourcedefinitions", "apiextensions.orch.io").stored.is_plain(b""))
+        self.assertFalse(stored.is_plain("a/x", b'{"kind":"Pod"}'))
+        self.assertFalse(stored.is_plain("a/x", wrap("v0", "Pod", b"")))
+        self.assertFalse(target("customresourcedefinitions", "apiextensions.orch.io").stored.is_plain("a/x", b""))
 
 
 class HostileTests(SynchronousTestCase):

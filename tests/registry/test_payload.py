@@ -28,8 +28,8 @@ class PayloadTests(SynchronousTestCase):
             self.assertEqual([(cause.field, cause.reason, cause.message) for cause in found], expected)
 
     def test_config_map(self) -> None:
-        """A config map's texts, in UTF-8, and bytes are at most 1 MiB together; that is told of the whole object."""
-        for rest, expected in ((0, []), (1, [("", *TEXT)])):
+        """A config map's texts and bytes are at most 1 MiB together; the cause names the whole object (OBJ-28)."""
+        for rest, expected in ((0, []), (1, [("[]", *TEXT)])):
             binary = {"b": encoded(MAX_PAYLOAD_BYTES // 2 + rest)}
             found = validate_config_map(
                 {"metadata": {}, "data": {"a": HALF}, "binaryData": binary}, None, Naming.orch()

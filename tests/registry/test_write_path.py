@@ -242,6 +242,12 @@ class FinalizerTests(WriteTestCase):
         error = self.assertRaises(Invalid, self.update, more)
         self.assertIn("no new finalizers can be added", error.message)
 
+    def test_taken_name(self) -> None:
+        """Whoever creates another of the name reads that the object is about to go (reference ERR-6)."""
+        for dry_run in (False, True):
+            error = self.assertRaises(AlreadyExists, self.create, {"metadata": {"name": "x"}}, dry_run=dry_run)
+            self.assertEqual(error.message, 'object is being deleted: configmaps "x" already exists')
+
     def test_overtaken(self) -> None:
         """A removal that was overtaken looks again: what the other has added to the object keeps nothing alive."""
         self.plugin.check = Rival(lambda: self.label(by="rival"))

@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.request import UserInfo
 from orchtw.rules.forwarding import aggregated_headers, has_passed
 from orchtw.rules.front_proxy import escaped_key, identity_headers, unescaped_key
+from tests.properties import examples
 
 
 class IdentityTests(SynchronousTestCase):
@@ -26,6 +27,7 @@ class IdentityTests(SynchronousTestCase):
             ],
         )
 
+    @examples(100)
     @given(st.text().map(str.lower))
     def test_keys(self, key: str) -> None:
         """Every key comes back as it was (reference AGG-5, AUTHN-38)."""

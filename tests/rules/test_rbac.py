@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from itertools import product
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.rules.rbac import EVERYTHING, MAX_ATOMS, Rule, TooManyRules, compact, merged, rules_of, uncovered
+from tests.properties import examples
 
 VERBS, GROUPS = ("get", "list", "*"), ("", "apps", "*")
 RESOURCES = ("pods", "pods/log", "*/log", "pods/*", "nodes", "*", "*/")
@@ -47,21 +48,21 @@ def fits_path(rule: Rule, verb: str, path: str) -> bool:
 
 class RuleTests(SynchronousTestCase):
     @given(RULES)
-    @settings(deadline=None)
+    @examples(100)
     def test_resources(self, rule: Rule) -> None:
         """A rule fits by verb, group and resource; `pods/*` is no wildcard (reference AUTHZ-17)."""
         for question in QUESTIONS:
             self.assertEqual(rule.allows(*question), fits(rule, *question), question)
 
     @given(RULES)
-    @settings(deadline=None)
+    @examples(100)
     def test_paths(self, rule: Rule) -> None:
         """A rule fits a path that it names, or whose beginning it names before a star (reference AUTHZ-18)."""
         for verb, path in product(("get", "post"), ("/a", "/a/b", "/ab", "/", "/b", "")):
             self.assertEqual(rule.allows_path(verb, path), fits_path(rule, verb, path), (verb, path))
 
     @given(st.lists(RULES, max_size=5))
-    @settings(deadline=None)
+    @examples(100)
     def test_merged(self, rules: list[Rule]) -> None:
         """Merged rules allow the same, object by object and path by path (reference AUTHZ-39)."""
         fewer = merged(rules)
@@ -92,7 +93,7 @@ class RuleTests(SynchronousTestCase):
 
 class CoverTests(SynchronousTestCase):
     @given(st.lists(RULES, max_size=3), st.lists(RULES, max_size=2))
-    @settings(deadline=None)
+    @examples(100)
     def test_nothing_slips_through(self, held: list[Rule], wanted: list[Rule]) -> None:
         """Who holds what covers rules may do all that they allow, of any name (reference AUTHZ-21)."""
         if uncovered(held, wanted):
@@ -107,7 +108,7 @@ class CoverTests(SynchronousTestCase):
             self.assertTrue(may_now or not any(fits_path(rule, verb, path) for rule in wanted), (verb, path))
 
     @given(st.lists(RULES, max_size=3))
-    @settings(deadline=None)
+    @examples(100)
     def test_held(self, rules: list[Rule]) -> None:
         """Everybody covers what he holds, and an administrator everything."""
         self.assertEqual(uncovered(rules, rules), [])

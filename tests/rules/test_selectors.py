@@ -96,9 +96,11 @@ class LabelSelectorTests(SynchronousTestCase):
         self.assertIn('unable to parse requirement: invalid label key "a/b/c": a qualified name must', error.message)
 
     def test_index_terms(self) -> None:
-        """Only equalities with one value are offered to an index."""
-        selector = parse_labels("a=b,c in (d),e in (f,g),h!=i,j")
+        """An index is offered what every match has: one value, one of some, or the key at all."""
+        selector = parse_labels("a=b,c in (d),e in (f,g),h!=i,j,k>1,!l,m notin (n)")
         self.assertEqual(selector.equalities, (("a", "b"), ("c", "d")))
+        choices = (("a", ("b",)), ("c", ("d",)), ("e", ("f", "g")), ("j", ()), ("k", ()))
+        self.assertEqual(selector.choices, choices)
 
     def test_hashable(self) -> None:
         """Equal selectors are one key, whatever order they were written in."""

@@ -69,3 +69,8 @@ class HeaderTests(SynchronousTestCase):
         many = self.values(*(f"{number:05}" + "x" * CUT_CHARACTERS for number in range(100)))
         self.assertEqual(len(many), TOTAL_CHARACTERS // CUT_CHARACTERS)
         self.assertEqual({len(each) for each in many}, {CUT_CHARACTERS + len('299 - ""')})
+
+    def test_many_short(self) -> None:
+        """Of many short texts as many are shown as fill the limit (reference ERR-51)."""
+        many = self.values(*(f"{number:0100}" for number in range(100)))
+        self.assertEqual(many, [f'299 - "{number:0100}"' for number in range(41)])

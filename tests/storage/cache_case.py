@@ -119,7 +119,7 @@ class Resource:
         self.built_one()
         return make_entry(key, value, revision)
 
-    def is_plain(self, value: bytes) -> bool:
+    def is_plain(self, key: str, value: bytes) -> bool:
         return value.startswith(b"plain")
 
     def glance(self, value: bytes, revision: int) -> Glance:
@@ -127,7 +127,7 @@ class Resource:
         if value.endswith(b"bad"):
             raise ValueError("not an object")
         entry = make_entry("", value, revision)
-        return entry.labels, entry.fields, value.upper()
+        return entry.labels, entry.fields, value.upper(), None
 
     def spare(self, entry: Entry, *, drop: bool) -> None:
         """Nothing."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hypothesis import given, settings, strategies
+from hypothesis import given, strategies
+from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.rules.field_selectors import parse_fields
 from orchtw.rules.selectors import parse_labels
 from orchtw.storage import index as index_module
 from orchtw.storage import indexes as module
-from orchtw.storage.index import Index, asked
+from orchtw.storage.index import MAX_VALUES, Index, Wanted, asked
 from orchtw.storage.indexes import IDLE_S, MAX_INDEXES, Indexes
 from orchtw.storage.kept import MAX_KEPT, KeptStates
 from orchtw.storage.ordered import Entries, Ordered
@@ -22,6 +23,7 @@ from orchtw.watch.log import EventLog
 from orchtw.watch.recent import Budget
 from orchtw.watch.selection import Selection
 from orchtw.watch.turns import Turns
+from tests.properties import examples
 
 FIELDS = ("spec.nodeName",)
 KNOWN = (*FIELDS, "metadata.name", "metadata.namespace")
@@ -39,7 +41,7 @@ def selection(namespace: str = "", labels: str = "", fields: str = "") -> Select
 KEYS = strategies.builds("{}/{:02}".format, strategies.sampled_from(["a", "b"]), strategies.integers(0, 20))
 LABELS = strategies.sampled_from([None, "x", "y"])
 CHANGES = strategies.lists(strategies.tuples(KEYS, strategies.booleans(), LABELS))
-CALM = settings(max_examples=60, deadline=None)
+CALM = examples(60)
 
 
 class Resource:
@@ -104,11 +106,20 @@ class IndexTests(SynchronousTestCase):
         self.assertEqual(index.bytes, size)
 
     def test_asked(self) -> None:
-        """What can be looked up is what must have one value: a name, fields, labels (reference READ-26)."""
+        """What can be looked up: names, values of fields and labels, labels, other values (reference READ-26)."""
         everything = selection("a", "app=x,tier in (b),c!=d,e in (f,g),h", "spec.nodeName=n,metadata.name=m")
-        expected = [(("name", ""), "m"), (("field", 0), "n"), (("label", "app"), "x"), (("label", "tier"), "b")]
+        expected = [
+            Wanted(("name", ""), ("m",)),
+            Wanted(("field", 0), ("n",)),
+            Wanted(("label", "app"), ("x",)),
+            Wanted(("label", "e"), ("f", "g")),
+            Wanted(("label", "tier"), ("b",)),
+            Wanted(("has", "h"), ("",)),
+        ]
         self.assertEqual(asked(everything), expected)
-        self.assertEqual(asked(selection("a", "app!=x", "spec.nodeName!=n,metadata.namespace=b")), [])
+        self.assertEqual(asked(selection("a", "app!=x,!b", "metadata.name!=n,metadata.namespace=b")), [])
+        others = selection(fields="spec.nodeName!=a,spec.nodeName!=b")
+        self.assertEqual(asked(others), [Wanted(("field", 0), ("a", "b"), others=True)])
 
 
 class IndexesTests(SynchronousTestCase):
@@ -136,7 +147,7 @@ class IndexesTests(SynchronousTestCase):
     def test_learnt_from_lists(self) -> None:
         """A list tells what it has looked at in vain, one that is given up too."""
         resource, wanted = self.filled(), selection(labels="app=v1")
-        for _ in range(2):
+        for _ in range(6):
             self.assertEqual(resource.soon, [])
             steps = selected(resource.ordered.snapshot(), wanted, resource.indexes)
             next(steps)
@@ -164,6 +175,73 @@ class IndexesTests(SynchronousTestCase):
         one = "b/001", "b/002"
         self.assertEqual(resource.found(both, *one), (["b/001"], ""))
 
+    def test_chosen(self) -> None:
+        """The term that fewest have gets the index, and one that most have gets none (reference READ-26)."""
+        resource = self.filled()
+        resource.indexes.looked(selection(labels="app", fields="spec.nodeName=n1"), 100, 0)
+        resource.settle()
+        self.assertEqual(resource.found(selection(fields="spec.nodeName=n1"))[1], "field")
+        resource.indexes.looked(selection(labels="app in (v1,v2,v3,v4,v5,v6)"), 100, 0)
+        resource.indexes.looked(selection(labels="app"), 100, 0)
+        self.assertEqual((resource.soon, len(resource.indexes)), ([], 1))
+
+    @CALM
+    @given(CHANGES, strategies.sampled_from(["app in (x,y)", "app", "app in (x,z),app"]))
+    def test_several_values(self, changes: list[tuple[str, bool, str | None]], text: str) -> None:
+        """Some values of a label, and any value, are found as by a look at everything (reference READ-26)."""
+        self.patch(module, "USEFUL", 1)
+        resource = Resource({each.key: each for each in (entry(f"c/{i}", "w") for i in range(5))})
+        wanted = selection(labels=text)
+        for _ in asked(wanted):
+            resource.indexes.looked(wanted, 1000, 0)
+            resource.settle()
+        for key, is_put, label in changes:
+            resource.change(key, entry(key, label) if is_put else None)
+        found, kind = resource.found(wanted)
+        expected = [key for key in sorted(resource.current) if wanted.matches(resource.current[key])]
+        self.assertEqual([key for key in found if wanted.matches(resource.current[key])], expected)
+        if len(found) < len(resource.current):
+            self.assertEqual(kind, "label")
+
+    def test_any_but_some(self) -> None:
+        """Who has any value of a field but some is found where there are few values (reference READ-26)."""
+        made = [entry(f"a/{i:03}", node=f"n{i % 50 // 48}") for i in range(100)]
+        resource = Resource({each.key: each for each in made})
+        wanted = selection(fields="spec.nodeName!=n0")
+        resource.indexes.looked(wanted, 100, 0)
+        resource.settle()
+        self.assertEqual(resource.found(wanted), (["a/048", "a/049", "a/098", "a/099"], "field"))
+        for number in range(MAX_VALUES):
+            resource.change(f"b/{number}", entry(f"b/{number}", node=f"m{number}"))
+        self.assertEqual(resource.found(wanted)[1], "")
+
+    def test_waiting(self) -> None:
+        """A list that would look at everything waits for the index that is being made (reference READ-26)."""
+        resource, wanted = self.filled(), selection(labels="app=v1")
+        self.assertIs(resource.indexes.coming(wanted), None)
+        resource.indexes.looked(wanted, 100, 0)
+        self.assertIs(resource.indexes.coming(selection(labels="tier=x")), None)
+        self.assertIs(resource.indexes.coming(selection(labels="app in (v1,v2)")), None)
+        waiting, gone = resource.indexes.coming(wanted), resource.indexes.coming(wanted)
+        assert waiting is not None and gone is not None
+        gone.addErrback(lambda failure: failure.trap(CancelledError) and None)
+        gone.cancel()
+        self.assertNoResult(waiting)
+        resource.settle()
+        self.assertIs(self.successResultOf(waiting), None)
+        self.assertEqual(resource.found(wanted)[1], "label")
+
+    def test_waiting_in_vain(self) -> None:
+        """Who waits goes on when the resource goes before the index is made."""
+        resource, wanted = self.filled(), selection(labels="app=v1")
+        resource.indexes.looked(wanted, 100, 0)
+        waiting = resource.indexes.coming(wanted)
+        assert waiting is not None
+        resource.indexes.close()
+        self.assertIs(self.successResultOf(waiting), None)
+        resource.settle()
+        self.assertEqual(len(resource.indexes), 0)
+
     @CALM
     @given(CHANGES, CHANGES)
     def test_made_amid_writes(
@@ -171,6 +249,7 @@ class IndexesTests(SynchronousTestCase):
     ) -> None:
         """What is written while an index is being made is in it as it is afterwards."""
         self.patch(module, "MIN_ENTRIES", 1)
+        self.patch(module, "USEFUL", 1)
         made = [entry(key, label) for key, _, label in before]
         resource = Resource({each.key: each for each in made} | {"a/z": entry("a/z", "x")})
         wanted = selection(labels="app=x")

@@ -6,7 +6,7 @@ import gc
 from random import Random
 from typing import Any, cast
 
-from hypothesis import given, settings, strategies
+from hypothesis import given, strategies
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.storage import ordered as module
@@ -15,6 +15,7 @@ from orchtw.storage.past import STRIDE, Past
 from orchtw.storage.pins import Pins
 from orchtw.watch.entry import NO_LABELS, Entry, LabelSets, Texts
 from orchtw.watch.log import Event, EventLog, Superseded
+from tests.properties import examples
 
 
 def entry(key: str, revision: int = 1, size: int = 0) -> Entry:
@@ -53,7 +54,7 @@ def small(case: SynchronousTestCase) -> None:
 
 KEYS = strategies.integers(0, 60).map(lambda number: f"k{number:03}")
 WRITES = strategies.lists(strategies.tuples(strategies.sampled_from(["put", "put", "remove", "look"]), KEYS))
-CALM = settings(max_examples=60, deadline=None)
+CALM = examples(60)
 
 
 class OrderedTests(SynchronousTestCase):

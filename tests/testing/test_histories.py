@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.testing.histories import History, Operation
+from tests.properties import examples
 
 
 class HistoryTests(SynchronousTestCase):
@@ -148,6 +149,7 @@ class HistoryTests(SynchronousTestCase):
         self.history.write("other", "b", 0, 2).end(3, 4)
         self.assertFound()
 
+    @examples(100)
     @given(st.integers(0, 10_000))
     def test_every_real_history_is_good(self, seed: int) -> None:
         """Clients of one register that does one thing after the other, answers lost at random (nothing found); and

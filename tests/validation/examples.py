@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from orchtw.objects import Object
+from orchtw.rules.causes import WHOLE_OBJECT
 from orchtw.testing.in_process import Answer
 from tests.validation.paths import GONE, changed, fits, value_at
 
@@ -47,7 +48,7 @@ class Entry:
     def path(self) -> str:
         """The path in the cause."""
         path: str = self.fact.get("reportedPath") or self.fact["path"]
-        return "" if path == "(empty)" else path
+        return WHOLE_OBJECT if path == "(empty)" else path
 
     @property
     def reason(self) -> str:

@@ -128,7 +128,10 @@ class MetaTests(case.EntryCase):
         ],
         6: Stored(expected={"metadata.namespace": "default"}),
         7: Shown("tests.rules.test_metadata.CreateTests.test_namespace"),
-        8: Shown("tests.rules.test_metadata.CreateTests.test_namespace"),
+        8: [
+            Shown("tests.rules.test_metadata.CreateTests.test_namespace"),
+            Stored(kind="ClusterRole", change={"metadata.namespace": "x"}, expected={"metadata.namespace": GONE}),
+        ],
         9: Refused(change={"metadata.generation": -1}, accepts={"metadata.generation": 0}),
         10: Refused(change={"metadata.labels": {"a b": "c"}}, accepts={"metadata.labels": {"x.y/a": "c"}}),
         11: Refused(change={"metadata.labels.a": "b c"}, accepts={"metadata.labels.a": ""}),
@@ -199,6 +202,7 @@ class MetaTests(case.EntryCase):
         ],
         35: [
             Shown("tests.rules.test_metadata.UpdateTests.test_immutable"),
+            Accepted(kind="ClusterRole", change={"metadata.namespace": "other"}),
             Refused(change={"metadata.namespace": "other"}, code=400, detail="does not match the namespace"),
         ],
         36: [

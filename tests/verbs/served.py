@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from copy import copy
 from typing import Any, ClassVar, TypeVar
 
 from twisted.internet.defer import Deferred
@@ -16,6 +17,7 @@ from orchtw.admission.plugins import PLUGINS
 from orchtw.objects import Object
 from orchtw.registry.offload import Offload
 from orchtw.schema.catalogue import ResourceType
+from orchtw.storage.interface import KeyValue
 from orchtw.testing import in_process
 from orchtw.testing.in_process import Answer, InProcessServer
 from tests.client.world import MemoryStore
@@ -56,22 +58,32 @@ class Recorder:
     async def validate(self, attributes: Attributes) -> None:
         if attributes.user.name == "admin":
             self.validated.append(attributes)
+            self._shown = copy(attributes)
 
     def only(self) -> Attributes:
-        """The one write that both passes saw; forgets it."""
+        """The one write that both passes saw, with its objects, which it has let go; forgets it."""
         (found,), (again,) = self.admitted, self.validated
         assert found is again
         self.admitted, self.validated = [], []
-        return found
+        return self._shown
+
+
+_begun: dict[str, tuple[Mapping[str, KeyValue], int]] = {}
+"""What servers have written at their first start, and the revision that they came to, by their settings."""
+
+# Settings that do not change what a server writes by itself.
+_OF_REQUESTS = frozenset({"admission_control_config_file", "disable_admission_plugins", "enable_admission_plugins"})
 
 
 class ServedCase(SynchronousTestCase):
     """A server without controllers and accounts, with a `plugin` that sees every write of the administrator's.
 
-    `more` are further settings of it.
+    `more` are further settings of it. It finds what another with the same settings has written at its start, unless
+    it is to be the `first`.
     """
 
     more: ClassVar[Mapping[str, Any]] = {}
+    first: ClassVar[bool] = False
 
     def setUp(self) -> None:
         self.plugin = Recorder()
@@ -88,8 +100,17 @@ class ServedCase(SynchronousTestCase):
             **self.more,
         }
         self.server = InProcessServer(self.clock, self.mktemp(), **settings)
-        self.run_async(self.server.start())
+        self.start(str(sorted((key, value) for key, value in settings.items() if key not in _OF_REQUESTS)))
         self.addCleanup(lambda: self.run_async(self.server.instance.stop()))
+
+    def start(self, begun: str) -> None:
+        """Start the server; what it has written then is kept under that name."""
+        if begun in _begun and not self.first:
+            items, self.store.now = _begun[begun]
+            self.store.items = dict(items)
+        self.run_async(self.server.start())
+        if not self.first:
+            _begun.setdefault(begun, (dict(self.store.items), self.store.now))
 
     def make_plugin(self) -> Plugin:
         """The plugin that is in the chain."""

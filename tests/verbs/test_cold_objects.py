@@ -13,6 +13,8 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from orchtw.errors import Expired, TooManyRequests
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.stored import Stored
+from orchtw.schema.codec.generated import Functions
+from orchtw.schema.nodes import StructSchema
 from orchtw.testing.in_process import InProcessServer
 from orchtw.verbs.made_stream import MadeStream
 from orchtw.verbs.slices import PART_BYTES
@@ -122,6 +124,52 @@ class ColdObjectTests(TestCase):
         patch = orjson.dumps([{"op": "remove", "path": "/data"}])
         await self.server.request("PATCH", f"{MAPS}/large", patch, {"content-type": "application/json-patch+json"})
         self.assertEqual(cache.large, set())
+
+
+class FirstOfAKindTests(TestCase):
+    async def setUp(self) -> None:
+        self.server = InProcessServer(reactor, self.mktemp())
+        await self.server.start()
+        self.addCleanup(self.server.stop)
+        self.compiled: list[tuple[str, Thread]] = []
+        compiled = Functions._compile
+
+        def noted(functions: Functions, schema: StructSchema, name: str) -> Any:
+            self.compiled.append((schema.name, current_thread()))
+            return compiled(functions, schema, name)
+
+        self.patch(Functions, "_compile", noted)
+
+    async def send(self, method: str, path: str, content: object = None, **headers: str) -> None:
+        self.compiled.clear()
+        answer = await self.server.request(method, path, content, headers)
+        self.assertIn(answer.code, (200, 201), answer.body)
+
+    def on_the_reactor(self) -> list[str]:
+        """What has been compiled there, but for the kind that a controller makes objects of."""
+        names = [name for name, thread in self.compiled if thread is main_thread()]
+        return [name for name in names if not name.endswith(".ServiceAccount")]
+
+    async def test_compiled_off_the_reactor(self) -> None:
+        """The functions that a kind's first objects need are compiled in the thread (reference LIMIT-24)."""
+        jobs = "/apis/batch/v1/namespaces/default/cronjobs"
+        pod = {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a", "env": [{"name": "A"}]}]}
+        job = {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": {"spec": pod}}}}
+        await self.send("POST", jobs, {"metadata": {"name": "a"}, "spec": job})
+        self.assertIn("orch.io.api.core.v1.PodSpec", [name for name, _ in self.compiled])
+        self.assertEqual(self.on_the_reactor(), [])
+        target = self.server.instance.resources.targets.find("batch", "v1", "cronjobs")
+        assert target is not None
+        entry = target.stored.get("default", "a")
+        assert entry is not None
+        for path, accept in ((f"{jobs}/a", JSON), (jobs, TABLE), (jobs, YAML)):
+            with self.subTest(path=path):
+                entry.json = entry.other = None
+                target.stored.codec.__dict__.pop("_decode", None)
+                self.assertTrue(target.stored.codec.unread)
+                await self.send("GET", path, accept=accept)
+                self.assertEqual(self.on_the_reactor(), [])
+                self.assertFalse(target.stored.codec.unread)
 
 
 class Channel:

@@ -46,7 +46,7 @@ from orchtw.config import Config
 
 PLUGINS: Mapping[str, Callable[[Host, Config, Given | None], Plugin]] = {
     "AlwaysAdmit": lambda host, config, given: AlwaysAdmit(),
-    "AlwaysDeny": lambda host, config, given: AlwaysDeny(),
+    "AlwaysDeny": lambda host, config, given: AlwaysDeny(host.naming.api_server_user),
     "AlwaysPullImages": lambda host, config, given: AlwaysPullImages(),
     "CertificateApproval": lambda host, config, given: CertificateApproval.of(host),
     "CertificateSigning": lambda host, config, given: CertificateSigning.of(host),

@@ -31,7 +31,7 @@ from orchtw.watch.entry import Entry
 KEPT: Final = 4096
 """Tokens whose signature is remembered, about 2 KiB each."""
 
-INVALIDATED: Final = "the service account token has been invalidated"
+INVALIDATED: Final = "Token has been invalidated"
 
 
 class Objects(Protocol):
@@ -155,7 +155,7 @@ class ServiceAccountTokens:
     def _check_times(self, claims: Claims) -> None:
         now = self._seconds()
         if claims.ends and now > claims.ends:
-            raise Unauthorized("the service account token has expired")
+            raise Unauthorized("Token has expired.")
         if now < claims.begins:
             raise Unauthorized("the service account token is not valid yet")
 

@@ -41,7 +41,7 @@ class BootstrapSigner(Controller):
         self._namespace = host.naming.public_namespace
         self._type = host.naming.translate(SECRET_TYPE)
         secrets = self.client.resource("", "v1", "secrets")
-        self._info = Informer(self.client, self._config_maps, host.clock, host.random)
+        self._info = Informer(self.client, self._config_maps, host.clock, host.random, name=CONFIG_MAP)
         self._secrets = Informer(self.client, secrets, host.clock, host.random)
         self._info.handle(self._info_seen)
         self._secrets.handle(self._secret_seen)
@@ -53,7 +53,7 @@ class BootstrapSigner(Controller):
         return (self._secrets, self._info)
 
     def _info_seen(self, old: Item | None, new: Item | None) -> None:
-        if new is not None and (new.namespace, new.name) == (self._namespace, CONFIG_MAP):
+        if new is not None and new.namespace == self._namespace:
             self.queue.add(CONFIG_MAP)
 
     def _secret_seen(self, old: Item | None, new: Item | None) -> None:

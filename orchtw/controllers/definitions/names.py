@@ -9,7 +9,7 @@ from orchtw.controllers.definitions.definition import Definition, Names
 from orchtw.registry.groups.apiextensions.conditions import NAMES_ACCEPTED, Finding
 from orchtw.rules.causes import go_quote
 
-_ORDER: Final = ("plural", "singular", "shortNames", "kind", "listKind", "categories")
+NAMES_ORDER: Final = ("plural", "singular", "shortNames", "kind", "listKind", "categories")
 _RESOURCES: Final = ("plural", "singular")
 _KINDS: Final = ("kind", "listKind")
 _NO_CONFLICTS: Final = Finding(NAMES_ACCEPTED, True, "NoConflicts", "no conflicts found")
@@ -67,7 +67,7 @@ def accept(definition: Definition, index: NameIndex) -> tuple[Names, Finding]:
     """
     given: dict[str, Any] = dict(definition.accepted)
     finding = _NO_CONFLICTS
-    for key in _ORDER:
+    for key in NAMES_ORDER:
         if why := _clash(definition, key, index):
             reason = f"{key[0].upper()}{key[1:]}Conflict"
             finding = Finding(NAMES_ACCEPTED, False, reason, why)
@@ -75,7 +75,7 @@ def accept(definition: Definition, index: NameIndex) -> tuple[Names, Finding]:
             given[key] = definition.names[key]
         else:
             given.pop(key, None)
-    return {key: given[key] for key in _ORDER if key in given}, finding
+    return {key: given[key] for key in NAMES_ORDER if key in given}, finding
 
 
 def _clash(definition: Definition, key: str, index: NameIndex) -> str:

@@ -8,6 +8,7 @@ from typing import Final
 import attrs
 
 from orchtw.controllers.definitions.definition import Definition, Names
+from orchtw.controllers.definitions.names import NAMES_ORDER
 from orchtw.errors import Conflict, NotFound
 from orchtw.naming import Naming
 from orchtw.objects import Object
@@ -87,7 +88,7 @@ class Statuses:
             meta["finalizers"] = [each for each in meta.get("finalizers") or () if each != news.released]
         status = {**status, "conditions": self._conditions(status, news)}
         if news.accepted is not None:
-            status["acceptedNames"] = dict(news.accepted)
+            status["acceptedNames"] = _shown(news.accepted)
         live["status"] = {key: status[key] for key in _ORDER if key in status}
         return live
 
@@ -97,3 +98,9 @@ class Statuses:
         for finding in news.findings:
             conditions = with_condition(conditions, finding, now)
         return conditions
+
+
+def _shown(accepted: Names) -> Names:
+    """Plural and kind stand in every status, empty as long as another definition has them (reference CRD-7)."""
+    names = {"plural": "", "kind": "", **accepted}
+    return {key: names[key] for key in NAMES_ORDER if key in names}

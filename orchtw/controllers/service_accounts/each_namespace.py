@@ -26,7 +26,7 @@ class EachNamespace(Controller):
         self._objects = self.client.resource("", "v1", plural)
         self._known = Informer(self.client, self._namespaces, host.clock, host.random)
         self._known.handle(self._namespace_seen)
-        self._present = Informer(self.client, self._objects, host.clock, host.random)
+        self._present = Informer(self.client, self._objects, host.clock, host.random, name=object_name)
         self._present.handle(self._object_seen)
 
     @property
@@ -40,7 +40,7 @@ class EachNamespace(Controller):
 
     def _object_seen(self, old: Item | None, new: Item | None) -> None:
         """Look at a namespace whose object has changed, or is gone."""
-        if old is not None and old.name == self._object_name:
+        if old is not None:
             self.queue.add(old.namespace)
 
     async def reconcile(self, key: str) -> float | None:

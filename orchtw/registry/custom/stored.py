@@ -7,20 +7,25 @@ from typing import Any
 
 import orjson
 
+from orchtw.errors import StatusError
+from orchtw.objects import Object
 from orchtw.registry.stored import STORED, Stored
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import ordered
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.json_glance import glance
 from orchtw.schema.codec.json_text import load_json
-from orchtw.watch.entry import Entry
+from orchtw.schema.codec.strict_fields import TYPE_KEYS
+from orchtw.watch.entry import Entry, Glance, Unread
 
 
 class CustomStored(Stored):
     """See `Stored`. `codecs` are those of all versions that are defined, by apiVersion.
 
     What is read from the store is pruned and gets its defaults by the schema of its own version. If `same`, all
-    versions have the same fields, and it comes into the cache in the storage version; else as it is.
+    versions have the same fields, and it is shown in the storage version; else as it is. An entry that nobody has
+    asked for more than names and labels has its bytes as they are stored.
     """
 
     def __init__(
@@ -36,20 +41,30 @@ class CustomStored(Stored):
         super().__init__(resource, codec, strategy, prefix, resource.field_selectors)
         self.codecs = codecs
         self._same = same
+        self._heads = {b'%b"metadata":{' % each.type_prefix: version for version, each in codecs.items()}
+        if not self.field_names:  # what others select by is a matter of the schema
+            self._plain = tuple(self._heads)
 
     def version_of(self, entry: Entry) -> str:
-        """The apiVersion of an entry's bytes."""
+        """The apiVersion of an entry's JSON."""
+        return self.codec.api_version if self._same else self._version_at_rest(entry)
+
+    def _version_at_rest(self, entry: Entry) -> str:
+        """The apiVersion of its `raw`."""
+        if type(entry) is Unread:
+            entry.look()
         home = self.codec.api_version
         version: str = home if entry.other is None else entry.other.get(STORED, home)
         return version
 
+    def is_current(self, entry: Entry) -> bool:
+        """See `Stored`: only who knows the schema can tell."""
+        self.json_tail(entry)
+        return super().is_current(entry)
+
     def text(self, entry: Entry) -> bytes:
         """The whole JSON of an object in the version of its bytes."""
-        version = self.version_of(entry)
-        if version == self.codec.api_version:
-            return self.codec.type_prefix + self.json_tail(entry)
-        head = orjson.dumps({"kind": self.codec.kind, "apiVersion": version})[:-1]
-        return b"%b,%b" % (head, self.json_tail(entry))
+        return self._text(self.version_of(entry), self.json_tail(entry))
 
     def load(self, entry: Entry) -> dict[str, Any]:
         """A private canonical dict of a cached object in the version of its bytes."""
@@ -57,29 +72,81 @@ class CustomStored(Stored):
         return obj
 
     def spare(self, entry: Entry, *, drop: bool) -> None:
-        """Nothing: the JSON is what is stored, and other versions may be a webhook's, which others wait for."""
+        """See `Stored`: what is not as it is stored is made of that again. Other versions may be a webhook's, which
+        others wait for.
+        """
+        if entry.json is not entry.raw:
+            entry.json = None
 
-    def is_plain(self, value: bytes) -> bool:
-        """Never: its schema may have changed since the value was written."""
-        return False
+    def is_plain(self, key: str, value: bytes) -> bool:
+        """See `Stored`."""
+        return value.startswith(self._plain) and ("/" in key) == self.resource.namespaced
+
+    def glance(self, value: bytes, revision: int) -> Glance:
+        """See `Stored`."""
+        head = next(head for head in self._heads if value.startswith(head))
+        version = self._heads[head]
+        found = glance(value[len(self.codecs[version].type_prefix) :], str(revision).encode())
+        if found is None:
+            return self._unusual(value, revision)
+        is_home = version == self.codec.api_version
+        return found[0], (), found[1], None if is_home else {STORED: version}
+
+    def _unusual(self, value: bytes, revision: int) -> Glance:
+        """The same of what has to be decoded; what is not metadata stays as it is all the same."""
+        entry, obj = self._built(value, revision, ""), load_json(value)
+        version = obj["apiVersion"]
+        rest = {name: obj[name] for name in obj if name not in TYPE_KEYS}
+        raw = orjson.dumps({**rest, "metadata": self.metadata(entry)})[1:]
+        is_current = version == self.codec.api_version and entry.other is None
+        return entry.labels, (), raw, None if is_current else {STORED: version}
 
     def build(self, key: str, value: bytes, revision: int) -> Entry:
         """See `Stored`. Raises ValueError for an object of another kind or scope: of a former definition."""
+        if ("/" in key) != self.resource.namespaced:
+            raise ValueError(f"it is of another scope than {self.codec.kind} has now")
+        return self._built(value, revision, key)
+
+    def _built(self, value: bytes, revision: int, key: str) -> Entry:
+        home = self.codec
         obj = load_json(value)
-        home, version = self.codec, obj["apiVersion"]
         if obj["kind"] != home.kind:
             raise ValueError(f"{obj['kind']} is stored where {home.kind} should be")
-        if ("/" in key) != self.resource.namespaced:
-            raise ValueError(f"it is of another scope than {home.kind} has now")
+        obj, version = self._read(obj)
+        is_current = version == home.api_version and orjson.dumps(obj) == value
+        entry = self.entry({**obj, "apiVersion": home.api_version}, b"", revision, key)
+        if not is_current:
+            entry.other = {STORED: version}
+        return entry
+
+    def _read(self, obj: Object) -> tuple[Object, str]:
+        """A stored object as it is shown, and the version that it then is of."""
+        home, version = self.codec, obj["apiVersion"]
         if (codec := self.codecs.get(version)) is not None:
             obj = codec.refresh(obj)
         if version != home.api_version and self._same:
             obj = home.pruned({**obj, "apiVersion": home.api_version})
             version = home.api_version
         obj["metadata"] = ordered(obj["metadata"])
-        is_current = version == home.api_version and orjson.dumps(obj) == value
-        entry = self.entry({**obj, "apiVersion": home.api_version}, b"", revision, key)
-        entry.json = None
-        if not is_current:
-            entry.other = {STORED: version}
-        return entry
+        return obj, version
+
+    def _made_tail(self, entry: Entry) -> bytes:
+        raw, home = entry.raw, self.codec
+        try:
+            obj, _ = self._read(load_json(self._text(self._version_at_rest(entry), raw)))
+        except (StatusError, ValueError, KeyError, TypeError) as error:
+            raise self.cache.spoilt(entry, error) from None
+        obj["metadata"]["resourceVersion"] = str(entry.revision)
+        tail = orjson.dumps({**obj, "apiVersion": home.api_version})[self._prefix_length :]
+        if tail == raw:
+            return raw
+        if entry.other is None:
+            entry.other = {}
+        entry.other.setdefault(STORED, home.api_version)
+        return tail
+
+    def _text(self, version: str, tail: bytes) -> bytes:
+        if version == self.codec.api_version:
+            return self.codec.type_prefix + tail
+        head = orjson.dumps({"kind": self.codec.kind, "apiVersion": version})[:-1]
+        return b"%b,%b" % (head, tail)

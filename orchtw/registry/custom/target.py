@@ -82,9 +82,12 @@ class WebhookTarget(CustomTarget):
         """See `Target`. Raises Unconverted."""
         return self._converted(obj, wanted.codec.api_version)
 
-    def as_written(self, entry: Entry, draft: Object) -> Entry:
+    def for_writer(self, draft: Object) -> Object | None:
+        return draft
+
+    def as_written(self, entry: Entry, draft: Object | None) -> Entry:
         """See `Target`. The webhook is not asked for what the writer has sent; all others get what it makes of it."""
-        if self.has_json(entry):
+        if draft is None or self.has_json(entry):
             return entry
         meta = {**draft["metadata"], "resourceVersion": str(entry.revision)}
         if not entry.revision:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import orjson
 
@@ -33,6 +33,8 @@ from orchtw.schema.schemas import Schemas
 from orchtw.schema.validation.validators import Check, Consequence, Validator, Validators
 
 _TOO_DEEP = "nested too deeply"
+COLD_CALLS: Final = 4  # pieces of work on an object until a write of each sort has been seen, most likely
+COLD_BYTES: Final = 64 * 1024 + 1  # the size that stands for a Pod's functions, which take some 50 ms to compile
 _METADATA_TAG = 10  # field 1, length-delimited
 
 
@@ -154,6 +156,9 @@ class KindCodec(MessageCodec):
     Protobuf form name their kind (reference OBJ-14).
     """
 
+    cold_calls: int = COLD_CALLS
+    """Of how much work it is expected that it compiles functions, which takes long."""
+
     has_own_functions: ClassVar[bool] = True
     """Whether the codec of an added kind has tables of functions that go with it; False: it brings what it needs."""
 
@@ -227,13 +232,44 @@ class KindCodec(MessageCodec):
         self.set_defaults(obj)
         return obj, findings
 
+    def fit_changes(
+        self, value: dict[str, Any], live: dict[str, Any], directive: str
+    ) -> tuple[dict[str, Any], list[str]]:
+        """As `fit`, of what shares parts with `live`, a canonical object: under which top keys it does is as it was.
+
+        A change of status or metadata costs no look at the rest.
+        """
+        keys = self.schema.keys
+        kept = {key for key, part in value.items() if key in live and live[key] is part and key in keys}
+        if not kept or not self.protobuf:  # what has no message has no fixed top keys either
+            return self.fit(value, directive)
+        changed = {key: part for key, part in value.items() if key not in kept}
+        fitted = self.normalise(changed)
+        findings = self.strict_findings(changed) if directive != IGNORE else []
+        obj = {**self._types}
+        for key in keys:
+            if key in kept:
+                obj[key] = value[key]
+            elif key in fitted:
+                obj[key] = fitted[key]
+        self.set_defaults(obj)
+        return obj, findings
+
     def pruned(self, obj: dict[str, Any]) -> dict[str, Any]:
         """An object that another version became, as canonical dict of this one, without defaults."""
         return self.normalise(obj)
 
+    @property
+    def unread(self) -> bool:
+        """Whether no object has been read off its Protobuf form yet: the first one compiles functions."""
+        return self.protobuf and "_decode" not in self.__dict__
+
     def work_bytes(self, size_bytes: int) -> int:
-        """The size by which it is decided whether others wait while an object of `size_bytes` is read."""
-        return size_bytes
+        """The size by which it is decided whether others wait while work is done on an object of `size_bytes`."""
+        if not self.cold_calls:
+            return size_bytes
+        self.cold_calls -= 1
+        return max(size_bytes, COLD_BYTES)
 
     def refresh(self, obj: dict[str, Any]) -> dict[str, Any]:
         """An object of the store as canonical dict with its declared defaults, as the schema is today."""

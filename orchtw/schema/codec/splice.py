@@ -20,6 +20,7 @@ _NAMES_BEFORE = (b"name", b"generateName", b"namespace", b"selfLink", b"uid")
 _BEFORE = b"".join(rb'(?:"%b":%b(?:,|(?=\})))?' % (name, _STRING) for name in _NAMES_BEFORE)
 _JSON_VERSION = re.compile(rb'"metadata":\{' + _BEFORE + rb'("resourceVersion":%b(,)?)?' % _STRING)
 
+_VERSION_KEY: Final = b'"resourceVersion":"'
 _METADATA: Final = b'"metadata":'
 _FIRST: Final = JSONDecoder()
 _LARGE_BYTES: Final = 32 * 1024
@@ -49,6 +50,12 @@ def set_json_version(tail: bytes, version: bytes) -> bytes:
     else:
         comma, lead = match[2] or b"", b""
     return b'%b%b"resourceVersion":"%b"%b%b' % (tail[:start], lead, version, comma, tail[end:])
+
+
+def without_json_version(before: bytes, after: bytes) -> bytes:
+    """The JSON around the text of a resourceVersion as that of an object without one."""
+    head, rest = before.removesuffix(_VERSION_KEY), after[1:]
+    return head + rest[1:] if rest[:1] == b"," else head.removesuffix(b",") + rest
 
 
 def set_protobuf_version(raw: bytes, version: bytes) -> bytes:

@@ -16,7 +16,7 @@ from orchtw.metrics.series import Shown
 from orchtw.storage.encryption.deliveries import Deliveries
 from orchtw.storage.encryption.provider import KeyMissing, Unreadable
 from orchtw.storage.encryption.transformer import PLAIN, Opened, Transformer, Transformers
-from orchtw.storage.interface import Change, Damaged, KeyValue, Locked, Op, Outcome, Page, Store, Subscription
+from orchtw.storage.interface import Change, Damaged, KeyValue, Locked, Op, Outcome, Page, Store, Subscription, Wanted
 
 T = TypeVar("T")
 
@@ -123,8 +123,8 @@ class EncryptedStore(Store):
     async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
         return await self._opened_page(await self._store.list(prefix, revision=revision, limit=limit, start=start))
 
-    async def scan(self, prefix: str, *, revision: int = 0) -> AsyncIterator[Page]:
-        async for page in self._store.scan(prefix, revision=revision):
+    async def scan(self, prefix: str, *, revision: int = 0, wanted: Wanted = None) -> AsyncIterator[Page]:
+        async for page in self._store.scan(prefix, revision=revision, wanted=wanted):
             yield await self._opened_page(page)
 
     async def _opened_page(self, page: Page) -> Page:

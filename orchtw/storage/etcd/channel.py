@@ -13,11 +13,11 @@ from twisted.internet.task import LoopingCall, deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from orchtw import http2_frames as frames
 from orchtw.errors import ConfigError, TooManyRequests
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.dialer import Dialer, Unreachable
 from orchtw.outbound.tls import ClientTLS
-from orchtw.storage.etcd import frames
 from orchtw.storage.etcd.connection import Call, Connection
 from orchtw.storage.etcd.silence import Silence
 from orchtw.storage.etcd.status import LATE, NO_LEADER, UNAVAILABLE, RpcError

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from struct import Struct
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -18,11 +19,13 @@ from twisted.internet.defer import Deferred
 from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
+from orchtw import http2_frames as frames
+from orchtw.http2_frames import HEAD, HEAD_BYTES, Flag, Kind, Setting
 from orchtw.outbound.exchange import Outcome, keep_alive
-from orchtw.storage.etcd import frames
-from orchtw.storage.etcd.frames import HEAD, HEAD_BYTES, PREFIX, Flag, Kind, Setting
 from orchtw.storage.etcd.status import DEADLINE_EXCEEDED, INTERNAL, LATE, UNAVAILABLE, RpcError
 
+PREFIX: Final = Struct(">BI")
+"""What stands before each message: whether it is compressed, its length."""
 STREAM_WINDOW: Final = 4 << 20
 CONNECTION_WINDOW: Final = 32 << 20
 MAX_MESSAGE: Final = 1 << 31
@@ -220,7 +223,7 @@ class Connection(Protocol):
             if not flags & Flag.ACK:
                 self._settings(content)
         elif kind == Kind.RST_STREAM:
-            refused = frames.read_word(content) == frames.REFUSED_STREAM
+            refused = frames.read_word(content) == frames.Code.REFUSED_STREAM
             self._end(number, RpcError(UNAVAILABLE, "the stream was reset", sent=not refused))
         elif kind == Kind.GOAWAY:
             self._go_away(frames.read_word(content))

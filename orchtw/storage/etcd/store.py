@@ -27,7 +27,7 @@ from orchtw.storage.etcd.reading import LARGEST, Reading
 from orchtw.storage.etcd.status import LATE, NO_SPACE, TO_COME, RpcError, status_of
 from orchtw.storage.etcd.watching import Deliver, Watching
 from orchtw.storage.etcd.writing import Write, Writing
-from orchtw.storage.interface import KeyValue, Op, Outcome, Page, Store, Subscription
+from orchtw.storage.interface import KeyValue, Op, Outcome, Page, Store, Subscription, Wanted
 
 MAX_QUEUED_OPS: Final = 20_000
 MAX_QUEUED_BYTES: Final = 64 << 20
@@ -161,7 +161,7 @@ class EtcdStore(Store):
         self._must_be_open()
         return await self._reading.list(prefix, revision, limit, start)
 
-    def scan(self, prefix: str, *, revision: int = 0) -> AsyncIterator[Page]:
+    def scan(self, prefix: str, *, revision: int = 0, wanted: Wanted = None) -> AsyncIterator[Page]:
         """See `Store.scan`."""
         self._must_be_open()
         return self._reading.scan(prefix, revision)

@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IProtocol
 
 from orchtw import errors
 from orchtw.storage.feed import Feed
-from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription
+from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription, Wanted
 from orchtw.storage.remote import messages
 from orchtw.storage.remote.frames import Malformed
 from orchtw.storage.remote.link import Answer, Link, Questions, unanswerable
@@ -127,7 +127,7 @@ class RemoteStore(Store):
         found: Page = await self._ask(Kind.LIST, question)
         return found
 
-    async def scan(self, prefix: str, *, revision: int = 0) -> AsyncIterator[Page]:
+    async def scan(self, prefix: str, *, revision: int = 0, wanted: Wanted = None) -> AsyncIterator[Page]:
         """The page after the one that is taken in is on its way, no more than that."""
         self._refuse_if_closed()
         self._number += 1

@@ -21,7 +21,7 @@ from twisted.internet.task import LoopingCall
 from orchtw import errors
 from orchtw.metrics.series import GAUGE, Read, Shown, one
 from orchtw.storage.feed import Feed
-from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription
+from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription, Wanted
 from orchtw.storage.remote import messages
 from orchtw.storage.remote.frames import framed
 from orchtw.storage.remote.messages import Kind, Origin
@@ -141,8 +141,8 @@ class Hub(Store):
         await self._settled(found.revision)
         return found
 
-    async def scan(self, prefix: str, *, revision: int = 0) -> AsyncIterator[Page]:
-        async for page in self._store.scan(prefix, revision=revision):
+    async def scan(self, prefix: str, *, revision: int = 0, wanted: Wanted = None) -> AsyncIterator[Page]:
+        async for page in self._store.scan(prefix, revision=revision, wanted=wanted):
             await self._settled(page.revision)
             yield page
 

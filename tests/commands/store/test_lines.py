@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.commands.store.lines import MAX_EXPIRY, Head, Item, read
+from tests.properties import examples
 
 TEXTS = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), min_size=1)
 JSON = st.recursive(
@@ -23,6 +24,7 @@ ITEMS = st.builds(
 
 
 class LineTests(SynchronousTestCase):
+    @examples(100)
     @given(ITEMS)
     def test_item(self, item: Item) -> None:
         """A line says all that an item is; the revision is for readers, not for an import."""
@@ -30,12 +32,14 @@ class LineTests(SynchronousTestCase):
         self.assertNotIn(b"\n", line)
         self.assertEqual(read(line), item)
 
+    @examples(100)
     @given(TEXTS, st.integers(1, 1 << 62))
     def test_head(self, vocabulary: str, revision: int) -> None:
         """The first line says of which store the others are."""
         head = Head(vocabulary, revision)
         self.assertEqual(read(head.line()), head)
 
+    @examples(100)
     @given(st.binary())
     def test_anything(self, line: bytes) -> None:
         """Whatever a line is, it is read or refused with a reason."""

@@ -58,7 +58,9 @@ class ConditionTests(LookedAfterCase):
                 self.assertEqual(
                     self.condition("Established", plural), ("False", "NotAccepted", "not all names are accepted")
                 )
-                self.assertEqual(self.read(plural)["status"]["acceptedNames"]["plural"], plural)
+                accepted = self.read(plural)["status"]["acceptedNames"]
+                kind = "" if reason == "KindConflict" else names.get("kind", f"Bar{number}")
+                self.assertEqual((accepted["plural"], accepted["kind"]), (plural, kind))
                 self.assertEqual(self.code("GET", f"/apis/{GROUP}/v1/{plural}"), 404)
 
     def test_plural_conflict(self) -> None:

@@ -17,6 +17,8 @@ from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.custom.codec import CustomCodec
+from orchtw.watch.entry import Entry, Packed
+from orchtw.watch.room import Room
 from tests.registry.custom.definitions import GROUP, INTEGER, STRING, definition, lamp, struct, version
 
 NAMING = Naming.orch()
@@ -38,8 +40,9 @@ def stored(*, same: bool) -> CustomStored:
     return CustomStored(home, codec, strategy, "/registry/x/lamps/", each, same=same)
 
 
-def value(name: str, **spec: Any) -> bytes:
+def value(name: str, more: Object | None = None, **spec: Any) -> bytes:
     meta = {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "", "creationTimestamp": None}
+    meta.update(more or {})
     obj = lamp(version=name, spec=spec)
     return orjson.dumps({"kind": "Lamp", "apiVersion": obj["apiVersion"], "metadata": meta, "spec": spec})
 
@@ -48,7 +51,7 @@ class StoredTests(SynchronousTestCase):
     def read(self, home: CustomStored, text: bytes) -> tuple[Object, str, bool]:
         """The object that is in the cache, the version of its bytes, and whether the store has it like that."""
         entry = home.build("n/a", text, 7)
-        self.assertEqual((entry.name, entry.namespace, entry.json), ("a", "n", None))
+        self.assertEqual((entry.name, entry.namespace), ("a", "n"))
         obj = home.load(entry)
         self.assertEqual(obj["metadata"]["resourceVersion"], "7")
         self.assertEqual(list(obj)[:3], ["kind", "apiVersion", "metadata"])
@@ -122,3 +125,74 @@ class StoredTests(SynchronousTestCase):
         prepared = home.prepare(home.load(home.build("n/a", value("v2", size=2), 7)))
         self.assertTrue(prepared.value.startswith(f'{{"kind":"Lamp","apiVersion":"{GROUP}/v2",'.encode()))
         self.assertTrue(home.is_current(prepared.entry(8)))
+
+
+OWNED = {"labels": {"app": "web"}, "managedFields": [{"manager": "m", "fieldsV1": {'k:{"a":"]},"}': {}}}]}
+SPECS: tuple[Object, ...] = (
+    {}, {"new": "x", "size": 2}, {"old": "x"}, {"size": "large"}, {"template": {"metadata": {"labels": {"a": "b"}}}}
+)  # fmt: skip
+
+
+class UnreadTests(SynchronousTestCase):
+    """What is left as it is stored at the start, against what reading it at once gives (reference STORE-23)."""
+
+    def unread(self, home: CustomStored, text: bytes) -> Entry:
+        """The entry of somebody who has asked for its labels."""
+        self.assertTrue(home.is_plain("n/a", text))
+        labels, fields, raw, other = home.glance(text, 7)
+        return Entry("n/a", "n", "a", 7, labels, fields, raw, None, other)
+
+    def test_like_what_is_built(self) -> None:
+        """Labels, JSON, the version of it, and whether it is current are the same."""
+        for same in (True, False):
+            for name in ("v1", "v2"):
+                for more in ({}, OWNED, {"labels": {"app": "web"}}, {**OWNED, "annotations": {"x": "\n\x1f"}}):
+                    for spec in SPECS:
+                        home, text = stored(same=same), value(name, more, **spec)
+                        built, found = home.build("n/a", text, 7), self.unread(home, text)
+                        self.assertEqual(found.labels, built.labels)
+                        self.assertEqual(home.metadata(found), home.metadata(built))
+                        self.assertEqual(home.version_of(found), home.version_of(built))
+                        self.assertEqual(home.text(found), home.text(built))
+                        self.assertEqual(home.is_current(found), home.is_current(built), text)
+                        self.assertEqual(home.version_of(found), home.version_of(built))
+
+    def test_kept_once(self) -> None:
+        """The JSON of what is stored as it is shown is its stored bytes; other JSON can be made again."""
+        home = stored(same=True)
+        found = self.unread(home, value("v2", OWNED, new="x", size=2))
+        self.assertIs(home.json_tail(found), found.raw)
+        home.spare(found, drop=True)
+        self.assertIs(found.json, found.raw)
+        found = self.unread(home, value("v1", OWNED, old="x", size=3))
+        tail = home.json_tail(found)
+        self.assertIsNot(tail, found.raw)
+        home.spare(found, drop=False)
+        self.assertIsNone(found.json)
+        self.assertEqual((home.json_tail(found), home.version_of(found)), (tail, f"{GROUP}/v2"))
+
+    def test_no_room(self) -> None:
+        """Where there is no room for more forms, none is made of what is stored as it is shown."""
+        home = stored(same=True)
+        home.room = Room(1)
+        home.room.plain = 9
+        self.assertGreater(home.room.excess, 0)
+        found = self.unread(home, value("v2", OWNED, new="x", size=2))
+        self.assertIs(home.listed_tail(found), found.raw)
+        self.assertIs(found.json, found.raw)
+        found = self.unread(home, value("v2", OWNED, size=2))
+        tail = home.listed_tail(found)
+        self.assertIs(type(found.json), Packed)
+        self.assertEqual(home.json_tail(found), tail)
+
+    def test_what_is_read_at_once(self) -> None:
+        """What is of another kind, scope or unknown version is looked at when it is loaded."""
+        home = stored(same=True)
+        for key, text in (
+            ("a", value("v2")),
+            ("n/a", value("v0")),
+            ("n/a", value("v2").replace(b'"Lamp"', b'"Pump"')),
+            ("n/a", b""),
+            ("n/a", b'{"kind":"Lamp"}'),
+        ):
+            self.assertFalse(home.is_plain(key, text))

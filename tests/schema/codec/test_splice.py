@@ -10,7 +10,13 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.schema.codec.splice import metadata_of, set_json_version, set_protobuf_version, split_owned
+from orchtw.schema.codec.splice import (
+    metadata_of,
+    set_json_version,
+    set_protobuf_version,
+    split_owned,
+    without_json_version,
+)
 
 CODECS = Codecs(Catalogue.load(Naming.orch()))
 TRICKY = 'x","resourceVersion":"9","metadata":{"\\'
@@ -79,6 +85,14 @@ class SpliceTests(SynchronousTestCase):
             text = set_json_version(orjson.dumps(obj), b"12")
             self.assertEqual(codec.decode_protobuf(raw), codec.normalise(orjson.loads(text)))
             self.assertEqual(codec.normalise(orjson.loads(text))["metadata"]["resourceVersion"], "12")
+
+    def test_taken_out(self) -> None:
+        """An object's JSON around its version is also that of the object without one, wherever that stands."""
+        for names in (("name", "resourceVersion", "labels"), ("resourceVersion",), ("name", "resourceVersion")):
+            meta = dict.fromkeys(names, "@")
+            before, _, after = orjson.dumps({"metadata": {**meta, "resourceVersion": "#"}}).partition(b"#")
+            del meta["resourceVersion"]
+            self.assertEqual(without_json_version(before, after), orjson.dumps({"metadata": meta}))
 
     def test_no_metadata(self) -> None:
         """What has no metadata raises ValueError."""

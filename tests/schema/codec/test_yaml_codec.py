@@ -33,6 +33,8 @@ SCALARS: dict[str, Any] = {
     "0777": 511,
     "0x1F": 31,
     "0b11": 3,
+    "0o644": 420,
+    "0x_": "0x_",
     "1_000": 1000,
     "-3": -3,
     "1e3": 1000,
@@ -158,7 +160,7 @@ class EncodeTests(SynchronousTestCase):
             | st.floats(-1e9, 1e9)
             | st.text(max_size=20)
             | st.sampled_from(
-                ["yes", "~", "1", "0x1", "a: b", "- a", "#", "<<", "=", "1:20", "2020-01-01", "\t", " ", "\x85"]
+                ["yes", "~", "0x1", "0o1", "a: b", "- a", "#", "<<", "=", "1:20", "2020-01-01", "\t", " ", "\x85"]
             ),
             lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
             max_leaves=12,

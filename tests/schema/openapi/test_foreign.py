@@ -11,6 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.schema.openapi import protobuf_v2
 from orchtw.schema.openapi.foreign import Unusable, beside, fitted
+from tests.properties import examples
 
 PART = "apis/example.com/v1"
 KINDS = "x-orch-group-version-kind"
@@ -75,6 +76,7 @@ class ForeignTests(SynchronousTestCase):
         found = fitted(orjson.dumps(odd(DOCUMENT, ["definitions"], {})), PART)
         self.assertEqual(found.definitions, {})
 
+    @examples(100)
     @given(
         st.sampled_from(
             [

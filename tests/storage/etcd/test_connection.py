@@ -12,10 +12,11 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.storage.etcd import frames
-from orchtw.storage.etcd.connection import CONNECTION_WINDOW, DEFAULT_WINDOW, Call, Connection
-from orchtw.storage.etcd.frames import HEAD, HEAD_BYTES, PREFIX, Flag, Kind, Setting
+from orchtw import http2_frames as frames
+from orchtw.http2_frames import HEAD, HEAD_BYTES, Flag, Kind, Setting
+from orchtw.storage.etcd.connection import CONNECTION_WINDOW, DEFAULT_WINDOW, PREFIX, Call, Connection
 from orchtw.storage.etcd.status import DEADLINE_EXCEEDED, UNAVAILABLE, RpcError
+from tests.properties import examples
 
 NEVER = float("inf")
 FIELDS = frames.fields("http", "host:2379", "/etcdserverpb.KV/Range", [("te", "trailers")])
@@ -130,6 +131,7 @@ class AnswerTests(ConnectionCase):
             found: dict[Any, Any] = dict(Decoder().decode(frames.fields("https", "h", "/" + "p" * length, [])))
             self.assertEqual((found[":path"], found[":scheme"]), ("/" + "p" * length, "https"))
 
+    @examples(100)
     @given(st.lists(st.binary(max_size=40), max_size=3), st.data())
     def test_any_pieces(self, bodies: list[bytes], data: st.DataObject) -> None:
         """However an answer is cut, by the network or into frames, it is the same."""
@@ -229,7 +231,7 @@ class EndTests(ConnectionCase):
         """A stream that was refused has not been looked at; one that was reset may have been."""
         first, refused = self.ask()
         second, reset = self.ask()
-        self.receive(frames.reset(first, frames.REFUSED_STREAM) + frames.reset(second))
+        self.receive(frames.reset(first, frames.Code.REFUSED_STREAM) + frames.reset(second))
         self.assertEqual([each.ends[0] and each.ends[0].sent for each in (refused, reset)], [False, True])
 
     def test_going_away(self) -> None:

@@ -10,7 +10,7 @@ from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.rules import utf8
-from orchtw.rules.causes import invalid, too_long
+from orchtw.rules.causes import WHOLE_OBJECT, invalid, too_long
 from orchtw.schema.tables import cells_core
 from orchtw.schema.validation.problems import at
 
@@ -23,7 +23,7 @@ def validate_config_map(new: Object, old: Object | None, naming: Naming) -> list
         invalid(f"data{at(key)}", key, "duplicate of key present in binaryData") for key in twice[:MAX_CAUSES]
     ]
     if _text_bytes(data) + encoded_bytes(binary) > MAX_PAYLOAD_BYTES:
-        causes.append(too_long("", MAX_PAYLOAD_BYTES))
+        causes.append(too_long(WHOLE_OBJECT, MAX_PAYLOAD_BYTES))
     return causes if old is None else causes + immutability(new, old, "data", "binaryData")
 
 

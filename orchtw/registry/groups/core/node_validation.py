@@ -10,7 +10,7 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.core.resource_lists import check_amount
 from orchtw.rules.addresses import parse_cidr
-from orchtw.rules.causes import duplicate, forbidden, invalid, not_supported, required
+from orchtw.rules.causes import WHOLE_OBJECT, duplicate, forbidden, invalid, not_supported, required
 from orchtw.rules.names import config_key, dns_label, dns_subdomain, label_value, qualified_name
 from orchtw.schema.codec.json_text import parse_json
 from orchtw.schema.validation.problems import identity
@@ -171,7 +171,7 @@ def _check_change(spec: Object, before: Object, naming: Naming) -> list[Cause]:
         causes.append(forbidden("spec.providerID", _ONCE.format("providerID")))
     others = (spec.keys() | before.keys()) - _CHANGEABLE
     if any((spec.get(name) or None) != (before.get(name) or None) for name in others):
-        causes.append(forbidden("", naming.translate_text(_NOTHING_ELSE)))
+        causes.append(forbidden(WHOLE_OBJECT, naming.translate_text(_NOTHING_ELSE)))
     return causes
 
 

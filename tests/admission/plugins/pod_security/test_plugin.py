@@ -3,72 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
-import orjson
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.chain import Chain
 from orchtw.admission.metrics import AdmissionMetrics
-from orchtw.admission.plugins.pod_security import existing
 from orchtw.admission.plugins.pod_security.configuration import Settings
 from orchtw.admission.plugins.pod_security.metrics import PodSecurityMetrics
 from orchtw.admission.plugins.pod_security.plugin import PodSecurity
 from orchtw.admission.plugins.pod_security.policy import Policy, Standard
 from orchtw.admission.plugins.pod_security.workloads import PODS
-from orchtw.errors import ConfigError
-from orchtw.objects import Object
-from orchtw.testing.in_process import Answer
 from tests.admission import asked
 from tests.admission.plugins.pod_security.pods import container, good_pod
-from tests.verbs.served import MERGE, ServedCase
+from tests.admission.plugins.pod_security.served_case import NO_LEVEL, PREFIX, PRIVILEGED, PodSecurityCase
+from tests.verbs.served import MERGE
 
-PREFIX = "pod-security.orch.io/"
-NO_LEVEL = "must be one of privileged, baseline, restricted"
-PRIVILEGED = 'privileged (container "c" must not set securityContext.privileged=true)'
-_WARNING = re.compile(r'299 - "((?:[^"\\]|\\.)*)"')
 DEPLOYMENTS = "/apis/apps/v1/namespaces/{}/deployments"
-
-
-class PodSecurityCase(ServedCase):
-    """Namespaces with labels, and pods in them."""
-
-    more: ClassVar[Mapping[str, Any]] = {"allow_privileged": True}
-
-    def namespace(self, name: str, **labels: str) -> None:
-        self.done("POST", "/api/v1/namespaces", {"metadata": {"name": name, "labels": self.labels(labels)}})
-
-    def labels(self, labels: Mapping[str, str]) -> Object:
-        return {PREFIX + key.replace("_", "-"): value for key, value in labels.items()}
-
-    def label(self, name: str, query: str = "", **labels: str) -> Answer:
-        """The answer to other labels of a namespace."""
-        body = {"metadata": {"labels": self.labels(labels)}}
-        return self.send("PATCH", f"/api/v1/namespaces/{name}{query}", body, MERGE)
-
-    def pods(self, namespace: str) -> str:
-        return f"/api/v1/namespaces/{namespace}/pods"
-
-    def bad_pod(self, name: str = "p", **spec: Any) -> Object:
-        """A privileged one."""
-        pod = good_pod(containers=[container("c", privileged=True, allowPrivilegeEscalation=None)], **spec)
-        pod["metadata"] = {"name": name}
-        return pod
-
-    def warnings(self, answer: Answer) -> list[str]:
-        """The texts of the Warning headers."""
-        texts = _WARNING.findall(answer.headers.get("warning", ""))
-        return [text.replace('\\"', '"') for text in texts]
-
-    def annotations(self) -> Object:
-        """What the last request of the administrator's has for the audit log of this plugin."""
-        request = self.plugin.admitted[-1].request
-        assert request is not None
-        found = request.annotations
-        return {key.removeprefix(PREFIX): value for key, value in found.items() if key.startswith(PREFIX)}
 
 
 class MetricsTests(PodSecurityCase):
@@ -312,198 +264,3 @@ class WorkloadTests(PodSecurityCase):
         body = {"metadata": {"name": "w"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}
         answer = self.send("POST", DEPLOYMENTS.format("n"), body)
         self.assertEqual((answer.code, self.warnings(answer), self.annotations()), (201, [], {}))
-
-
-class NamespaceTests(PodSecurityCase):
-    """Labels of namespaces, and the pods that are there."""
-
-    def test_wrong_labels(self) -> None:
-        """Wrong labels are refused, on create and when they are new."""
-        bad = {"metadata": {"name": "n", "labels": self.labels({"enforce": "x", "warn_version": "1.2"})}}
-        answer = self.send("POST", "/api/v1/namespaces", bad)
-        level = f'metadata.labels[{PREFIX}enforce]: Invalid value: "x": {NO_LEVEL}'
-        version = f'metadata.labels[{PREFIX}warn-version]: Invalid value: "1.2": must be "latest" or "v1.x"'
-        expected = f'Namespace "n" is invalid: [{level}, {version}]'
-        self.assertEqual((answer.code, answer.json["message"]), (422, expected))
-        self.assertEqual(answer.json["details"]["causes"][0]["field"], f"metadata.labels[{PREFIX}enforce]")
-        self.namespace("n", enforce="restricted")
-        answer = self.label("n", enforce="x")
-        self.assertEqual((answer.code, answer.json["message"]), (422, f'Namespace "n" is invalid: {level}'))
-        self.assertEqual(self.label("n", enforce="x", **{"enforce_version": "v1"}).code, 422)
-
-    def test_wrong_labels_that_were_there(self) -> None:
-        """Wrong labels that nobody touches refuse no other change."""
-        self.namespace("n")
-        stored = self.server.instance.resources.targets.stored_target("", "v1", "namespaces").stored
-        old = self.done("GET", "/api/v1/namespaces/n")
-        labels = {**old["metadata"]["labels"], f"{PREFIX}enforce": "x"}
-        self.patch(
-            stored, "load", lambda entry, load=stored.load: self.relabelled(load(entry), labels)
-        )
-        answer = self.send("PATCH", "/api/v1/namespaces/n", {"metadata": {"annotations": {"a": "b"}}}, MERGE)
-        self.assertEqual(answer.code, 200, answer.body)
-
-    def relabelled(self, obj: Object, labels: Object) -> Object:
-        obj["metadata"]["labels"] = labels
-        return obj
-
-    def test_existing_pods(self) -> None:
-        """A stricter level tells which pods would not come in again, grouped by reasons, in a dry run too."""
-        self.namespace("n")
-        self.namespace("other")
-        for name in ("d", "c", "b"):
-            self.done("POST", self.pods("n"), self.bad_pod(name))
-        self.done("POST", self.pods("n"), self.bad_pod("a", hostPID=True))
-        for name in ("f", "e"):
-            pod = good_pod(hostNetwork=True)
-            pod["metadata"] = {"name": name}
-            self.done("POST", self.pods("n"), pod)
-        self.done("POST", self.pods("n"), good_pod())
-        self.done("POST", self.pods("other"), self.bad_pod("x"))
-        head = 'existing pods in namespace "n" violate the new PodSecurity enforce level "baseline:latest"'
-        expected = [
-            head,
-            "a: host namespaces, privileged",
-            "b (and 2 other pods): privileged",
-            "e (and 1 other pod): host namespaces",
-        ]
-        answer = self.label("n", "?dryRun=All", enforce="baseline")
-        self.assertEqual((answer.code, self.warnings(answer)), (200, expected))
-        self.assertNotIn(f"{PREFIX}enforce", self.done("GET", "/api/v1/namespaces/n")["metadata"]["labels"])
-        answer = self.label("n", enforce="baseline")
-        self.assertEqual((answer.code, self.warnings(answer)), (200, expected))
-        for labels in ({"enforce": "baseline", "warn": "restricted"}, {"enforce": "privileged"}):
-            self.assertEqual(self.warnings(self.label("n", **labels)), [])
-
-    def test_nothing_found(self) -> None:
-        """Where all pods keep to the new level nothing is told."""
-        self.namespace("n")
-        self.done("POST", self.pods("n"), good_pod())
-        answer = self.label("n", enforce="restricted", enforce_version="v1.22")
-        self.assertEqual((answer.code, self.warnings(answer)), (200, []))
-
-    def test_many_pods(self) -> None:
-        """Only so many are looked at, first one of each set of labels."""
-        self.patch(existing, "MOST_PODS", 3)
-        self.namespace("n")
-        for name in ("a", "b", "c"):
-            pod = good_pod()
-            pod["metadata"] = {"name": name, "labels": {"app": "web"}}
-            self.done("POST", self.pods("n"), pod)
-        self.done("POST", self.pods("n"), self.bad_pod("z"))
-        answer = self.label("n", enforce="baseline")
-        expected = [
-            "new PodSecurity enforce level only checked against the first 3 of 4 existing pods",
-            'existing pods in namespace "n" violate the new PodSecurity enforce level "baseline:latest"',
-            "z: privileged",
-        ]
-        self.assertEqual(self.warnings(answer), expected)
-
-    def test_time(self) -> None:
-        """After a second the rest is left."""
-        self.namespace("n")
-        for name in ("a", "b", "c"):
-            self.done("POST", self.pods("n"), self.bad_pod(name))
-        looked = existing.violations
-
-        def slowly(*arguments: Any) -> Any:
-            self.clock.advance(0.6)
-            return looked(*arguments)
-
-        self.patch(existing, "violations", slowly)
-        answer = self.label("n", enforce="baseline")
-        expected = [
-            "new PodSecurity enforce level only checked against the first 2 of 3 existing pods",
-            'existing pods in namespace "n" violate the new PodSecurity enforce level "baseline:latest"',
-            "a (and 1 other pod): privileged",
-        ]
-        self.assertEqual(self.warnings(answer), expected)
-
-
-class ConfiguredCase(PodSecurityCase):
-    """A server with a configuration of the plugin."""
-
-    configuration: ClassVar[Object] = {}
-
-    def setUp(self) -> None:
-        file = Path(self.mktemp())
-        kind = {"apiVersion": "pod-security.admission.config.orch.io/v1beta1", "kind": "PodSecurityConfiguration"}
-        plugin = {"name": "PodSecurity", "configuration": {**kind, **self.configuration}}
-        head = {"apiVersion": "apiserver.config.orch.io/v1", "kind": "AdmissionConfiguration"}
-        file.write_bytes(orjson.dumps({**head, "plugins": [plugin]}))
-        self.patch(type(self), "more", {**self.more, "admission_control_config_file": file})
-        super().setUp()
-
-
-class ConfiguredTests(ConfiguredCase):
-    """Defaults and exemptions."""
-
-    configuration: ClassVar[Object] = {
-        "defaults": {"enforce": "baseline", "enforce-version": "v1.20", "warn": "restricted"},
-        "exemptions": {"usernames": ["robot"], "namespaces": ["free"], "runtimeClasses": ["sandbox"]},
-    }
-
-    def test_defaults(self) -> None:
-        """What the configuration says holds in namespaces that say nothing else."""
-        self.namespace("n")
-        answer = self.send("POST", self.pods("n"), self.bad_pod())
-        self.assertEqual(answer.code, 403)
-        self.assertIn('violates PodSecurity "baseline:v1.20"', answer.json["message"])
-        self.namespace("loose", enforce="privileged")
-        answer = self.send("POST", self.pods("loose"), self.bad_pod())
-        self.assertEqual(answer.code, 201)
-        self.assertIn('would violate PodSecurity "restricted:latest": ', self.warnings(answer)[0])
-
-    def test_exempt_namespace(self) -> None:
-        """In such a namespace nothing holds, and its pods are not looked at."""
-        self.namespace("free")
-        self.done("POST", self.pods("free"), self.bad_pod())
-        self.assertEqual(self.annotations(), {"exempt": "namespace"})
-        answer = self.label("free", enforce="restricted")
-        self.assertEqual((answer.code, self.warnings(answer)), (200, []))
-
-    def test_exempt_user(self) -> None:
-        """For such a user nothing holds."""
-        self.namespace("n")
-        robot = {"impersonate-user": "robot", "impersonate-group": "system:masters"}
-        answer = self.send("POST", self.pods("n"), self.bad_pod(), robot)
-        self.assertEqual((answer.code, self.warnings(answer)), (201, []))
-
-    def test_exempt_class(self) -> None:
-        """For pods of such a class nothing holds, be they there already."""
-        self.namespace("n")
-        sandbox = self.bad_pod(runtimeClassName="sandbox")
-        self.done("POST", "/apis/node.orch.io/v1/runtimeclasses", {"metadata": {"name": "sandbox"}, "handler": "h"})
-        self.done("POST", self.pods("n"), sandbox)
-        self.assertEqual(self.annotations(), {"exempt": "runtimeClass"})
-        metrics = self.send("GET", "/metrics").body.decode()
-        labels = 'request_operation="create",resource="pod",subresource=""'
-        self.assertIn(f"pod_security_exemptions_total{{{labels}}} 1", metrics)
-        self.assertEqual(self.warnings(self.label("n", enforce="restricted")), [])
-
-
-class WrongConfigurationTests(ConfiguredCase):
-    """A wrong configuration ends the start."""
-
-    configuration: ClassVar[Object] = {"defaults": {"enforce": "x"}}
-
-    def setUp(self) -> None:
-        error = self.assertRaises(ConfigError, super().setUp)
-        self.problems = error.problems
-
-    def test_start(self) -> None:
-        """The line names the field."""
-        (problem,) = self.problems
-        self.assertIn('configuration.defaults.enforce: Invalid value: "x": must be one of', problem)
-
-
-class GateTests(PodSecurityCase):
-    """The plugin's feature gate."""
-
-    more: ClassVar[Mapping[str, Any]] = {**PodSecurityCase.more, "feature_gates": (("PodSecurity", "false"),)}
-
-    def test_off(self) -> None:
-        """Without the feature nothing is looked at."""
-        self.namespace("n", enforce="restricted")
-        self.done("POST", self.pods("n"), self.bad_pod())
-        self.namespace("m", enforce="x")

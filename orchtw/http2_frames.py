@@ -1,4 +1,4 @@
-"""HTTP/2 as bytes: the frames that a client of gRPC sends, and the fields of a request (RFC 9113, RFC 7541)."""
+"""HTTP/2 as bytes: frames, and the fields of a request (RFC 9113, RFC 7541)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HEAD: Final = Struct(">HBBBI")
 """Length (its upper two bytes, its lowest), type, flags, stream."""
 HEAD_BYTES: Final = HEAD.size
-PREFIX: Final = Struct(">BI")
-"""What stands before each message: whether it is compressed, its length."""
 
 _SETTING: Final = Struct(">HI")
 _WORD: Final = Struct(">I")
@@ -22,8 +20,10 @@ class Kind:
 
     DATA: Final = 0
     HEADERS: Final = 1
+    PRIORITY: Final = 2
     RST_STREAM: Final = 3
     SETTINGS: Final = 4
+    PUSH_PROMISE: Final = 5
     PING: Final = 6
     GOAWAY: Final = 7
     WINDOW_UPDATE: Final = 8
@@ -48,10 +48,22 @@ class Setting:
     MAX_CONCURRENT_STREAMS: Final = 3
     INITIAL_WINDOW_SIZE: Final = 4
     MAX_FRAME_SIZE: Final = 5
+    MAX_HEADER_LIST_SIZE: Final = 6
 
 
-CANCEL: Final = 8
-REFUSED_STREAM: Final = 7
+class Code:
+    """Why a stream or a connection ends."""
+
+    NO_ERROR: Final = 0
+    PROTOCOL_ERROR: Final = 1
+    INTERNAL_ERROR: Final = 2
+    FLOW_CONTROL_ERROR: Final = 3
+    STREAM_CLOSED: Final = 5
+    FRAME_SIZE_ERROR: Final = 6
+    REFUSED_STREAM: Final = 7
+    CANCEL: Final = 8
+    COMPRESSION_ERROR: Final = 9
+    ENHANCE_YOUR_CALM: Final = 11
 
 
 def head(length: int, kind: int, flags: int, stream: int) -> bytes:
@@ -65,6 +77,28 @@ def settings(values: Iterable[tuple[int, int]]) -> bytes:
     return head(len(content), Kind.SETTINGS, 0, 0) + content
 
 
+def acknowledged_settings() -> bytes:
+    """A frame that says that the other side's settings are kept."""
+    return head(0, Kind.SETTINGS, Flag.ACK, 0)
+
+
+def acknowledged_ping(content: bytes) -> bytes:
+    """The answer to a ping."""
+    return head(8, Kind.PING, Flag.ACK, 0) + content
+
+
+def fields_frames(stream: int, block: bytes, flags: int, limit: int) -> bytes:
+    """The frames of a list of fields, of which each holds at most `limit` bytes."""
+    if len(block) <= limit:
+        return head(len(block), Kind.HEADERS, flags | Flag.END_HEADERS, stream) + block
+    frames = [head(limit, Kind.HEADERS, flags, stream), block[:limit]]
+    for at in range(limit, len(block), limit):
+        part = block[at : at + limit]
+        frames.append(head(len(part), Kind.CONTINUATION, Flag.END_HEADERS if at + limit >= len(block) else 0, stream))
+        frames.append(part)
+    return b"".join(frames)
+
+
 def read_settings(content: bytes) -> Iterable[tuple[int, int]]:
     """Number and value of each setting."""
     return _SETTING.iter_unpack(content[: len(content) // _SETTING.size * _SETTING.size])
@@ -75,9 +109,14 @@ def window_update(stream: int, more: int) -> bytes:
     return head(4, Kind.WINDOW_UPDATE, 0, stream) + _WORD.pack(more)
 
 
-def reset(stream: int, code: int = CANCEL) -> bytes:
+def reset(stream: int, code: int = Code.CANCEL) -> bytes:
     """A frame that gives a stream up."""
     return head(4, Kind.RST_STREAM, 0, stream) + _WORD.pack(code)
+
+
+def go_away(last: int, code: int, reason: bytes = b"") -> bytes:
+    """A frame that ends a connection: requests of streams after `last` have not been looked at."""
+    return head(8 + len(reason), Kind.GOAWAY, 0, 0) + _WORD.pack(last) + _WORD.pack(code) + reason
 
 
 def read_word(content: bytes) -> int:
@@ -88,18 +127,18 @@ def read_word(content: bytes) -> int:
 def fields(scheme: str, authority: str, path: str, more: Iterable[tuple[str, str]]) -> bytes:
     """The field block of a request, which needs no table: it is the same for all requests of a method."""
     block = [b"\x83", b"\x87" if scheme == "https" else b"\x86"]  # of the static table: POST, and the scheme
-    block += [b"\x04", _text(path), b"\x01", _text(authority)]
+    block += [b"\x04", text(path.encode("ascii")), b"\x01", text(authority.encode("ascii"))]
     for name, value in more:
-        block += [b"\x00", _text(name), _text(value)]
+        block += [b"\x00", text(name.encode("ascii")), text(value.encode("ascii"))]
     return b"".join(block)
 
 
-def _text(text: str) -> bytes:
+def text(raw: bytes) -> bytes:
     """A string literal, not compressed."""
-    raw = text.encode("ascii")
-    if len(raw) < 127:
-        return bytes((len(raw),)) + raw
-    rest, length = len(raw) - 127, bytearray((127,))
+    size = len(raw)
+    if size < 127:
+        return bytes((size,)) + raw
+    rest, length = size - 127, bytearray((127,))
     while rest >= 128:
         length.append(rest & 127 | 128)
         rest >>= 7

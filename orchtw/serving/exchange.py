@@ -1,0 +1,220 @@
+"""One request at the app and its answer: the app's coroutine, who waits for its end, and what is counted."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Coroutine, Sequence
+from copy import copy
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchtw.errors import InternalError, RequestEntityTooLarge, StatusError, TooManyRequests
+from orchtw.request import Ending, Request, Response, StreamBody, tell
+from orchtw.serving.answering import Answering
+from orchtw.serving.answers import ending_of, no_room, status_response
+from orchtw.serving.edge import Edge
+from orchtw.serving.limits import FREE_BYTES
+
+# Refusals of a request for its body: the reference server's handlers find out themselves, when they read it.
+OF_BODIES = (RequestEntityTooLarge, TooManyRequests)
+
+_log = Logger()
+
+
+class Exchange(Answering):
+    """Has the app answer a request, and tells who wants to know when the answer has been sent.
+
+    A read whose client leaves is cancelled, and so is what is passed on to others; a write runs to its end.
+    """
+
+    __slots__ = ("_counted", "_lost", "_patient", "_screened", "_sending", "_streaming", "_waiting")
+
+    def __init__(self, edge: Edge) -> None:
+        super().__init__(edge)
+        self._counted = self._lost = self._patient = self._screened = self._streaming = False
+        self._sending: Sequence[Callable[[Ending], None]] | None = None
+        """Those who want to know when the answer that is being sent has been."""
+        self._waiting: Deferred[Any] | None = None
+
+    # The app's coroutine
+
+    def _serve(self, request: Request, size: int) -> None:
+        """Have the app answer a complete request that takes `size` bytes of memory."""
+        self._request = request
+        self._count()
+        if (size > FREE_BYTES or self._holding is not None) and not self._admit(request, size):
+            return
+        self._screened = False
+        self._task = self._edge.app(request)
+        self._step()
+
+    def _serve_head(self, answer: Coroutine[Any, Any, Response]) -> None:
+        """Have a request answered whose body is not received."""
+        self._count()
+        self._task = answer
+        self._step()
+
+    def _count(self) -> None:
+        self._counted = True
+        self._edge.in_flight += 1
+
+    def _admit(self, request: Request, size: int) -> bool:
+        """Count a request of more than a few bytes while it is served; without room for it, it is answered."""
+        if size > FREE_BYTES and not (self._known or self._screened):
+            refused = self._screen(copy(request))
+            if refused is not None:
+                self._task = refused
+                self._step()
+                return False
+        self._serving_bytes = size if size > FREE_BYTES else 0
+        if self._account():
+            if self._holding is not None:
+                self._holding.settle()
+            return True
+        self._serving_bytes = 0
+        decline = self._edge.decline
+        if decline is None:
+            self._write_response(status_response(no_room()))
+        else:
+            request.body = b""
+            self._task = decline(request, no_room())
+            self._step()
+        return False
+
+    def _screen(self, head: Request) -> Coroutine[Any, Any, Response] | None:
+        """Find out whether the user is known; what answers a request that is refused without its body."""
+        self._screened = True
+        screen = self._edge.screen
+        verdict = screen(head) if screen is not None else False
+        if not isinstance(verdict, bool):
+            return verdict
+        if verdict:
+            self._known = True
+            self._release()
+        return None
+
+    def _step(self, failure: Failure | None = None) -> None:
+        # Most reads end in the first send: no Deferred is made for them.
+        task: Any = self._task
+        try:
+            waiting = task.send(None) if failure is None else _throw(task, failure)
+            self._waiting = waiting
+            waiting.addBoth(self._resume)
+        except StopIteration as done:
+            self._task = None
+            self._answer(done.value)
+        except StatusError as refusal:
+            self._task = None
+            self._answer(status_response(refusal))
+        except Exception:
+            self._task = None
+            self._failed()
+
+    def _resume(self, result: object) -> None:
+        # The awaited Deferred itself hands a good result to the coroutine; a failure must be thrown into it.
+        self._waiting = None
+        self._step(result if isinstance(result, Failure) else None)
+
+    def _failed(self) -> None:
+        if self._lost:
+            self._left()
+            return
+        _log.failure("the app failed")
+        response = status_response(InternalError.of("unexpected failure"))
+        response.last = True
+        self._write_response(response)
+
+    def _answer(self, response: Response) -> None:
+        if self._lost:
+            response.drop(Ending.CLIENT_GONE)
+            self._left()
+            return
+        try:
+            self._write_response(response)
+        except Exception:
+            _log.failure("a response could not be written")
+            self.transport.abortConnection()
+
+    # The end
+
+    def _lose(self, reason: Failure) -> None:
+        """The client is gone: cancel its read, tell its stream, let go."""
+        self._lost = True
+        self._part_bytes = 0
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            self._tell_lost(stream)
+        if self._sending is not None:
+            self._tell_end(ending_of(reason))
+        if self._task is None:
+            self._left()
+        elif self._request is not None:
+            self._request.left()
+            if self._waiting is not None and self._request.ends_with_client:
+                self._waiting.cancel()
+
+    def _left(self) -> None:
+        """The client is gone, and the app is through with its request."""
+        self._uncount()
+        self._release()
+
+    def _uncount(self) -> None:
+        if self._counted:
+            self._counted = False
+            if self._streaming:
+                self._streaming = False
+                self._edge.stream_finished()
+            else:
+                self._edge.finished()
+
+    def _tell_end(self, ending: Ending) -> None:
+        listeners, self._sending = self._sending, None
+        if listeners is not None:
+            tell(listeners, ending)
+
+    def _tell_lost(self, stream: StreamBody) -> None:
+        try:
+            stream.connection_lost()
+        except Exception:
+            _log.failure("a stream failed when its client had left")
+
+    def _take_listeners(self, response: Response) -> None:
+        """From now on this answer is the one that is being sent."""
+        if self._sending is not None:
+            self._tell_end(Ending.ABORTED)  # of the answer in whose place this one is sent
+        self._sending, response.listeners = response.listeners, None
+
+    def _stream_from(self, response: Response, stream: StreamBody) -> None:
+        """The body comes over time from now on: nothing is kept of the request, nor of the rest of the answer."""
+        self._request = None
+        self._stream = stream
+        self._streaming = True
+        self._edge.stream_begun()
+        self._patient = response.patient
+        if self._holding is not None:
+            self._serving_bytes = 0
+            self._account()
+
+    def stream_ended(self, ending: Ending) -> None:
+        """The stream has written its end."""
+        self._stream = None
+        self._patient = False
+        if self._sending is not None and ending is not Ending.COMPLETE:
+            self._tell_end(ending)
+        self._done()
+
+    def stream_aborted(self) -> None:
+        """The stream cannot be completed: drop the connection."""
+        self._stream = None
+        self.transport.abortConnection()
+
+    @abc.abstractmethod
+    def _write_response(self, response: Response) -> None:
+        """Write a whole answer."""
+
+
+def _throw(task: Any, failure: Any) -> Any:
+    return failure.throwExceptionIntoGenerator(task)

@@ -1,0 +1,32 @@
+"""What ends a connection or a stream: the other side's fault, with the code that it is told."""
+
+from __future__ import annotations
+
+from orchtw.http2_frames import Code
+
+
+class ConnectionProblem(Exception):
+    """The connection cannot go on: it ends with `code` and a reason for people."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+class Malformed(Exception):  # noqa: N818 - what it is, not that it is an error
+    """A request that is none (RFC 9113 §8.1.1): its stream is reset."""
+
+
+class FieldsTooLarge(Exception):  # noqa: N818
+    """A list of fields is over the limit; no further one can be read, for this one was not read to its end."""
+
+
+def protocol_error(reason: str) -> ConnectionProblem:
+    """The other side does not keep to the protocol."""
+    return ConnectionProblem(Code.PROTOCOL_ERROR, reason)
+
+
+def calm(reason: str) -> ConnectionProblem:
+    """The other side keeps to the protocol, and makes too much of it."""
+    return ConnectionProblem(Code.ENHANCE_YOUR_CALM, reason)

@@ -1,0 +1,138 @@
+"""Frames out of bytes, with the frames of one list of fields joined. No I/O."""
+
+from __future__ import annotations
+
+from orchtw.http2_frames import HEAD, HEAD_BYTES, PREFACE, Code, Flag, Kind, without_padding
+from orchtw.serving.http2.limits import FIELDS_BYTES, FIELDS_FRAMES, FRAME_BYTES
+from orchtw.serving.http2.problems import ConnectionProblem, calm, protocol_error
+
+Frame = tuple[int, int, int, bytes, int]
+"""Type, flags, stream, content without padding, and how much of a window the frame takes."""
+
+_STREAM = 0x7FFFFFFF
+# What has a stream, and what has none.
+_OF_STREAMS = frozenset({Kind.DATA, Kind.HEADERS, Kind.PRIORITY, Kind.RST_STREAM, Kind.CONTINUATION})
+_OF_CONNECTIONS = frozenset({Kind.SETTINGS, Kind.PING, Kind.GOAWAY})
+_SIZES = {Kind.PRIORITY: 5, Kind.RST_STREAM: 4, Kind.PING: 8, Kind.WINDOW_UPDATE: 4}
+
+
+class FrameReader:
+    """Takes bytes with `feed` and gives whole frames with `take`; the first thing to come is a client's preface.
+
+    Raises ConnectionProblem for what cannot be a frame, or not here.
+    """
+
+    __slots__ = ("_at", "_block", "_data", "_opened")
+
+    def __init__(self) -> None:
+        self._data = b""
+        self._at = 0
+        self._opened = False
+        self._block: _Block | None = None
+
+    def feed(self, data: bytes) -> None:
+        """More bytes have come."""
+        self._data = self._data[self._at :] + data if self._at < len(self._data) else data
+        self._at = 0
+
+    @property
+    def waits(self) -> bool:
+        """Whether something has begun and is not complete."""
+        return self._at < len(self._data) or self._block is not None or not self._opened
+
+    @property
+    def held_bytes(self) -> int:
+        """What has come and is not taken."""
+        return len(self._data) - self._at + (self._block.size if self._block is not None else 0)
+
+    def close(self) -> None:
+        """Let go of what has come."""
+        self._data, self._at, self._block = b"", 0, None
+
+    def take(self) -> Frame | None:
+        """The next frame; None: it is not complete yet."""
+        if not self._opened and not self._preface():
+            return None
+        while (frame := self._next()) is not None:
+            kind, flags, stream, content = frame
+            block = self._block
+            if block is None and kind not in (Kind.HEADERS, Kind.CONTINUATION):
+                if kind == Kind.DATA:
+                    return kind, flags, stream, _unpadded(content, flags & Flag.PADDED), len(content)
+                return kind, flags, stream, content, 0
+            if block is None:
+                if kind == Kind.CONTINUATION:
+                    raise protocol_error("CONTINUATION without HEADERS")
+                block = self._block = _Block(flags, stream)
+                content = _unpadded(content, flags)
+            elif kind != Kind.CONTINUATION or stream != block.stream:
+                raise protocol_error("HEADERS are not complete")
+            block.add(content)
+            if flags & Flag.END_HEADERS:
+                self._block = None
+                return Kind.HEADERS, block.flags, block.stream, b"".join(block.parts), 0
+        return None
+
+    def _preface(self) -> bool:
+        began = self._data[: len(PREFACE)]
+        if not PREFACE.startswith(began):
+            raise protocol_error("no HTTP/2 preface")
+        if len(began) < len(PREFACE):
+            return False
+        self._opened = True
+        self._at = len(PREFACE)
+        return True
+
+    def _next(self) -> tuple[int, int, int, bytes] | None:
+        data, at = self._data, self._at
+        if len(data) - at < HEAD_BYTES:
+            return None
+        high, low, kind, flags, stream = HEAD.unpack_from(data, at)
+        size = high << 8 | low
+        stream &= _STREAM
+        _check(kind, flags, stream, size)
+        begin = at + HEAD_BYTES
+        if len(data) - begin < size:
+            return None
+        self._at = begin + size
+        return kind, flags, stream, data[begin : begin + size]
+
+
+class _Block:
+    """Fields of which not all frames have come."""
+
+    __slots__ = ("flags", "parts", "size", "stream")
+
+    def __init__(self, flags: int, stream: int) -> None:
+        self.flags = flags
+        self.stream = stream
+        self.parts: list[bytes] = []
+        self.size = 0
+
+    def add(self, part: bytes) -> None:
+        self.parts.append(part)
+        self.size += len(part)
+        if self.size > FIELDS_BYTES or len(self.parts) > FIELDS_FRAMES:
+            raise calm("request header is too large")
+
+
+def _check(kind: int, flags: int, stream: int, size: int) -> None:
+    if size > FRAME_BYTES:
+        raise ConnectionProblem(Code.FRAME_SIZE_ERROR, "frame is too large")
+    if (stream == 0 and kind in _OF_STREAMS) or (stream and kind in _OF_CONNECTIONS):
+        raise protocol_error("frame of the wrong stream")
+    if size != _SIZES.get(kind, size):
+        raise ConnectionProblem(Code.FRAME_SIZE_ERROR, "frame of the wrong size")
+    if kind == Kind.SETTINGS and (size % 6 or (size and flags & Flag.ACK)):
+        raise ConnectionProblem(Code.FRAME_SIZE_ERROR, "SETTINGS of the wrong size")
+    if kind == Kind.PUSH_PROMISE:
+        raise protocol_error("clients do not push")
+
+
+def _unpadded(content: bytes, flags: int) -> bytes:
+    lead = (1 if flags & Flag.PADDED else 0) + (5 if flags & Flag.PRIORITY else 0)
+    if not lead:
+        return content
+    if len(content) < lead or (flags & Flag.PADDED and content[0] > len(content) - lead):
+        raise protocol_error("more padding than content")
+    return without_padding(content, flags)

@@ -1,0 +1,62 @@
+"""What all HTTP/2 connections of a listener share: settings, the end of a turn, and chunks without their framing."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from orchtw import http2_frames as frames
+from orchtw.http2_frames import Setting
+from orchtw.serving.edge import Edge
+from orchtw.serving.http2.answer_fields import AnswerFields
+from orchtw.serving.http2.limits import CONNECTION_WINDOW, DEFAULT_WINDOW, FIELDS_BYTES, STREAM_WINDOW
+from orchtw.serving.response_bodies import unframed
+
+
+class Turning(Protocol):
+    """Who has something to do at the end of a turn."""
+
+    def turn(self) -> None:
+        """The end of the turn."""
+
+
+class Shared:
+    """Streams of a connection are at most `streams`; `opening` is what the server says first."""
+
+    def __init__(self, edge: Edge, streams: int) -> None:
+        self.edge = edge
+        self.streams = streams
+        self.fields = AnswerFields()
+        self.opening = frames.settings((
+            (Setting.MAX_CONCURRENT_STREAMS, streams),
+            (Setting.INITIAL_WINDOW_SIZE, STREAM_WINDOW),
+            (Setting.MAX_HEADER_LIST_SIZE, FIELDS_BYTES),
+        )) + frames.window_update(0, CONNECTION_WINDOW - DEFAULT_WINDOW)
+        self._later: list[Turning] = []
+        self._chunk: tuple[bytes, bytes] = b"", b""
+
+    def later(self, connection: Turning) -> None:
+        """Have `connection` told at the end of this turn of the reactor: one call for all of them."""
+        if not self._later:
+            self.edge.call_later(0, self._turn)
+        self._later.append(connection)
+
+    def _turn(self) -> None:
+        waiting, self._later = self._later, []
+        for connection in waiting:
+            connection.turn()
+
+    def content_of(self, framed: bytes) -> bytes:
+        """What is in HTTP chunks: taken out once for all who are given the same, one after the other."""
+        chunk, content = self._chunk
+        if chunk is not framed:
+            content = unframed(framed)
+            self._chunk = framed, content
+            # Kept until the end of the turn, no longer: it may be large.
+            if not chunk:
+                self.edge.call_later(0, self._forget)
+        return content
+
+    def _forget(self) -> None:
+        self._chunk = b"", b""
+
+

@@ -1,0 +1,345 @@
+"""One request over HTTP/2 and its answer: a stream of a connection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, Protocol
+
+from twisted.internet.error import ConnectionAborted, ConnectionDone
+from twisted.python.failure import Failure
+
+from orchtw.errors import BadRequest, RequestEntityTooLarge, StatusError
+from orchtw.http2_frames import Code, Flag
+from orchtw.request import Ending, Peer, Request, Response, StreamBody
+from orchtw.serving.answers import no_room, status_response
+from orchtw.serving.edge import Edge
+from orchtw.serving.exchange import OF_BODIES, Exchange
+from orchtw.serving.heads import BODILESS
+from orchtw.serving.http2.answer_fields import CONTINUE
+from orchtw.serving.http2.limits import FRAME_BYTES, REQUEST_BYTES, STREAM_WINDOW
+from orchtw.serving.http2.outlet import Outlet
+from orchtw.serving.http2.request_fields import Head
+from orchtw.serving.http2.shared import Shared
+from orchtw.serving.limits import FREE_BYTES
+
+_RESET = Failure(ConnectionDone())  # type: ignore[no-untyped-call]
+_ABORTED = Failure(ConnectionAborted())  # type: ignore[no-untyped-call]
+
+
+class Connection(Protocol):
+    """What a stream asks of its connection."""
+
+    peer: Peer
+    known: bool  # whether the client has shown who it is
+    free_bytes: int  # what its streams hold uncounted, all together
+    orphans: int  # requests that the app goes on with after their streams
+
+    def fields(self, stream: int, block: bytes, flags: int) -> None:
+        """Send the fields of an answer."""
+
+    def grant(self, stream: int, count: int) -> None:
+        """Let the client send so many bytes more of a body."""
+
+    def reset(self, stream: int, code: int) -> None:
+        """Give a stream up; it is told that it is gone."""
+
+    def receiving(self, stream: int, *, begun: bool) -> None:
+        """A body is being received, or is no longer."""
+
+    def over(self, stream: int, *, heard: bool, last: bool) -> None:
+        """A stream has sent everything. `heard`: its request has been received as well; after the `last` one of a
+        connection no more are taken.
+        """
+
+
+class Stream(Exchange):
+    """Receives a request's body, has the app answer, and sends the answer; `heard`: the client has ended its side."""
+
+    __slots__ = (
+        *("_body", "_connection", "_declared", "_expects", "_free_bytes", "_head_bytes", "_last", "_orphan"),
+        *("_shared", "_window", "heard", "number"),
+    )
+
+    def __init__(self, edge: Edge, shared: Shared, connection: Any, number: int, window: int) -> None:
+        super().__init__(edge)
+        self._connection: Connection = connection
+        self._shared = shared
+        self._known = connection.known
+        self.number = number
+        self.transport = Outlet(connection, number, window)
+        self._body: bytearray | None = None
+        """What has come of a body; None: nothing is to be kept of one."""
+        self._declared: int | None = None
+        self._expects = self._last = self._orphan = self.heard = False
+        self._free_bytes = self._head_bytes = 0
+        self._window = STREAM_WINDOW
+
+    # The request
+
+    def begin(self, head: Head, *, ended: bool) -> None:
+        """The fields of the request have come, and with `ended` there is nothing more of it."""
+        self.heard = ended
+        if head.refusal is not None:
+            self._request = head.request
+            self._refuse(head.refusal)
+        elif ended:
+            self._serve(head.request, head.size if head.size > FREE_BYTES else 0)
+        else:
+            self._request = head.request
+            self._body = bytearray()
+            self._declared = head.declared
+            self._expects = head.expects
+            self._head_bytes = head.size + REQUEST_BYTES
+            self._connection.receiving(self.number, begun=True)
+            self._receive()
+
+    def body(self, data: bytes, taken: int, *, ended: bool) -> None:
+        """A part of the body, which takes so much of the stream's window."""
+        self._window -= taken
+        if self.heard:
+            self._connection.reset(self.number, Code.STREAM_CLOSED)
+            return
+        if self._window < 0:
+            self._connection.reset(self.number, Code.FLOW_CONTROL_ERROR)
+            return
+        self.heard = ended
+        body = self._body
+        if body is None:
+            return
+        body += data
+        size = len(body)
+        declared = size if self._declared is None else self._declared
+        if size > declared or (ended and size != declared):
+            self._connection.reset(self.number, Code.PROTOCOL_ERROR)
+        elif size > self._edge.limits.body_bytes:
+            self._refuse(RequestEntityTooLarge.limit(self._edge.limits.body_bytes))
+        elif ended:
+            self._complete(bytes(body))
+        else:
+            self._expects = False
+            if self._receive() and self._window < STREAM_WINDOW // 2:
+                self._connection.grant(self.number, STREAM_WINDOW - self._window)
+                self._window = STREAM_WINDOW
+
+    def _complete(self, body: bytes) -> None:
+        request, size = self._request, len(body) + self._head_bytes
+        assert request is not None
+        request.body = body
+        self._stop_receiving()
+        self._serve(request, size)
+
+    def _stop_receiving(self) -> None:
+        if self._body is not None:
+            self._body = None
+            self._connection.receiving(self.number, begun=False)
+
+    def _receive(self) -> bool:
+        """Whether the rest of a body is to be received; the request has been answered if not."""
+        request = self._request
+        if not (self._known or self._screened) and request is not None:
+            refused = self._screen(copy(request))
+            if refused is not None:
+                self._stop_receiving()
+                self._serve_head(refused)
+                return False
+        if not self._account():
+            self._refuse(no_room())
+            return False
+        if self._expects:
+            self._expects = False
+            self._connection.fields(self.number, CONTINUE, 0)
+        return True
+
+    def _screen(self, head: Request) -> Any:
+        refused = super()._screen(head)
+        if self._known:
+            self._connection.known = True
+        return refused
+
+    def _refuse(self, refusal: StatusError) -> None:
+        """Answer without the rest of the body. What is refused for its body passes the app's stages."""
+        self._stop_receiving()
+        decline, request = self._edge.decline, self._request
+        if decline is not None and isinstance(refusal, OF_BODIES) and request is not None:
+            self._serve_head(decline(request, refusal))
+        else:
+            self._count()
+            self._write_response(status_response(refusal))
+
+    # What is held
+
+    def _received_bytes(self) -> int:
+        if self._body is None:
+            return 0
+        # Announced bytes count as received: otherwise many uploads would begin and none could end.
+        return self._head_bytes + max(len(self._body), self._declared or 0)
+
+    def _to_count(self, size: int) -> int:
+        """Nothing, as long as all streams of the connection together hold no more than one of HTTP/1.1 may."""
+        connection = self._connection
+        others = connection.free_bytes - self._free_bytes
+        self._free_bytes = size if others + size <= FREE_BYTES else 0
+        connection.free_bytes = others + self._free_bytes
+        return size - self._free_bytes
+
+    def _release(self) -> None:
+        if self._free_bytes:
+            self._connection.free_bytes -= self._free_bytes
+            self._free_bytes = 0
+        super()._release()
+
+    def _evicted(self) -> None:
+        """Others need the room: an upload that stands still is refused, an answer that is not read is dropped."""
+        self._holding = None
+        if self._body is not None:
+            self._refuse(no_room())
+        else:
+            self._connection.reset(self.number, Code.ENHANCE_YOUR_CALM)
+
+    def recount(self) -> None:
+        """The client may have taken something of what was unsent."""
+        self._recount()
+
+    # The answer
+
+    def _write_response(self, response: Response) -> None:
+        if response.upgrade is not None:
+            response.drop(Ending.ABORTED)
+            response = status_response(BadRequest("an upgrade needs HTTP/1.1"))
+        self._take_listeners(response)
+        self._last = response.last or self._edge.draining
+        if response.stream is not None:
+            self._write_stream(response, response.stream)
+        elif response.parts is not None:
+            self._write_parts(response, response.parts)
+        else:
+            self._write_body(response)
+
+    def _head(self, response: Response, length: int | None) -> bytes:
+        return self._shared.fields.pack(
+            response.code,
+            response.content_type,
+            response.headers,
+            self._edge.date_line,
+            None if response.code in BODILESS else length,
+        )
+
+    def _write_head(self, first: bytes) -> None:
+        self._connection.fields(self.number, first, 0)
+
+    def _write_whole(self, first: bytes, body: bytes | Sequence[bytes], size: int) -> None:
+        if not size:
+            self.transport.end_with_head()
+            self._connection.fields(self.number, first, Flag.END_STREAM)
+        else:
+            self._connection.fields(self.number, first, 0)
+            whole = body if isinstance(body, bytes) else b"".join(body)
+            if size > FRAME_BYTES or not self.transport.write_last(whole):
+                self.transport.write(whole)
+        self._done()
+
+    def _frame(self, part: bytes) -> bytes:
+        return part
+
+    def _write_stream(self, response: Response, stream: StreamBody) -> None:
+        first = self._head(response, None)
+        if self._is_head():
+            self._tell_lost(stream)
+            self._write_whole(first, b"", 0)
+            return
+        self._write_head(first)
+        self._stream_from(response, stream)
+        stream.start(EventChannel(self.transport, self._shared, self))
+
+    def _done(self) -> None:
+        # The answer is with the transport, which may have to wait with it.
+        if self._lost:
+            self._uncount()
+            return
+        self._request = None
+        if (self._holding is not None or self.transport.unsent) and not self._answered():
+            return
+        self.transport.end()
+
+    def sent(self) -> None:
+        """All of the answer is on its way."""
+        if self._sending is not None:
+            self._tell_end(Ending.COMPLETE)
+        self._uncount()
+        self._release()
+        self._connection.over(self.number, heard=self.heard, last=self._last)
+
+    def wind_down(self) -> None:
+        """The server stops: end a stream in order; a request that is not complete is none."""
+        stream = self._stream
+        if stream is not None:
+            self._stream = None
+            self.transport.unregisterProducer()
+            self._tell_lost(stream)
+            self._done()
+
+    @property
+    def patient(self) -> bool:
+        """Whether the answer is read by people, who may stop for a while."""
+        return self._patient
+
+    @property
+    def passed_on(self) -> bool:
+        """Whether others answer the request."""
+        return self._request is not None and self._request.passed_on
+
+    def left(self) -> None:
+        """The client has given the stream up, or is gone."""
+        self._end(_RESET)
+
+    def aborted(self) -> None:
+        """The server has given the stream up."""
+        self._end(_ABORTED)
+
+    def _end(self, reason: Failure) -> None:
+        self._stop_receiving()
+        self.transport.lose()
+        if self._task is not None:
+            self._orphan = True
+            self._connection.orphans += 1
+        self._lose(reason)
+
+    def _left(self) -> None:
+        super()._left()
+        if self._orphan:
+            self._orphan = False
+            self._connection.orphans -= 1
+
+
+class EventChannel:
+    """A `ResponseChannel` over HTTP/2: HTTP/1's framing is taken off, once for all who are given the same bytes."""
+
+    __slots__ = ("_outlet", "_owner", "_shared")
+
+    def __init__(self, outlet: Outlet, shared: Shared, owner: Stream) -> None:
+        self._outlet = outlet
+        self._shared = shared
+        self._owner = owner
+
+    def write(self, framed: bytes) -> None:
+        """The contents of the chunks."""
+        self._outlet.write(self._shared.content_of(framed))
+
+    def write_pieces(self, pieces: Sequence[bytes]) -> None:
+        """The pieces as they are."""
+        for piece in pieces:
+            self._outlet.write(piece)
+
+    def registerProducer(self, producer: Any, streaming: bool) -> None:
+        """Backpressure from the stream's own window, and the connection's."""
+        self._outlet.registerProducer(producer, streaming)
+
+    def finish(self, ending: Ending = Ending.COMPLETE) -> None:
+        """The end of the stream; the connection goes on."""
+        self._outlet.unregisterProducer()
+        self._owner.stream_ended(ending)
+
+    def abort(self) -> None:
+        """Reset the stream."""
+        self._owner.stream_aborted()

@@ -1,0 +1,36 @@
+"""How much there is after a page of a past state: counted for the first page, known for those that follow it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+from typing import Final
+
+MAX_COUNTS: Final = 256  # places where lists may go on, two for each page
+
+Place = tuple[str, int, str]
+"""What keys begin with, the revision, and the first key that may follow."""
+
+
+class Counts:
+    """The numbers of live keys from some places on. A state that is past does not change, so none is ever wrong.
+
+    Threads may ask at once.
+    """
+
+    def __init__(self) -> None:
+        self._counts: OrderedDict[Place, int] = OrderedDict()
+        self._lock = Lock()
+
+    def find(self, place: Place) -> int | None:
+        """How many keys there are from there on; None: that is not known."""
+        with self._lock:
+            return self._counts.get(place)
+
+    def keep(self, prefix: str, revision: int, keys: list[str], remaining: int) -> None:
+        """After the last of a page's keys so many follow; a reader may come back for the last one itself."""
+        with self._lock:
+            for more, key in enumerate(reversed(keys[-2:])):
+                self._counts[prefix, revision, f"{key}\0"] = remaining + more
+            while len(self._counts) > MAX_COUNTS:
+                self._counts.popitem(last=False)

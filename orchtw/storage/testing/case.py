@@ -1,0 +1,57 @@
+# mypy: disallow-untyped-calls=False
+"""What all conformance tests of stores share: the store, and how they write, read and follow it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from twisted.internet.defer import Deferred
+
+from orchtw.storage.interface import Op, Store, Subscription
+from orchtw.storage.testing.recorder import Recorder
+
+if TYPE_CHECKING:
+    from twisted.trial.unittest import TestCase as _Base
+else:
+    _Base = object
+
+PODS = "/registry/pods/"
+
+
+class StoreCase(_Base):
+    """Tests with a store of their own, empty and started."""
+
+    store: Store
+
+    def make_store(self) -> Store:
+        """An empty store that has not been started."""
+        raise NotImplementedError
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        """Start an empty store and stop it afterwards."""
+        self.store = self.make_store()
+        await self.store.start()
+        self.addCleanup(lambda: Deferred.fromCoroutine(self.store.stop()))
+
+    async def put(self, key: str, value: bytes = b"v", expected: int | None = None) -> int:
+        """Write, which must succeed; the revision."""
+        outcome = await self.store.commit(Op(key, value, expected))
+        self.assertGreater(outcome.revision, 0, f"{key} was not written")
+        return outcome.revision
+
+    async def delete(self, key: str, expected: int | None = None) -> int:
+        """Delete, which must succeed; the revision."""
+        outcome = await self.store.commit(Op(key, None, expected))
+        self.assertGreater(outcome.revision, 0, f"{key} was not deleted")
+        return outcome.revision
+
+    async def names(self, prefix: str = PODS, *, revision: int = 0) -> list[str]:
+        """The keys that a list shows."""
+        return [item.key for item in (await self.store.list(prefix, revision=revision)).items]
+
+    async def follow(self, after: int) -> tuple[Recorder, Subscription]:
+        """A recorder subscribed after revision `after`, stopped at the test's end."""
+        recorder = Recorder()
+        subscription = await self.store.subscribe(after, recorder.deliver)
+        self.addCleanup(subscription.stop)
+        return recorder, subscription

@@ -1,0 +1,80 @@
+# mypy: disallow-untyped-calls=False
+"""What a store promises of values that end by themselves, and of its own end."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred, gatherResults
+
+from orchtw import errors
+from orchtw.storage.interface import Change, KeyValue, Op
+from orchtw.storage.testing.case import StoreCase
+
+
+class EndRules(StoreCase):
+    """Values that end."""
+
+    async def lasting(self, key: str, ttl_s: float, value: bytes = b"v") -> int:
+        """Write a value that ends; the revision."""
+        outcome = await self.store.commit(Op(key, value, ttl_s=ttl_s))
+        self.assertGreater(outcome.revision, 0, f"{key} was not written")
+        return outcome.revision
+
+    async def test_value_ends(self) -> None:
+        """A value with an end is there until then; its deletion is told as any other (reference STORE-15)."""
+        written = await self.lasting("/a", 1, b"1")
+        kept = await self.put("/b", b"2")
+        recorder, _ = await self.follow(kept)
+        self.assertEqual(await self.store.get("/a"), KeyValue("/a", b"1", written, written))
+        await recorder.reached(kept + 1)
+        self.assertEqual(
+            recorder.changes, [Change(kept + 1, "/a", None, KeyValue("/a", b"1", written, written))]
+        )
+        self.assertIsNone(await self.store.get("/a"))
+        self.assertEqual(await self.names("/"), ["/b"])
+        self.assertEqual(await self.store.revision(), kept + 1)
+
+    async def test_each_write_says_anew_when_a_value_ends(self) -> None:
+        """A later write of the key ends later or, if it does not say, never; a deleted key begins anew."""
+        for key in ("/longer", "/for-ever", "/deleted", "/again"):
+            await self.lasting(key, 1)
+        await self.lasting("/longer", 3600)
+        await self.put("/for-ever")
+        await self.delete("/deleted")
+        await self.delete("/again")
+        await self.put("/again")
+        recorder, _ = await self.follow(last := await self.lasting("/witness", 2))
+        await recorder.reached(last + 1)
+        self.assertEqual([change.key for change in recorder.changes], ["/witness"])
+        self.assertEqual(await self.names("/"), ["/again", "/for-ever", "/longer"])
+
+    async def test_many_values_end(self) -> None:
+        """Many that end at once all do, each once, while others are written."""
+        await gatherResults([self.store.commit(Op(f"/{n:03}", b"", ttl_s=1)) for n in range(300)])
+        recorder, _ = await self.follow(await self.store.revision())
+        while len({change.key for change in recorder.changes if change.value is None}) < 300:
+            await self.put("/busy")
+        ended = [change.key for change in recorder.changes if change.value is None]
+        self.assertEqual(sorted(ended), [f"/{n:03}" for n in range(300)])
+        self.assertEqual(await self.names("/"), ["/busy"])
+
+
+class LifeRules(StoreCase):
+    """Healthy while it is open; nothing is lost by its end."""
+
+    async def test_check_passes_while_open(self) -> None:
+        """A started store is healthy and alive, a stopped one is neither."""
+        await self.store.check()
+        await self.store.alive()
+        await self.store.stop()
+        await self.assertFailure(Deferred.fromCoroutine(self.store.check()), errors.StatusError)
+        await self.assertFailure(Deferred.fromCoroutine(self.store.alive()), errors.StatusError)
+
+    async def test_stop_answers_everything(self) -> None:
+        """Writes accepted before `stop` are committed and answered; later ones fail with ServiceUnavailable."""
+        writes = [self.store.commit(Op(f"/{n}", b"v")) for n in range(1000)]
+        await self.store.stop()
+        await self.store.stop()
+        outcomes = [self.successResultOf(write) for write in writes]
+        self.assertEqual(len({outcome.revision for outcome in outcomes} - {0}), 1000)
+        self.failureResultOf(self.store.commit(Op("/late", b"v")), errors.ServiceUnavailable)
+        await self.assertFailure(Deferred.fromCoroutine(self.store.get("/0")), errors.ServiceUnavailable)

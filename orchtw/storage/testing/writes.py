@@ -1,0 +1,158 @@
+# mypy: disallow-untyped-calls=False
+"""What a store promises of writes: revisions, preconditions, keys and values."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred, gatherResults
+
+from orchtw import errors
+from orchtw.storage.interface import KeyValue, Op, Outcome
+from orchtw.storage.testing.case import StoreCase
+
+
+class WriteRules(StoreCase):
+    """Revisions, and what a write may be made to depend on."""
+
+    async def test_revision_counts_every_write(self) -> None:
+        """Each committed write, deletes too, has the next revision; reading uses none (etcd's counting)."""
+        first = await self.store.revision()
+        self.assertGreaterEqual(first, 1)
+        self.assertEqual(await self.put("/a"), first + 1)
+        self.assertEqual(await self.put("/b"), first + 2)
+        self.assertEqual(await self.delete("/a"), first + 3)
+        await self.store.list("/")
+        self.assertEqual(await self.store.revision(), first + 3)
+
+    async def test_written_value_is_read_back(self) -> None:
+        """`get` after the answer shows the value, its revision and the revision of its creation."""
+        created = await self.put("/a", b"one")
+        updated = await self.put("/a", b"two")
+        self.assertEqual(await self.store.get("/a"), KeyValue("/a", b"two", updated, created))
+        self.assertIsNone(await self.store.get("/b"))
+
+    async def test_create_of_a_taken_key_is_refused(self) -> None:
+        """`expected=0` commits nothing when the key exists and shows what is there."""
+        created = await self.put("/a", b"one", 0)
+        outcome = await self.store.commit(Op("/a", b"two", 0))
+        self.assertEqual(outcome, Outcome(0, KeyValue("/a", b"one", created, created)))
+        self.assertEqual(await self.store.revision(), created)
+
+    async def test_swap_needs_the_last_write(self) -> None:
+        """A write with a stale `expected` is refused with the current state; one with the right one commits."""
+        created = await self.put("/a", b"one")
+        updated = await self.put("/a", b"two", created)
+        outcome = await self.store.commit(Op("/a", b"three", created))
+        self.assertEqual(outcome, Outcome(0, KeyValue("/a", b"two", updated, created)))
+        self.assertEqual((await self.store.commit(Op("/a", b"three", updated))).revision, updated + 1)
+
+    async def test_swap_of_a_missing_key_is_refused(self) -> None:
+        """An `expected` revision of a key that does not exist, or no more, is refused with nothing to show."""
+        self.assertEqual(await self.store.commit(Op("/a", b"one", 7)), Outcome(0, None))
+        created = await self.put("/a")
+        await self.delete("/a")
+        self.assertEqual(await self.store.commit(Op("/a", b"one", created)), Outcome(0, None))
+
+    async def test_delete_needs_its_precondition(self) -> None:
+        """A delete with a stale `expected` is refused, with the right one the key is gone."""
+        created = await self.put("/a", b"one")
+        stale = await self.store.commit(Op("/a", None, created - 1))
+        self.assertEqual(stale, Outcome(0, KeyValue("/a", b"one", created, created)))
+        await self.delete("/a", created)
+        self.assertIsNone(await self.store.get("/a"))
+
+    async def test_delete_of_a_missing_key_commits_nothing(self) -> None:
+        """Deleting what is not there uses no revision, whatever was expected."""
+        before = await self.store.revision()
+        for expected in (None, 0, 5):
+            self.assertEqual(await self.store.commit(Op("/a", None, expected)), Outcome(0, None))
+        self.assertEqual(await self.store.revision(), before)
+
+    async def test_recreated_key_has_a_new_creation(self) -> None:
+        """A key made again after its deletion counts as new."""
+        await self.put("/a")
+        await self.delete("/a")
+        created = await self.put("/a", b"new", 0)
+        self.assertEqual(await self.store.get("/a"), KeyValue("/a", b"new", created, created))
+
+    async def test_later_writes_see_earlier_ones(self) -> None:
+        """Writes handed over at once are decided in order, each against the ones before it."""
+        first = await self.store.revision() + 1
+        ops = [
+            Op("/a", b"1", 0),
+            Op("/a", b"2", 0),
+            Op("/a", b"3", first),
+            Op("/a", None, first + 1),
+            Op("/a", None),
+            Op("/a", b"4", 0),
+        ]
+        outcomes = await gatherResults([self.store.commit(op) for op in ops])
+        self.assertEqual(
+            outcomes,
+            [
+                Outcome(first),
+                Outcome(0, KeyValue("/a", b"1", first, first)),
+                Outcome(first + 1),
+                Outcome(first + 2),
+                Outcome(0, None),
+                Outcome(first + 3),
+            ],
+        )
+        self.assertEqual(await self.store.get("/a"), KeyValue("/a", b"4", first + 3, first + 3))
+        self.assertEqual(await self.store.get("/a", first + 1), KeyValue("/a", b"3", first + 1, first))
+
+    async def test_one_of_many_creators_wins(self) -> None:
+        """Of concurrent creates of one key exactly one commits, and the others see it."""
+        outcomes = await gatherResults([self.store.commit(Op("/a", b"%d" % n, 0)) for n in range(20)])
+        winners = [outcome.revision for outcome in outcomes if outcome.revision]
+        self.assertEqual(len(winners), 1)
+        current = await self.store.get("/a")
+        self.assertEqual({outcome.current for outcome in outcomes if not outcome.revision}, {current})
+
+    async def test_many_writers_lose_nothing(self) -> None:
+        """Concurrent read-modify-write loops on one counter add up: no update is lost."""
+
+        async def increment() -> None:
+            held = await self.store.get("/counter")
+            while True:
+                number = int(held.value) if held else 0
+                op = Op("/counter", b"%d" % (number + 1), held.revision if held else 0)
+                outcome = await self.store.commit(op)
+                if outcome.revision:
+                    return
+                held = outcome.current
+
+        await gatherResults([Deferred.fromCoroutine(increment()) for _ in range(20)])
+        counter = await self.store.get("/counter")
+        self.assertEqual(counter and counter.value, b"20")
+
+
+class KeyRules(StoreCase):
+    """Keys and values are anything."""
+
+    async def test_values_are_any_bytes(self) -> None:
+        """A value is opaque: empty, NULs, every byte, no UTF-8, 3 MiB (the largest body, reference LIMIT-1)."""
+        values = [b"", b"\0", b"a\0b", bytes(range(256)), b"\xff\xfe\xc3", bytes(range(256)) * (3 << 12)]
+        for number, value in enumerate(values):
+            await self.put(f"/{number}", value)
+        page = await self.store.list("/")
+        self.assertEqual([item.value for item in page.items], values)
+        self.assertEqual((await self.store.get("/5") or page.items[0]).value, values[5])
+
+    async def test_keys_are_ordered_by_bytes(self) -> None:
+        """Keys are any text and come in the order of their UTF-8 bytes, not of a language or of UTF-16."""
+        keys = ["/k/a", "/k/B", "/k/é", "/k/-", "/k/a/b", "/k/a-b", "/k/a.b", "/k/\uffee", "/k/\U0001f600", '/k/"\\']
+        for key in keys:
+            await self.put(key, key.encode())
+        expected = sorted(keys, key=str.encode)
+        page = await self.store.list("/k/")
+        self.assertEqual([item.key for item in page.items], expected)
+        self.assertEqual([item.value.decode() for item in page.items], expected)
+        found = await self.store.get("/k/\U0001f600")
+        self.assertEqual(found and found.value, "/k/\U0001f600".encode())
+
+    async def test_key_that_is_no_text_is_refused_alone(self) -> None:
+        """A key without a UTF-8 form fails with BadRequest and does not harm its neighbours."""
+        good, bad = self.store.commit(Op("/good", b"")), self.store.commit(Op("/\udc80", b""))
+        await self.assertFailure(bad, errors.BadRequest)
+        self.assertGreater((await good).revision, 0)
+        self.assertIsNone(await self.store.get("/\udc80"))

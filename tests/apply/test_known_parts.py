@@ -1,0 +1,108 @@
+"""The fields of new and of applied objects, which parts that come again share: `orchtw.apply.known_parts`."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.apply import field_tree, known_parts
+from orchtw.apply.field_set import FieldSet
+from orchtw.apply.known_parts import Additions, Claims
+from orchtw.apply.managed_fields import Owner
+from orchtw.apply.merge_type import MapType
+from orchtw.apply.server_side import Merger, OneVersion
+from orchtw.apply.typed import Changes, claimed
+from orchtw.objects import Object
+from tests.apply.merging import type_of_schema
+
+KIND = type_of_schema(
+    {
+        "type": "object",
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "metadata": {"type": "object", "properties": {"name": {"type": "string"}, "labels": {
+                "type": "object", "additionalProperties": {"type": "string"}}}},
+            "spec": {
+                "type": "object",
+                "properties": {
+                    "box": {"type": "object", "properties": {"width": {"type": "integer"}}},
+                    "free": {"type": "object", "x-orch-preserve-unknown-fields": True},
+                    "args": {"type": "array", "items": {"type": "string"}},
+                },
+            },
+            "data": {"type": "object", "additionalProperties": {"type": "string"}},
+        },
+    }
+)  # fmt: skip
+EMPTY: Object = {"apiVersion": "v1", "metadata": {}, "spec": {"args": None}}
+SPECS: tuple[Object, ...] = (
+    {},
+    {"args": None},
+    {"args": ["a"], "box": {"width": 1}},
+    {"box": {}, "free": {"a": 1, "b": {"c": [1]}}},
+    {"free": {"a": True}, "box": {"width": None}},
+)
+REST: tuple[Object, ...] = ({"metadata": {}}, {"metadata": {"name": "x", "labels": {"a": "b"}}, "data": {"a": "x"}})
+IGNORED = (FieldSet(), FieldSet.named("spec.free", "data"), FieldSet.named("spec"))
+
+
+class AdditionsTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.patch(known_parts, "SHORTEST", 1)
+
+    def test_as_merged(self) -> None:
+        """Its fields are those that an update of the empty object would give to its writer (reference APPLY-18)."""
+        for ignored in IGNORED:
+            self.check(ignored, [{"apiVersion": "v1", "spec": spec, **rest} for spec in SPECS for rest in REST])
+
+    def check(self, ignored: FieldSet, objects: list[Object]) -> None:
+        found = Additions(KIND, EMPTY, ignored.tree)
+        merger, owner = Merger(OneVersion("v1", KIND), {"v1": ignored}), Owner.updater("me", "v1")
+        for new in (*objects, *objects):
+            merged = merger.update(EMPTY, new, "v1", {}, owner, None)
+            expected = merged[owner].fields.tree if merged else field_tree.LEAF
+            self.assertEqual(found.of(new), expected)
+
+    def test_found_out_once(self) -> None:
+        """A specification that comes again is not looked at again; a likely one is another."""
+        counted: list[Object] = []
+        compare = known_parts.compare
+
+        def noted(kind: MapType, left: Object, right: Object) -> Changes:
+            counted.append(right)
+            return compare(kind, left, right)
+
+        self.patch(known_parts, "compare", noted)
+        found = Additions(KIND, EMPTY, {})
+        for free in ({"a": 1}, {"a": 1}, {"a": True}, {"a": 1.0}, {"a": 1}):
+            found.of({"spec": {"free": free}})
+        self.assertEqual([repr(each["spec"]["free"]["a"]) for each in counted if each], ["1", "True", "1.0"])
+
+    def test_bounded(self) -> None:
+        """It remembers as many as it may."""
+        self.patch(known_parts, "REMEMBERED", 2)
+        found = Additions(KIND, EMPTY, {})
+        for count in range(5):
+            found.of({"spec": {"args": [str(count)]}})
+            self.assertLessEqual(len(found._parts._known), 2)
+
+    def test_no_text(self) -> None:
+        """What has no form in UTF-8 is looked at each time."""
+        tree = Additions(KIND, EMPTY, {}).of({"spec": {"free": {"a\ud800": 1}}})
+        self.assertIn("f:spec", tree)
+
+
+class ClaimsTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.patch(known_parts, "SHORTEST", 1)
+
+    def test_as_claimed(self) -> None:
+        """The fields are those that the object names, again and again."""
+        found = Claims(KIND)
+        for obj in [{"apiVersion": "v1", "spec": spec, **rest} for spec in SPECS for rest in REST] * 2:
+            self.assertEqual(found.of(obj), claimed(KIND, obj))
+
+    def test_misfits(self) -> None:
+        """What does not fit its type anywhere names nothing, and is refused each time."""
+        found = Claims(KIND)
+        for obj in ({"spec": {"args": "no list"}}, {"spec": {"args": []}, "data": {"a": 1}}, {"odd": 1}) * 2:
+            self.assertIsNone(found.of(obj))
