@@ -94,3 +94,12 @@ def resolve(settings: Iterable[tuple[str, str]]) -> tuple[dict[str, bool], list[
         else:
             singles[name] = value
     return state | singles, problems
+
+
+def notes_on_gates(state: Mapping[str, bool], settings: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """What the log says of the stable gates that were set by name: sooner or later they are gone."""
+    named = dict.fromkeys(name for name, _ in settings if name in GATES and GATES[name].stage == "ga")
+    return tuple(
+        f"Setting GA feature gate {name}={str(state[name]).lower()}. It will be removed in a future release."
+        for name in named
+    )

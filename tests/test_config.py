@@ -453,6 +453,14 @@ class NoteTests(SynchronousTestCase):
         self.assertFalse(config.enable_logs_handler)
         self.assertEqual([note[:48] for note in config.notes], ["Flag --enable-logs-handler has been deprecated, "])
 
+    def test_stable_gates(self) -> None:
+        """Each stable gate that is set by name is said to go, once (reference OPS-23)."""
+        config = parse(["--feature-gates=DryRun=false,AllBeta=true,OpenAPIV3=true,WatchBookmark=true,DryRun=true"])
+        self.assertEqual(config.notes, (
+            "Setting GA feature gate DryRun=true. It will be removed in a future release.",
+            "Setting GA feature gate WatchBookmark=true. It will be removed in a future release.",
+        ))
+
 
 class ServingFlagTests(SynchronousTestCase):
     """Flags whose values have a form of their own."""

@@ -19,6 +19,7 @@ from orchtw.config.notes import flags_without_effect, notes_on
 from orchtw.config.settings import Config
 from orchtw.errors import ConfigError
 from orchtw.flags import Flag
+from orchtw.gates import notes_on_gates
 from orchtw.naming import Naming
 
 
@@ -62,7 +63,8 @@ def parse(arguments: Sequence[str], choices: Choices) -> Config:
     values, more = flags.convert(given, known)
     problems += more
     settings = {_FIELDS[name]: value for name, value in values.items() if name in _FIELDS}
-    config = Config(**settings, notes=notes_on(given))
+    config = Config(**settings)
+    config = attrs.evolve(config, notes=(*notes_on(given), *notes_on_gates(config.gates, config.feature_gates)))
     problems += check(config, choices)
     if problems:
         raise ConfigError(*problems)

@@ -48,9 +48,9 @@ def all_written(
 ) -> bool:
     """`is_written` of all of some rows, given by columns, at half the cost for small values."""
     if None in sums or None in values:
-        columns = zip(sums, repeat(unsealed), revisions, keys, created, previous, values, strict=True)
+        columns = zip(sums, repeat(unsealed, len(keys)), revisions, keys, created, previous, values, strict=True)
         return all(is_written(*row) for row in columns)
     parts = zip(revisions, created, previous, keys, strict=True)
-    heads = [crc32(b"%d %d %d %b" % (number, made, old, key.encode()), 1) for number, made, old, key in parts]
+    heads = [crc32(f"{number} {made} {old} {key}".encode(), 1) for number, made, old, key in parts]
     known: Sequence[bytes] = values  # type: ignore[assignment]  # none of them is None
     return list(map(crc32 if max(map(len, known), default=0) <= PIECE_BYTES else _over, known, heads)) == sums

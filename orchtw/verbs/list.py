@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from orchtw.errors import BadRequest
 from orchtw.request import Response
 from orchtw.rules.options import ListOptions, list_options
 from orchtw.verbs.call import Call
@@ -47,10 +48,15 @@ def options_of(context: Reading, call: Call) -> ListOptions:
 
 
 def selection_of(call: Call, options: ListOptions) -> Selection:
-    """What the call selects, as one test on entries. A name in a legacy watch path selects that object."""
+    """What the call selects, as one test on entries. A name in a legacy watch path selects that object.
+
+    Raises BadRequest (400) if a field selector beside such a name is not about it (reference REQ-6).
+    """
     resource = call.target.resource
     namespace = call.info.namespace if resource.namespaced else ""
     fields = options.fields
     if len(call.info.parts) > 1 and call.info.verb == "watch":
+        if fields.terms and fields.exact("metadata.name") != call.info.name:
+            raise BadRequest("fieldSelector metadata.name doesn't match requested name")
         fields = fields.with_term("metadata.name", call.info.name)
     return Selection(namespace, options.labels, fields, call.target.stored.field_names)

@@ -6,7 +6,16 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.endpoints.checks import LOG_BLOCKED_S, READYZ, CheckFailed, Checks, Condition, LogFlow, store_check
+from orchtw.endpoints.checks import (
+    LOG_BLOCKED_S,
+    READYZ,
+    CheckFailed,
+    Checks,
+    Condition,
+    LogFlow,
+    filled,
+    store_check,
+)
 from orchtw.endpoints.health import Health
 from orchtw.endpoints.paths import Paths
 from orchtw.naming import Naming
@@ -116,14 +125,42 @@ class HealthTests(SynchronousTestCase):
 
     def test_hook_after(self) -> None:
         """`/livez` asks nothing of a step that cannot have begun (reference OPS-13)."""
-        filled = Condition("caches are not filled yet")
-        hook = self.checks.hook("rbac/bootstrap-roles", filled)
+        caches = Condition("caches are not filled yet")
+        hook = self.checks.hook("rbac/bootstrap-roles", caches)
         path = "poststarthook/rbac/bootstrap-roles"
         self.assertEqual([self.answer(f"/{endpoint}/{path}")[0] for endpoint in ("livez", "readyz")], [200, 500])
-        filled.met = True
+        caches.met = True
         self.assertEqual(self.answer(f"/livez/{path}")[0], 500)
         hook.ended(done=False)
         self.assertEqual(self.answer(f"/livez/{path}")[0], 200)
+
+    def test_progress(self) -> None:
+        """What is only a matter of time says how far it is, with the other checks too (reference OPS-13)."""
+        caches, progress = Condition("caches are not filled yet"), ["3 objects have been read"]
+        self.checks.add("informer-sync", filled(caches, lambda: 0, lambda: progress[0]), frozenset({READYZ}))
+        hook = self.checks.hook("crd-informer-synced", caches)
+        hook.progress = lambda: progress[0] or None
+        name = "poststarthook/crd-informer-synced"
+        self.assertEqual(
+            self.answer("/readyz"),
+            (
+                500,
+                b"[-]informer-sync failed: caches are not filled yet: 3 objects have been read\n"
+                b"[-]poststarthook/crd-informer-synced failed: not finished: 3 objects have been read\n"
+                b"readyz check failed\n",
+            ),
+        )
+        self.assertEqual(
+            self.answer(f"/readyz/{name}")[1], b"internal server error: not finished: 3 objects have been read\n"
+        )
+        caches.met, progress[0] = True, ""
+        self.assertEqual(
+            self.answer("/readyz")[1],
+            b"[+]informer-sync ok\n[-]poststarthook/crd-informer-synced failed: reason withheld\n"
+            b"readyz check failed\n",
+        )
+        hook.met = True
+        self.assertEqual(self.answer("/readyz"), (200, b"ok"))
 
     def test_hook_names(self) -> None:
         """Steps are named in the vocabulary that is served (reference OPS-12)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.logger import capturedLogs, formatEvent
@@ -14,6 +14,8 @@ from orchtw.storage.cache import Cacher
 from orchtw.storage.interface import (
     SCAN_ITEMS,
     Op,
+    Page,
+    Wanted,
 )
 from orchtw.storage.loading import LOG_INTERVAL_S
 from orchtw.storage.resource import DamagedObject
@@ -153,6 +155,33 @@ class StartTests(CacheTestCase):
         second.callback(None)
         self.successResultOf(starting)
         self.successResultOf(ensureDeferred(self.cacher.stop()))
+
+    def test_wanted(self) -> None:
+        """Of what no resource has, the store need not read the values."""
+        asked: list[bool] = []
+        scan = self.store.scan
+
+        async def scanned(prefix: str, *, revision: int = 0, wanted: Wanted = None) -> AsyncIterator[Page]:
+            assert wanted is not None
+            for key in ("/registry/pods/a/b", "/registry/pods/c", "/registry/podsets/a", "/x", "/registry/pods/d"):
+                asked.append(wanted(key))
+            async for page in scan(prefix, revision=revision):
+                yield page
+
+        self.patch(self.store, "scan", scanned)
+        self.start()
+        self.assertEqual(asked, [True, True, False, False, True])
+
+    def test_progress_of_another(self) -> None:
+        """It can be asked, too, how far a resource is that has come up later (reference OPS-13)."""
+        self.start()
+        self.store.put("/registry/widgets/a/b")
+        self.store.gate = gate = Deferred()
+        adding = Deferred.fromCoroutine(self.cacher.add(Resource("/registry/widgets/")))
+        self.assertEqual(str(self.cacher.adding), "/registry/widgets/ is being read")
+        gate.callback(None)
+        self.successResultOf(adding)
+        self.assertIsNone(self.cacher.adding)
 
     def test_unknown_resource(self) -> None:
         """A resource that was never added is not found."""

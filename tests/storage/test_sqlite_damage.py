@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import random
 from pathlib import Path
+from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.trial.unittest import SynchronousTestCase
@@ -13,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw import errors
 from orchtw.storage import sqlite_file, sqlite_reader
 from orchtw.storage.interface import Damaged, KeyValue, Op
-from orchtw.storage.sqlite_checksum import LONG_BYTES, PIECE_BYTES, checksum
+from orchtw.storage.sqlite_checksum import LONG_BYTES, PIECE_BYTES, all_written, checksum, is_written
 from orchtw.storage.testing import PODS
 from tests.storage.store_files import FileCase
 
@@ -41,6 +42,29 @@ class ChecksumTests(SynchronousTestCase):
                 sums.add(checksum(1, "/a", 1, 0, bytes(value)))
                 value[place] ^= 1
             self.assertEqual(len(sums), 1 + len({0, length // 2, length - 1}))
+
+
+    def test_many_at_once(self) -> None:
+        """Rows are told apart as they are one by one: sound ones, and those with anything wrong in them."""
+        for length in (0, 3, PIECE_BYTES + 1, LONG_BYTES + 1):
+            rows: list[list[Any]] = []
+            for number in (1, 2, 3):
+                key, value = f"/{number}", b"v" * length
+                rows.append([checksum(number, key, 1, 0, value), 9, number, key, 1, 0, value])
+            self.assertTrue(self.all_written(rows))
+            for column, wrong in ((0, 7), (2, 8), (3, "/x"), (4, 1.5), (5, 1), (6, b"w" * (length + 1)), (6, None)):
+                right, rows[1][column] = rows[1][column], wrong
+                self.assertFalse(self.all_written(rows), column)
+                self.assertFalse(is_written(*rows[1]))
+                rows[1][column] = right
+            rows[1][0] = None
+            self.assertTrue(self.all_written(rows))
+        self.assertTrue(all_written([], 0, [], [], [], [], []))
+
+    def all_written(self, rows: list[list[Any]]) -> bool:
+        sums, unsealed, *columns = map(list, zip(*rows, strict=True))
+        revisions, keys, created, previous, values = columns
+        return all_written(sums, unsealed[0], revisions, keys, created, previous, values)
 
 
 class DamagedValueTests(FileCase):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from twisted.internet.defer import Deferred, gatherResults
 
 from orchtw.errors import Expired
@@ -49,6 +51,63 @@ class ScanTests(FileCase):
         self.assertEqual(len((await pages(store, "/a/"))[0].items), 2)
         await store.compact(5)
         await self.assertFailure(Deferred.fromCoroutine(pages(store, "/a/", 4)), Expired)
+
+    async def test_as_opened(self) -> None:
+        """Who reads everything first after the start does not read the index again, if nothing was written since."""
+        self.patch(sqlite_scan, "SPAN_KEYS", 7)
+        self.patch(sqlite_reader, "CHUNK_ROWS", 3)
+        asked: list[str] = []
+        read = sqlite_scan.read
+
+        def counted(connection: sqlite_reader.Connection, *asking: Any) -> sqlite_scan.Index:
+            asked.append(asking[-1])
+            return read(connection, *asking)
+
+        self.patch(sqlite_scan, "read", counted)
+        store = await self.fill(30)
+        await store.commit(Op("/a/029", None))
+        await store.commit(Op("/b/other", b"y"))
+        await store.commit(Op("/a/003", b"new"))
+        await store.stop()
+        for prefix, expected in (("/a/", 29), ("/b/", 1), ("/", 30), ("/c/", 0), ("", 30)):
+            asked.clear()
+            store = await self.open()
+            opened = len(asked)
+            found = await pages(store, prefix)
+            self.assertEqual((opened, len(asked)), (5, 5))
+            items = [item.key for page in found for item in page.items]
+            self.assertEqual((len(items), items), (expected, sorted(items)))
+            if items:
+                self.assertEqual(found[0].remaining, max(expected - 3, 0))
+            again = [item for page in await pages(store, prefix) for item in page.items]
+            self.assertEqual(again, [item for page in found for item in page.items])
+            self.assertGreater(len(asked), 5)
+            await store.stop()
+
+    async def test_written_since(self) -> None:
+        """What has been written after the start is read as well."""
+        await (await self.fill(3)).stop()
+        store = await self.open()
+        await store.commit(Op("/a/more", b"x"))
+        self.assertEqual([len(page.items) for page in await pages(store, "/a/")], [4])
+        await store.stop()
+        store = await self.open()
+        self.assertEqual([len(page.items) for page in await pages(store, "/a/", 4)], [3])
+
+    async def test_wanted(self) -> None:
+        """What is not wanted is left out, and not counted."""
+        self.patch(sqlite_scan, "SPAN_KEYS", 7)
+        store = await self.fill(30)
+        for again in (False, True):
+            if again:
+                await store.stop()
+                store = await self.open()
+            found = [page async for page in store.scan("/a/", wanted=lambda key: int(key[-3:]) % 10 < 2)]
+            items = [item.key[-3:] for page in found for item in page.items]
+            self.assertEqual(items, ["000", "001", "010", "011", "020", "021"])
+            self.assertEqual(found[-1].remaining, 0)
+        none = [page async for page in store.scan("/a/", wanted=lambda key: False)]
+        self.assertEqual([(page.items, page.remaining) for page in none], [([], 0)])
 
     async def test_damaged(self) -> None:
         """A row that is not what was written is named, and the others come."""

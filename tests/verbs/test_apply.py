@@ -24,7 +24,8 @@ class Case(TestCase):
     """A server, and the few requests that these tests are made of."""
 
     async def setUp(self) -> None:
-        self.server = InProcessServer(reactor, self.mktemp())
+        # Many race here, and a busy machine takes its time: no request is to be too late.
+        self.server = InProcessServer(reactor, self.mktemp(), request_timeout_s=3600.0)
         await self.server.start()
         self.addCleanup(self.server.stop)
 

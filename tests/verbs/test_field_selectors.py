@@ -155,6 +155,20 @@ EVENT: Object = {
 }
 
 
+class NamedWatchTests(ServedCase):
+    def test_selectors(self) -> None:
+        """Beside the name in a path of the old form stands no other selector (reference REQ-6)."""
+        path = "/api/v1/watch/namespaces/default/configmaps/a"
+        for selector in ("", "metadata.name=a", "metadata.name=a,metadata.namespace=default"):
+            self.run_async(self.server.watch(path + query(fieldSelector=selector))).close()
+        for selector in ("metadata.name=b", "metadata.name!=b", "metadata.namespace=default"):
+            answer = self.send("GET", path + query(fieldSelector=selector))
+            self.assertEqual(
+                (answer.code, answer.json["message"]),
+                (400, "fieldSelector metadata.name doesn't match requested name"),
+            )
+
+
 class ValuesTests(ServedCase):
     """What an object shows at its fields (reference READ-25)."""
 

@@ -16,17 +16,13 @@ import orjson
 from orchtw.errors import BadRequest
 from orchtw.schema.catalogue import IN_EVERY_GROUP, Catalogue, ResourceType
 from orchtw.schema.codec.envelope import wrap
-from orchtw.schema.codec.generated import Functions
-from orchtw.schema.codec.json_codec import normalisers
 from orchtw.schema.codec.mismatch import Mismatch, SchemaError, shortened
 from orchtw.schema.codec.parsing import Format, parse
-from orchtw.schema.codec.protobuf_decoder import decoders
-from orchtw.schema.codec.protobuf_encoder import encoders
 from orchtw.schema.codec.protobuf_size import check_size
+from orchtw.schema.codec.purposes import Generated
 from orchtw.schema.codec.refusals import mishandled
-from orchtw.schema.codec.strict_fields import IGNORE, STRICT, KnownKeys, strict_error
+from orchtw.schema.codec.strict_fields import IGNORE, STRICT, strict_error
 from orchtw.schema.codec.wire import read_varint
-from orchtw.schema.defaults import Defaults
 from orchtw.schema.nodes import StructSchema
 from orchtw.schema.part import part
 from orchtw.schema.schemas import Schemas
@@ -38,47 +34,10 @@ COLD_BYTES: Final = 64 * 1024 + 1  # the size that stands for a Pod's functions,
 _METADATA_TAG = 10  # field 1, length-delimited
 
 
-class _Generated:
-    """The functions of all structs, by purpose; the tables are made when they are first asked for."""
-
-    def __init__(self, validate: Validators | None = None) -> None:
-        self._validate = validate
-
-    @cached_property
-    def normalise(self) -> Functions:
-        """JSON-shaped value → canonical dict."""
-        return normalisers()
-
-    @cached_property
-    def encode(self) -> Functions:
-        """Canonical dict → Protobuf."""
-        return encoders()
-
-    @cached_property
-    def decode(self) -> Functions:
-        """Protobuf → canonical dict."""
-        return decoders()
-
-    @cached_property
-    def default(self) -> Defaults:
-        """What fills a canonical dict."""
-        return Defaults(self.normalise)
-
-    @cached_property
-    def validate(self) -> Validators:
-        """What holds a canonical dict against declared rules."""
-        return Validators() if self._validate is None else self._validate
-
-    @cached_property
-    def known(self) -> KnownKeys:
-        """What finds unknown keys."""
-        return KnownKeys()
-
-
 class MessageCodec:
     """Reads and writes one message, such as ObjectMeta. Its functions are compiled when they are first used."""
 
-    def __init__(self, schema: StructSchema, generated: _Generated) -> None:
+    def __init__(self, schema: StructSchema, generated: Generated) -> None:
         self.schema = schema
         self.message = schema.name
         self.short_name = schema.name.rpartition(".")[2]
@@ -167,7 +126,7 @@ class KindCodec(MessageCodec):
         api_version: str,
         kind: str,
         schema: StructSchema,
-        generated: _Generated,
+        generated: Generated,
         schemas: Schemas,
         *,
         protobuf: bool = True,
@@ -244,14 +203,9 @@ class KindCodec(MessageCodec):
         if not kept or not self.protobuf:  # what has no message has no fixed top keys either
             return self.fit(value, directive)
         changed = {key: part for key, part in value.items() if key not in kept}
-        fitted = self.normalise(changed)
+        parts = {**self.normalise(changed), **{key: value[key] for key in kept}}
+        obj = self._typed({key: parts[key] for key in keys if key in parts})
         findings = self.strict_findings(changed) if directive != IGNORE else []
-        obj = {**self._types}
-        for key in keys:
-            if key in kept:
-                obj[key] = value[key]
-            elif key in fitted:
-                obj[key] = fitted[key]
         self.set_defaults(obj)
         return obj, findings
 
@@ -369,7 +323,7 @@ class Codecs:
     ) -> None:
         self.catalogue = catalogue
         self.schemas = Schemas(catalogue)
-        self._generated = _Generated(validate=Validators(checks, consequences))
+        self._generated = Generated(validate=Validators(checks, consequences))
         self._kinds: dict[tuple[str, str], KindCodec] = {}
         self._messages: dict[str, MessageCodec] = {}
 
@@ -410,7 +364,7 @@ class Codecs:
         self, api_version: str, kind: str, schema: StructSchema, codec_type: type[KindCodec]
     ) -> KindCodec:
         """A codec with functions of its own, which go with it, and without Protobuf."""
-        generated = _Generated() if codec_type.has_own_functions else self._generated
+        generated = Generated() if codec_type.has_own_functions else self._generated
         return codec_type(api_version, kind, schema, generated, self.schemas, protobuf=False)
 
     def message(self, full_name: str) -> MessageCodec:

@@ -85,7 +85,7 @@ class HTTP2Channel(Streams):
         corked, self._waits = self._waits, True
         self._begun = 0
         try:
-            while not self._closed and self._begun < REQUESTS_A_TURN:
+            while not self._closed and not self.full and self._begun < REQUESTS_A_TURN:
                 frame = self._reader.take()
                 if frame is None:
                     break
@@ -127,17 +127,24 @@ class HTTP2Channel(Streams):
         self.transport.abortConnection()
 
     def _hold_back(self) -> None:
-        """Others get their turn before what has come is looked at further."""
+        """Others get their turn, or the client reads, before what has come is looked at further."""
         if not self._closed:
             self._held_back = True
             self.transport.pauseProducing()
-            self._edge.call_later(0, self._go_on)
+            if not self.full:
+                self._edge.call_later(0, self._go_on)
 
     def _go_on(self) -> None:
-        self._held_back = False
-        if not self._closed:
+        if self._held_back and not self.full:
+            self._held_back = False
             self.transport.resumeProducing()
             self._take()
+
+    def resumeProducing(self) -> None:
+        """The transport has sent what it had."""
+        super().resumeProducing()
+        if self._held_back:
+            self._edge.call_later(0, self._go_on)
 
     def _frame(self, kind: int, flags: int, number: int, content: bytes, taken: int) -> None:
         if kind == Kind.HEADERS:
@@ -349,7 +356,7 @@ class HTTP2Channel(Streams):
     def writeConnectionLost(self) -> None:
         """Never said by our transport: it closes both sides at once."""
 
-    # Time and shutdown
+    # Time
 
     def expire(self, now: float) -> None:
         """End what has taken too long (reference DESIGN-12): a connection, or a stream of it."""
@@ -359,6 +366,7 @@ class HTTP2Channel(Streams):
                 self._progress, self._stalled_since = transport.progress, now
             elif now - self._stalled_since > limits.write_stall_s:
                 transport.abortConnection()
+            self._since = now
             return
         self._progress = -1
         for outlet, since in list(self.stuck.items()):
@@ -378,16 +386,6 @@ class HTTP2Channel(Streams):
                 transport.abortConnection()
         elif not self._streams and now - max(self._since, self._received_s) > limits.idle_s:
             self.leave()
-
-    def take_no_more(self) -> None:
-        """Close if idle; what is running goes on, and nothing more is taken."""
-        self.leave()
-
-    def wind_down(self) -> None:
-        """Close if idle, end streams in order, let running requests finish."""
-        for stream in list(self._streams.values()):
-            stream.wind_down()
-        self.leave()
 
     def distrust(self) -> None:
         """Wind down if the client was verified by its certificate: that may not be so any more."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
+
+from twisted.logger import Logger
 
 from orchtw import http2_frames as frames
 from orchtw.http2_frames import Setting
@@ -11,9 +13,13 @@ from orchtw.serving.http2.answer_fields import AnswerFields
 from orchtw.serving.http2.limits import CONNECTION_WINDOW, DEFAULT_WINDOW, FIELDS_BYTES, STREAM_WINDOW
 from orchtw.serving.response_bodies import unframed
 
+_log = Logger()
+
 
 class Turning(Protocol):
     """Who has something to do at the end of a turn."""
+
+    transport: Any
 
     def turn(self) -> None:
         """The end of the turn."""
@@ -43,7 +49,12 @@ class Shared:
     def _turn(self) -> None:
         waiting, self._later = self._later, []
         for connection in waiting:
-            connection.turn()
+            # One connection's trouble must not stop the others.
+            try:
+                connection.turn()
+            except Exception:
+                _log.failure("a connection failed at the end of a turn")
+                connection.transport.abortConnection()
 
     def content_of(self, framed: bytes) -> bytes:
         """What is in HTTP chunks: taken out once for all who are given the same, one after the other."""

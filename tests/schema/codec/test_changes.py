@@ -16,6 +16,7 @@ from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.schema.codec.strict_fields import IGNORE, WARN
+from tests.properties import examples
 
 CODECS = Codecs(Catalogue.load(Naming.orch()))
 PODS = CODECS.kind("v1", "Pod")
@@ -56,6 +57,7 @@ def outcome(fitted: Any) -> Any:
 
 
 class FitChangesTests(SynchronousTestCase):
+    @examples(100)
     @given(some.sampled_from([PODS, MAPS]), PATCHES, some.sampled_from([WARN, IGNORE]), some.booleans())
     def test_as_fit(self, codec: KindCodec, patch: Any, directive: str, strategic: bool) -> None:
         """What it makes of a patched object, and what it finds and refuses, is the same as of an unknown one."""

@@ -187,6 +187,53 @@ class WatchTests(SynchronousTestCase):
         self.assertEqual(written, [3 * (109 + 59)])
 
 
+class UnreadTests(SynchronousTestCase):
+    def test_no_more_requests(self) -> None:
+        """Who reads nothing is not served further (reference DESIGN-9), and is when it reads."""
+        seen: list[str] = []
+
+        async def app(request: Request) -> Response:
+            seen.append(request.method)
+            return Response(headers=[("x", "y" * 1000)])
+
+        wire = Wire(app, streams=1000)
+        wire.transport.blocked = True
+        for number in range(1, 401, 2):
+            wire.client.send_headers(number, fields("/", "HEAD"), end_stream=True)
+            wire.channel.dataReceived(wire.client.data_to_send())
+            wire.clock.advance(0)
+        self.assertEqual((50 < len(seen) < 100, wire.transport.producerState), (True, "paused"))
+        wire.transport.blocked = False
+        wire.transport.drain()
+        for _ in range(10):
+            wire.clock.advance(0)
+        self.assertEqual((len(seen), wire.transport.producerState), (200, "producing"))
+
+    def test_failure_in_a_turn(self) -> None:
+        """A body that fails at the end of a turn ends its connection, and no other."""
+        wire = Wire(answering(Response(stream=RecordedStream())))
+        wire.ask()
+
+        class Failing:
+            def resumeProducing(self) -> None:
+                raise ZeroDivisionError
+
+            def stopProducing(self) -> None: ...
+
+        wire.channel._streams[1].transport.registerProducer(Failing(), False)
+        turned: list[int] = []
+
+        class Other:
+            transport = None
+
+            def turn(self) -> None:
+                turned.append(1)
+
+        wire.channel._shared.later(Other())
+        wire.clock.advance(0)
+        self.assertEqual((len(self.flushLoggedErrors(ZeroDivisionError)), turned, wire.closed), (1, [1], True))
+
+
 class LongAnswersTests(SynchronousTestCase):
     """Long answers of one connection take turns."""
 

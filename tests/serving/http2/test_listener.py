@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from twisted.internet import reactor as installed_reactor
 
-from orchtw.request import chunk
+from orchtw.request import Request, Response, chunk
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.tls_context import TLSOptions
 from tests.serving.authorities import Identity, connect
@@ -15,6 +15,7 @@ from tests.serving.http2.client import BlockingClient
 from tests.serving.listening import PIECES, ListenerTestCase
 
 T = TypeVar("T")
+SOME = PIECES[:120]  # more than is sent in one piece
 reactor: Any = installed_reactor
 
 
@@ -23,6 +24,12 @@ class ListenerTests(ListenerTestCase):
 
     def options(self, server: Identity, **more: Any) -> TLSOptions:
         return super().options(server, protocols=(b"h2", b"http/1.1"), **more)
+
+    async def app(self, request: Request) -> Response:
+        if request.path == "/pieces":
+            self.peers.append(request.peer)
+            return Response(body=SOME)
+        return await super().app(request)
 
     async def over(self, work: Callable[[BlockingClient], T], pem: bytes = b"") -> T:
         context = self.context(pem, alpn=["h2", "http/1.1"])
@@ -53,7 +60,7 @@ class ListenerTests(ListenerTestCase):
 
         alice = Identity("alice", self.ca)
         answers = await self.over(work, alice.pem())
-        self.assertEqual(answers, [(200, b"/twobody"), (200, b"/one"), (200, b"".join(PIECES))])
+        self.assertEqual(answers, [(200, b"/twobody"), (200, b"/one"), (200, b"".join(SOME))])
         self.assertEqual([peer.verified for peer in self.peers], [True] * 3)
 
     async def test_watch(self) -> None:
