@@ -14,7 +14,7 @@ from bench.http1 import JSON, Answer, BenchError, Connection
 from bench.session import Bench
 from bench.subjects import Subject
 from bench.watch_check import Write
-from bench.watch_process import Phase, WatchProcess
+from bench.watch_process import READ_EVERY, Phase, WatchProcess
 
 MERGE_PATCH = "application/merge-patch+json"
 SETTLE_S = 0.3
@@ -28,6 +28,7 @@ class WatchGroup:
     def __init__(self, bench: Bench, processes: int) -> None:
         self._bench = bench
         self._processes = [WatchProcess() for _ in range(processes)]
+        self._read_every = READ_EVERY if bench.options.receive == "raw" else 1
         bench.machine.helpers = [process.pid for process in self._processes]
 
     def open(self, path: str, form: str, count: int, *, query: str = "") -> tuple[int, str]:
@@ -37,7 +38,7 @@ class WatchGroup:
         endpoint = replace(self._bench.endpoint, streams=self._bench.options.http2_streams)
         for i, process in enumerate(self._processes):
             share = len(range(i, count, len(self._processes)))
-            process.open(endpoint, watch, accept, form == "pb", share)
+            process.open(endpoint, watch, accept, form == "pb", share, self._read_every)
         answers: list[tuple[int, str]] = [process.answer() for process in self._processes]
         return sum(failed for failed, _ in answers), next((reason for _, reason in answers if reason), "")
 
@@ -209,6 +210,7 @@ def _phase(
         "rv_mismatch": tally.rv_mismatch,
         "ended": phase.ended,
         "other_events": phase.others,
+        "not_read": phase.unread,
         "p50_ms": percentile_ms(latencies, 0.5),
         "p99_ms": percentile_ms(latencies, 0.99),
         "max_ms": percentile_ms(latencies, 1.0),

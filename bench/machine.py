@@ -28,6 +28,8 @@ class Snapshot:
     client_s: float
     machine_s: float
     steal_s: float
+    each_s: tuple[float, ...]
+    """The server's processes one by one."""
 
 
 class Machine:
@@ -39,12 +41,14 @@ class Machine:
 
     def snapshot(self) -> Snapshot:
         cpus = [int(field) * _TICK_S for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
+        each_s = tuple(map(cpu_s, self.pids))
         return Snapshot(
             at_s=time.monotonic(),
-            server_s=sum(map(cpu_s, self.pids)),
+            server_s=sum(each_s),
             client_s=sum(os.times()[:2]) + sum(map(cpu_s, self.helpers)),
             machine_s=sum(cpus[i] for i in _BUSY),
             steal_s=cpus[_STEAL],
+            each_s=each_s,
         )
 
     def usage(self, before: Snapshot, ops: int = 0) -> dict[str, object]:
@@ -59,6 +63,9 @@ class Machine:
             "other_cpu_s": round(max(0.0, now.machine_s - before.machine_s - server - client), 2),
             "steal_s": round(now.steal_s - before.steal_s, 2),
         }
+        if len(self.pids) > 1:
+            each = zip(now.each_s, before.each_s, strict=True)
+            fields["server_cpu_each_s"] = [round(after - earlier, 2) for after, earlier in each]
         if ops:
             fields["server_cpu_ms_per_op"] = round(server * 1000 / ops, 4)
         return fields

@@ -77,6 +77,7 @@ class Options(argparse.Namespace):
     watch_writers: int
     watch_formats: tuple[str, ...]
     watch_processes: int
+    receive: str
     http2_streams: int
     idle: int
     idle_seconds: float
@@ -175,6 +176,7 @@ def _watches(add: Callable[..., object]) -> None:
     add("--watch-writers", type=_positive, default=8, help="concurrent writers, flat out")
     add("--watch-formats", type=_words(FORMATS), default=FORMATS, help="encodings of the watches: json, pb")
     add("--watch-processes", type=_positive, default=1, help="processes that read the watches")
+    add("--receive", choices=("all", "raw"), default="all", help="raw: most HTTP/1.1 watches are not read")
     add("--http2-streams", type=_positive, default=0, help="watches that share an HTTP/2 connection; 0: HTTP/1.1")
     add("--idle", type=_positive, default=1000, help="idle watchers to open")
     add("--idle-seconds", type=_seconds, default=5.0, help="how long they idle")

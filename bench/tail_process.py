@@ -82,8 +82,8 @@ class Tail(Watcher):
 
     def reset(self) -> None:
         """Cut the connection as a crash of the client would."""
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-        self._socket.close()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self.socket.close()
 
     def again(self, endpoint: Endpoint) -> Tail:
         """A new watch that goes on after the last event of this one."""

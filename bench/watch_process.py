@@ -12,12 +12,14 @@ from multiprocessing.connection import Connection
 from bench.child_process import ChildProcess, Commands
 from bench.http1 import BenchError, Endpoint
 from bench.multiplexed import Multiplexed
+from bench.unread import UnreadWatches
 from bench.watch_check import Expected, Tally, Write
 from bench.watcher import Events, Watcher
 
 OPENERS = 8
 STALL_S = 10.0
 LATE_S = 0.02  # for late duplicates
+READ_EVERY = 200  # where most watches are not read: one in so many is, and the first
 MAX_TIMED = 1_000_000  # latencies kept: beyond, those of every second, third, ... watcher
 
 
@@ -29,6 +31,7 @@ class Phase:
     bytes: int = 0
     events: int = 0
     others: int = 0
+    unread: int = 0
     ended: int = 0
     first_error: str = ""
 
@@ -38,6 +41,7 @@ class Phase:
         self.bytes += other.bytes
         self.events += other.events
         self.others += other.others
+        self.unread += other.unread
         self.ended += other.ended
         self.first_error = self.first_error or other.first_error
 
@@ -48,9 +52,14 @@ class WatchProcess(ChildProcess):
     def __init__(self) -> None:
         super().__init__(_main)
 
-    def open(self, endpoint: Endpoint, path: str, accept: str, protobuf: bool, count: int) -> None:
-        """Begin to open watches; `answer` tells how many failed, and why the first did."""
-        self.ask("open", endpoint, path, accept, protobuf, count)
+    def open(
+        self, endpoint: Endpoint, path: str, accept: str, protobuf: bool, count: int, read_every: int
+    ) -> None:
+        """Begin to open watches; `answer` tells how many failed, and why the first did.
+
+        Of `read_every` one is read, the others are only received.
+        """
+        self.ask("open", endpoint, path, accept, protobuf, count, read_every)
 
     def begin_phase(self) -> None:
         """Forget what has been seen; `answer` is None."""
@@ -67,9 +76,12 @@ class Watchers(Commands):
     def __init__(self, pipe: Connection) -> None:
         super().__init__(pipe)
         self._connections: dict[int, Watcher | Multiplexed] = {}
+        self._unread = UnreadWatches()
         self._delivered = 0
 
-    def open(self, endpoint: Endpoint, path: str, accept: str, protobuf: bool, count: int) -> tuple[int, str]:
+    def open(
+        self, endpoint: Endpoint, path: str, accept: str, protobuf: bool, count: int, read_every: int
+    ) -> tuple[int, str]:
         """Open `count` watches, a few at a time; returns the number of failures and the first one."""
 
         def one(share: int) -> Watcher | Multiplexed | tuple[int, str]:
@@ -92,6 +104,9 @@ class Watchers(Commands):
                 if isinstance(opened, tuple):
                     problems.append(opened)
                     continue
+                if type(opened) is Watcher and (len(self._connections) + len(self._unread)) % read_every:
+                    self._unread.add(opened)
+                    continue
                 self._connections[opened.fileno()] = opened
                 self._epoll.register(opened.fileno(), select.EPOLLIN)
         return sum(share for share, _ in problems), problems[0][1] if problems else ""
@@ -103,24 +118,38 @@ class Watchers(Commands):
         self._delivered = 0
         for watch in self._watches():
             watch.begin_phase()
+        self._unread.begin_phase()
 
     def settle(self, writes: Sequence[Write]) -> Phase:
         """Read until every watcher has every write, then check them all."""
         wanted = len(writes) * len(self._watches())
-        before, moved = self._delivered, time.monotonic()
-        while self._delivered < wanted and time.monotonic() - moved < STALL_S:
+        before, moved = (0, 0), time.monotonic()
+        while not self._has_all(wanted) and time.monotonic() - moved < STALL_S:
             self._turn(1)
-            if self._delivered != before:
-                before, moved = self._delivered, time.monotonic()
+            if (now := (self._delivered, self._unread.bytes)) != before:
+                before, moved = now, time.monotonic()
         end = time.monotonic() + LATE_S
         while (left := end - time.monotonic()) > 0:
             self._turn(left)
         return self._check(Expected(writes), max(1, wanted // MAX_TIMED))
 
+    def _has_all(self, wanted: int) -> bool:
+        """Whether all that are read have so many events, and the others as much as the body of one of these."""
+        if self._delivered < wanted or not (len(self._unread) and self._connections):
+            return self._delivered >= wanted
+        return self._unread.least() >= self._one().bytes
+
+    def _one(self) -> Events:
+        """One that is read in full."""
+        return self._watches()[0]
+
     def _turn(self, timeout_s: float) -> bool:
         """Read once from whatever is ready; True if the pipe is."""
         command = False
         connections = self._connections
+        due_s = self._unread.turn()
+        if due_s >= 0:
+            timeout_s = due_s if timeout_s < 0 else min(timeout_s, due_s)
         for fd, _ in self._epoll.poll(timeout_s):
             connection = connections.get(fd)
             if connection is None:
@@ -140,7 +169,21 @@ class Watchers(Commands):
             phase.others += watcher.others
             phase.ended += watcher.ended
             phase.first_error = phase.first_error or watcher.error
+        if len(self._unread) and self._connections:
+            self._count_unread(len(expected), phase)
         return phase
+
+    def _count_unread(self, writes: int, phase: Phase) -> None:
+        """What has fewer bytes than the events alone take has lost some."""
+        one = self._one()
+        each = max(1, one.bytes // max(1, one.events))
+        for unread in self._unread.each():
+            lost = min(writes, -(-max(0, one.bytes - unread.bytes) // each))
+            phase.tally.lost += lost
+            phase.tally.deliveries += writes - lost
+            phase.ended += unread.ended
+        phase.tally.last_ns = max(phase.tally.last_ns, self._unread.last_ns)
+        phase.unread += len(self._unread)
 
 
 def _main(pipe: Connection) -> None:

@@ -105,7 +105,7 @@ class Watcher(Events):
         self._parser = httptools.HttpResponseParser(self)
         self._pieces: list[bytes] = []
         self._answered = False
-        self._socket = endpoint.socket()
+        self.socket = endpoint.socket()
 
     @property
     def watches(self) -> Sequence[Events]:
@@ -113,16 +113,16 @@ class Watcher(Events):
         return (self,)
 
     def fileno(self) -> int:
-        return self._socket.fileno()
+        return self.socket.fileno()
 
     def close(self) -> None:
-        self._socket.close()
+        self.socket.close()
 
     def open(self) -> None:
         """Ask for the watch and wait for the head of the answer; BenchError unless that is a 200."""
-        self._socket.sendall(self._request)
+        self.socket.sendall(self._request)
         poll = select.poll()
-        poll.register(self._socket, select.POLLIN)
+        poll.register(self.socket, select.POLLIN)
         while not self._answered:
             if self.ended or not poll.poll(CONNECT_TIMEOUT_S * 1000):
                 raise BenchError("the watch was not answered")
@@ -143,7 +143,7 @@ class Watcher(Events):
     def _read(self) -> None:
         try:
             for _ in range(READS_A_TURN):
-                data = self._socket.recv(RECORD_BYTES)
+                data = self.socket.recv(RECORD_BYTES)
                 if not data:
                     self.ended = True
                     return

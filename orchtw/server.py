@@ -72,6 +72,7 @@ def make_service(config: Config, verbosity: Verbosity) -> APIServer:
     sys.setswitchinterval(SWITCH_S)
     naming = Naming.of(config.vocabulary)
     _allow_connections(config.max_connections)
+    config = config.share()
     workers = Workers(config, verbosity, reactor) if config.workers > 1 else None
     shared = config.permit_port_sharing or workers is not None
     bound = bind(config.bind_address, config.secure_port, shared=shared)
@@ -130,7 +131,7 @@ class APIServer(Service):
         port = bound.getsockname()[1]
         self._address = host_and_port(config.public_address, port)
         self._instance = self._made_instance(naming, store, port, verbosity)
-        self._know_others()
+        self._know_others(verbosity)
         self._tls = ServingTLS(self._tls_options())
         self._renewal = TicketRenewal(self._tls, reactor)
         self._reload = self._certificate_reload()
@@ -157,10 +158,11 @@ class APIServer(Service):
             verbosity=verbosity,
         )
 
-    def _know_others(self) -> None:
-        """Show the metrics of all processes, if there are several."""
+    def _know_others(self, verbosity: Verbosity) -> None:
+        """Show the metrics of all processes, if there are several, and let them log alike."""
         other = self._owner or self._workers
         if other is not None:
+            other.exchange.verbosity = verbosity
             other.exchange.registry = self._instance.instruments.registry
             self._instance.instruments.processes = other.exchange
 

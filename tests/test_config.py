@@ -400,6 +400,16 @@ class ConfigTests(SynchronousTestCase):
         self.assertEqual(host_and_port("::1", 1), "[::1]:1")
         self.assertEqual(host_and_port("127.0.0.1", 1), "127.0.0.1:1")
 
+    def test_share(self) -> None:
+        """Of several processes each has its part of what the server may do at a time (reference STORE-35)."""
+        limits = ["--max-requests-inflight=5", "--max-mutating-requests-inflight=0", "--max-connections=100"]
+        config = parse([*limits, "--workers=2"]).share()
+        self.assertEqual((config.max_requests_inflight, config.max_mutating_requests_inflight), (3, 0))
+        self.assertEqual((config.max_connections, config.max_inflight_bytes), (50, 128 << 20))
+        self.assertEqual(parse(["--workers=64"]).share().max_inflight_bytes, 64 << 20)
+        self.assertEqual(parse(["--workers=2", "--max-inflight-bytes=40000000"]).share().max_inflight_bytes, 40000000)
+        self.assertEqual(parse(limits).share(), parse(limits))
+
     def test_rooted(self) -> None:
         """Relative paths are taken from the folder; absolute ones and those not given stay."""
         config = parse(["--token-auth-file=/etc/tokens"]).rooted(Path("/srv"))

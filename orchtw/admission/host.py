@@ -25,7 +25,8 @@ class Host:
     `clock` is the reactor, for those that wait or ask others; `authorizer` is the one that requests pass. By `caller`
     others are asked; what plugins count of that goes to `metrics`. `make_namespace` creates one as the server, unless
     it is there; it raises as a create does. `store` is for those that keep account of something, `offload` for work
-    on large objects; `unsettled` is where they say what is charged for writes on their way.
+    on large objects; `unsettled` is where they say what is charged for writes on their way. `processes` are as many
+    as serve, each with plugins of its own.
     """
 
     naming: Naming
@@ -37,5 +38,6 @@ class Host:
     make_namespace: Callable[[str], Awaitable[None]]
     store: Store
     offload: Offload
+    processes: int = 1
     unsettled: Unsettled = attrs.field(factory=Unsettled)
     metrics: AdmissionMetrics = attrs.field(factory=AdmissionMetrics)

@@ -152,14 +152,15 @@ class API:
         parts, resources, config = self._parts, self._parts.resources, self._config
         gates = config.gates
         debugging: list[PathEndpoint] = []
+        processes = parts.instruments.all_processes
         if config.profiling:
-            debugging = [Profiling(parts.reactor), DebugFlags(parts.verbosity)]
+            debugging = [Profiling(parts.reactor), DebugFlags(parts.verbosity, processes)]
         paths = Paths(
             [
                 self.health,
                 Version(resources.naming),
                 *debugging,
-                Metrics(parts.instruments.registry, lambda: parts.instruments.processes),
+                Metrics(parts.instruments.registry, processes),
                 *([] if parts.limiting.dumps is None else [parts.limiting.dumps]),
                 IssuerDiscovery(parts.accounts),
                 Discovery(

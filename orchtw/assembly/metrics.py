@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, Protocol
 
 from orchtw.assembly.collector import Collector
 from orchtw.assembly.process_metrics import show_process
@@ -14,6 +14,7 @@ from orchtw.client.interface import Resource
 from orchtw.client.queue_metrics import Queues
 from orchtw.config import Config
 from orchtw.controllers.manager import Manager
+from orchtw.endpoints import debug_flags
 from orchtw.endpoints.metrics import Processes
 from orchtw.endpoints.version import version_of
 from orchtw.metrics.authentication import Attempts
@@ -45,6 +46,10 @@ _BUILD = {
 }
 
 
+class AllProcesses(Processes, debug_flags.Processes, Protocol):
+    """What is asked of all processes together."""
+
+
 class Instruments:
     """`registry` has everything that is shown; the other attributes are for those who count.
 
@@ -64,7 +69,7 @@ class Instruments:
         self._never_stored = {
             (each.group, each.version, each.plural) for each in resources.enabled if each.storage_version is None
         }
-        self.processes: Processes | None = None
+        self.processes: AllProcesses | None = None
         self.passed_on: Mapping[tuple[str, str], object] = {}
         add = self.registry.add
         self.requests = RequestMetrics(self.registry, self._served)
@@ -89,6 +94,10 @@ class Instruments:
         self._show_threads(resources)
         show_process(self.registry)
         build_info(self.registry, naming)
+
+    def all_processes(self) -> AllProcesses | None:
+        """They may be known only after the endpoints have been made."""
+        return self.processes
 
     def _events(self) -> Iterator[tuple[Values, float]]:
         return ((values, series.count) for values, series in self.events.series())

@@ -45,6 +45,7 @@ def admission(
         make_namespace=make_namespace,
         store=resources.store,
         offload=resources.offload,
+        processes=config.workers,
         unsettled=resources.unsettled,
         metrics=metrics,
     )

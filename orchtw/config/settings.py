@@ -9,7 +9,7 @@ import ipaddress
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -28,6 +28,12 @@ from orchtw.config.signing import Signing
 from orchtw.config.store import Storage
 from orchtw.flags import PATH, PATHS
 from orchtw.rules.ports import HIGHEST
+
+_SHARED: Final = ("max_connections", "max_requests_inflight", "max_mutating_requests_inflight")
+"""What the processes of a server divide between them."""
+
+_LEAST_INFLIGHT_BYTES: Final = 64 << 20
+"""Of `--max-inflight-bytes` for each process: an eighth has to do for a request's body."""
 
 _LOOPBACK = {4: "127.0.0.1", 6: "::1"}
 
@@ -66,6 +72,12 @@ class Config(
             leader_elect=False,
             notes=(),
         )
+
+    def share(self) -> Config:
+        """The same for each of `workers` processes: its part of what the server may do at a time (STORE-35)."""
+        parts = {name: -(-getattr(self, name) // self.workers) for name in _SHARED}
+        room = max(-(-self.max_inflight_bytes // self.workers), min(self.max_inflight_bytes, _LEAST_INFLIGHT_BYTES))
+        return attrs.evolve(self, max_inflight_bytes=room, **parts)
 
     @property
     def public_address(self) -> str:

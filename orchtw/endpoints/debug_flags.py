@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final, Protocol
 
 from orchtw.endpoints.paths import TEXT
 from orchtw.request import Request, Response
@@ -15,13 +15,24 @@ _DIGITS: Final = 6
 _NO_SNIFF = ("X-Content-Type-Options", "nosniff")
 
 
+class Processes(Protocol):
+    """All processes that serve here."""
+
+    def set_level(self, level: int) -> Awaitable[None]:
+        """Let each log so much."""
+
+
 class DebugFlags:
-    """The verbosity of the log; its paths are not in the index, as the original's are not."""
+    """The verbosity of the log, of all `processes` where there are several.
+
+    Its paths are not in the index, as the original's are not.
+    """
 
     methods = frozenset({"GET", "HEAD", "PUT", "POST", "PATCH", "DELETE"})
 
-    def __init__(self, verbosity: Verbosity) -> None:
+    def __init__(self, verbosity: Verbosity, processes: Callable[[], Processes | None] = lambda: None) -> None:
         self._verbosity = verbosity
+        self._processes = processes
 
     def paths(self) -> Iterable[str]:
         """None are shown."""
@@ -40,7 +51,11 @@ class DebugFlags:
         text = request.body[: _DIGITS + 1].decode("latin-1")
         if not text.isascii() or not text.isdigit() or len(text) > _DIGITS:
             return _plain(f"failed set klog.logging.verbosity {ascii(text)[1:-1]}: invalid syntax", 400)
-        self._verbosity.level = int(text)
+        processes = self._processes()
+        if processes is None:
+            self._verbosity.level = int(text)
+        else:
+            await processes.set_level(int(text))
         return _plain(f"successfully set klog.logging.verbosity to {text}")
 
 

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from orchtw.apply.field_manager import FieldManager
-from orchtw.errors import AlreadyExists, Conflict, MethodNotAllowed, NotFound
+from orchtw.errors import AlreadyExists, Conflict, InternalError, MethodNotAllowed, NotFound
 from orchtw.metrics.registry import Registry
 from orchtw.objects import Object
 from orchtw.registry.admissions import Admission, Admissions, Submission
@@ -34,7 +34,6 @@ from orchtw.schema.codec.codecs import KindCodec
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import KeyValue, Op, Outcome, Store
 from orchtw.storage.metrics import StoreTimes
-from orchtw.storage.resource import DamagedObject
 from orchtw.watch.entry import Entry
 
 T = TypeVar("T")
@@ -136,7 +135,7 @@ class WritePath:
         resource, stored = write.target.resource, write.target.stored
         try:
             live = stored.cache.get(prepared.key)
-        except DamagedObject:
+        except InternalError:  # it cannot be read, but its name is taken all the same
             live = None
         old = {} if live is None else (await self._run(len(live.raw), lambda: stored.load(live)))["metadata"]
         refusal = AlreadyExists.generated if generated else AlreadyExists.of

@@ -181,10 +181,11 @@ class _Reading:
     def span(self, start: str) -> Deferred[Span]:
         """The next part of the index."""
         prefix, index = self._prefix, self._index
+        wanted = None if self._wanted is None else self._is_wanted
         if index is None:
-            work = partial(span, prefix=prefix, revision=self.revision, start=start, wanted=self._wanted)
+            work = partial(span, prefix=prefix, revision=self.revision, start=start, wanted=wanted)
         else:
-            work = partial(known_span, prefix=prefix, index=index, start=start, wanted=self._wanted)
+            work = partial(known_span, prefix=prefix, index=index, start=start, wanted=wanted)
         self._following = self._ask(work)
         return self._following
 
@@ -215,8 +216,12 @@ class _Reading:
         self.left -= size
         return attrs.evolve(found, remaining=max(self.left, 0))
 
+    def _is_wanted(self, key: str) -> bool:
+        return self._wanted is not None and self._wanted(key)
+
     def leave(self) -> None:
-        """Nobody waits any more."""
+        """Nobody waits any more. An idle thread keeps its last work in mind, but no longer whom it was for."""
+        self._wanted = None
         for asked in (self._following, *(reading for _, reading in self.waiting)):
             if asked is not None:
                 asked.addErrback(lambda _failure: None)

@@ -46,6 +46,18 @@ class DebugFlagsTests(EndpointCase):
         self.assertEqual(self.text("/debug/flags/v", "PUT", b"4"), (200, done))
         self.assertEqual(self.verbosity.level, 4)
 
+    def test_several_processes(self) -> None:
+        """Where several processes serve, all are told (reference OPS-19)."""
+        told: list[int] = []
+
+        class Processes:
+            async def set_level(self, level: int) -> None:
+                told.append(level)
+
+        self.paths = Paths([DebugFlags(self.verbosity, Processes)])
+        self.assertEqual(self.text("/debug/flags/v", "PUT", b"4")[0], 200)
+        self.assertEqual(told, [4])
+
     def test_refused(self) -> None:
         """What is no number changes nothing, and other methods are 406."""
         for body in (b"", b"x", b"-1", b"1" * 1000, "٣".encode(), b"\xff\n"):

@@ -17,9 +17,10 @@ _EXPECTED_500 = (
     'Get "https://',
     "conversion webhook for ",
     "Internal error occurred: the spec replicas field ",
+    " without impersonating a user",
 )
-"""How answers begin that the API itself gives with this code (reference KIND-23, PROXY-1, PROXY-7, PROXY-8, CRD-24,
-CRD-62).
+"""What is in answers that the API itself gives with this code (reference KIND-23, PROXY-1, PROXY-7, PROXY-8, CRD-24,
+CRD-62, AUTHN-40).
 """
 
 

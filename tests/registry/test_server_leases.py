@@ -13,6 +13,7 @@ from orchtw.config import Config
 from orchtw.errors import InternalError
 from orchtw.naming import Naming
 from orchtw.registry.bootstrap.server_leases import LEASES, LIFE_S, RENEWAL_S, Place, ServerLeases
+from orchtw.registry.offload import Offload
 from tests.client.shared_store import SharedStore
 from tests.client.world import MemoryStore
 from tests.registry.allocation.processes import Group, Link
@@ -80,6 +81,7 @@ class EndpointTests(SynchronousTestCase):
         self.clock: Any = Host()
         self.store: MemoryStore = SharedStore(self.clock)
         self.running: list[Instance] = []
+        self.patch(Offload, "start", lambda offload: None)  # no threads: what takes long is done at once as well
         self.addCleanup(lambda: [self.run_async(each.stop()) for each in self.running])
 
     def run_async(self, work: Any) -> Any:

@@ -209,6 +209,19 @@ class FollowTests(CacheTestCase):
         self.store.put("/registry/pods/a/y", b"one")
         self.assertEqual((self.pods.built, len(pods)), (1, 2))
 
+    def test_others_cost_a_look(self) -> None:
+        """What another process has written is not decoded where a look does; nonsense is set aside as ever."""
+        pods = self.start()
+        self.store.put("/registry/pods/a/x", b"plain n")
+        found = pods.get("a/x")
+        assert found is not None
+        self.assertEqual((self.pods.built, self.pods.glances), (0, [b"plain n"]))
+        self.assertEqual((found.key, found.namespace, found.name, found.revision), ("a/x", "a", "x", 2))
+        self.assertEqual((found.labels, found.fields, found.raw), ({"l": "plain"}, ("n",), b"PLAIN N"))
+        self.store.put("/registry/pods/a/x", b"plain bad")
+        self.assertEqual(len(self.flushLoggedErrors(ValueError)), 1)
+        self.assertEqual((list(pods.snapshot()), pods.damaged), ([], {"a/x": 3}))
+
     def test_entries_share(self) -> None:
         """Equal label sets are one mapping, and an update keeps the key's text."""
         pods = self.start()

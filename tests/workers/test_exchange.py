@@ -9,6 +9,7 @@ from twisted.trial.unittest import TestCase
 from orchtw.errors import ServiceUnavailable
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.series import counters
+from orchtw.verbosity import Verbosity
 from orchtw.workers.exchange import Exchange
 
 
@@ -43,3 +44,10 @@ class ExchangeTests(TestCase):
         """Whoever is told, all begin anew."""
         await self.worker.reset()
         self.assertEqual([each.value for each in self.counts], [0, 0])
+
+    async def test_level(self) -> None:
+        """Whoever is told, all log so much (reference OPS-19)."""
+        logs = self.owner.verbosity, self.worker.verbosity = Verbosity(9), Verbosity(9)
+        for level, told in enumerate((self.owner, self.worker)):
+            await told.set_level(level)
+            self.assertEqual([each.level for each in logs], [level, level])

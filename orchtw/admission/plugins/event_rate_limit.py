@@ -36,7 +36,7 @@ class Limit:
     """`qps` events a second, `burst` of them at once, for each key of a type; the last `size` keys are kept."""
 
     type: str
-    qps: int
+    qps: float
     burst: int
     size: int = BUCKETS
 
@@ -76,7 +76,8 @@ class EventRateLimit:
     def of(cls, host: Host, given: Given | None) -> EventRateLimit:
         """The plugin over the server's clock. Raises ConfigError."""
         group = host.naming.group("events.orch.io")
-        return cls(read(given), host.clock.seconds, frozenset({"events", f"events.{group}"}))
+        limits = [share(each, host.processes) for each in read(given)]
+        return cls(limits, host.clock.seconds, frozenset({"events", f"events.{group}"}))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
         """Creates and updates of events, in both of their groups."""
@@ -96,6 +97,13 @@ class EventRateLimit:
             key = key_of(attributes)
             if not buckets.take(key):
                 yield f"limit reached on type {kind} for key {key}"
+
+
+def share(limit: Limit, processes: int) -> Limit:
+    """What one of the processes of a server lets in; the keys of other types are mostly on one connection each."""
+    if limit.type != _SERVER:
+        return limit
+    return attrs.evolve(limit, qps=limit.qps / processes, burst=-(-limit.burst // processes))
 
 
 def _source_and_object(attributes: Attributes) -> str:

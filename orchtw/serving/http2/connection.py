@@ -356,7 +356,7 @@ class HTTP2Channel(Streams):
     def writeConnectionLost(self) -> None:
         """Never said by our transport: it closes both sides at once."""
 
-    # Time and shutdown
+    # Time
 
     def expire(self, now: float) -> None:
         """End what has taken too long (reference DESIGN-12): a connection, or a stream of it."""
@@ -386,16 +386,6 @@ class HTTP2Channel(Streams):
                 transport.abortConnection()
         elif not self._streams and now - max(self._since, self._received_s) > limits.idle_s:
             self.leave()
-
-    def take_no_more(self) -> None:
-        """Close if idle; what is running goes on, and nothing more is taken."""
-        self.leave()
-
-    def wind_down(self) -> None:
-        """Close if idle, end streams in order, let running requests finish."""
-        for stream in list(self._streams.values()):
-            stream.wind_down()
-        self.leave()
 
     def distrust(self) -> None:
         """Wind down if the client was verified by its certificate: that may not be so any more."""

@@ -101,6 +101,16 @@ class Streams(Sending):
             self.write(frames.go_away(self._last, Code.NO_ERROR))
         self._rest()
 
+    def take_no_more(self) -> None:
+        """Close if idle; what is running goes on, and nothing more is taken."""
+        self.leave()
+
+    def wind_down(self) -> None:
+        """Close if idle, end streams in order, let running requests finish."""
+        for stream in list(self._streams.values()):
+            stream.wind_down()
+        self.leave()
+
     def _rest(self) -> None:
         """One stream less: perhaps it was the last one."""
         if not self._streams:

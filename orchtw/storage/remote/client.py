@@ -15,7 +15,7 @@ from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store,
 from orchtw.storage.remote import messages
 from orchtw.storage.remote.frames import Malformed
 from orchtw.storage.remote.link import Answer, Link, Questions, unanswerable
-from orchtw.storage.remote.messages import NUMBER, PAIR, Kind
+from orchtw.storage.remote.messages import NUMBER, PAIR, Answered, Kind
 
 MAX_WAITING_WRITES: Final = 20_000
 MAX_WAITING_BYTES: Final = 64 << 20
@@ -40,7 +40,7 @@ class RemoteStore(Store):
         self._link = Link(self._take, self._lost)
         self._feed = Feed()
         self._worker = self._received = self._number = 0
-        self._unreleased: deque[list[Change]] = deque()
+        self._unreleased: deque[tuple[list[Change], list[Answered]]] = deque()
         self._greeted: Deferred[None] = Deferred()
         self._admitted: Deferred[None] = Deferred()
         self._idle: Deferred[None] | None = None
@@ -53,8 +53,9 @@ class RemoteStore(Store):
         self.questions = Questions(answer)
         self._kinds: dict[int, Callable[[bytes], None]] = {
             Kind.BATCH: self._batch,
-            Kind.RELEASE: self._release,
-            Kind.OUTCOME: self._outcome,
+            Kind.KNOWN: self._known,
+            Kind.RELEASE: lambda data: self._release(messages.read_number(data)),
+            Kind.REFUSED: self._refused,
             Kind.FAILED: self._failed,
             Kind.STATE: lambda data: self._found(*messages.read_state(data)),
             Kind.PAGE: self._page,
@@ -229,25 +230,34 @@ class RemoteStore(Store):
 
     def _batch(self, data: bytes) -> None:
         """Followers have to wait for its release; reads that must be fresh wait with them."""
-        changes = messages.read_changes(data, self._worker, self._writes)
+        changes, answered = messages.read_changes(data, self._worker, self._writes)
         if not changes or changes[0].revision != self._received + 1:
             raise Malformed(f"a batch that does not follow revision {self._received}")
         self._received = changes[-1].revision
-        self._unreleased.append(changes)
+        self._unreleased.append((changes, answered))
         self._confirm()
+
+    def _known(self, data: bytes) -> None:
+        """A batch that nobody else has yet to hear of."""
+        self._batch(data)
+        self._release(self._received)
 
     def _confirm(self) -> None:
         self._link.send(Kind.RECEIVED, NUMBER.pack(self._received))
 
-    def _release(self, data: bytes) -> None:
-        revision = messages.read_number(data)
+    def _release(self, revision: int) -> None:
+        """Tell followers, then those whose writes these are: they need no other answer."""
         waiting = self._unreleased
-        while waiting and waiting[0][-1].revision <= revision:
-            self._feed.publish(waiting.popleft())
+        while waiting and waiting[0][0][-1].revision <= revision:
+            changes, answered = waiting.popleft()
+            self._feed.publish(changes)
+            for number, at_revision in answered:
+                self._written(number).callback(Outcome(at_revision))
+        self._look_idle()
 
-    def _outcome(self, data: bytes) -> None:
-        number, outcome = messages.read_outcome(data)
-        self._written(number).callback(outcome)
+    def _refused(self, data: bytes) -> None:
+        number, current = messages.read_state(data)
+        self._written(number).callback(Outcome(0, current))
         self._look_idle()
 
     def _failed(self, data: bytes) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
 from typing import Any, Final, Protocol
 
 import attrs
@@ -39,14 +38,11 @@ class Member(Protocol):
     received: int
     admitted: bool
 
-    def tell(self, frame: bytes, revision: int) -> None:
-        """Send a part of a batch, whose last revision is `revision`."""
+    def tell(self, frame: bytes, revision: int, *, known: bool) -> None:
+        """Send a part of a batch, whose last revision is `revision`; `known`: that is its release, too."""
 
-    def release(self, frame: bytes) -> None:
-        """Send a release."""
-
-    def gathering(self) -> AbstractContextManager[None]:
-        """What it is sent meanwhile goes together."""
+    def release(self, frame: bytes, revision: int) -> None:
+        """Send the release of `revision`, unless it has been sent."""
 
     def tick(self) -> None:
         """See whether it is well; called from time to time."""
@@ -117,8 +113,8 @@ class Hub(Store):
         if self._ticking.running:
             self._ticking.stop()
         await self._store.stop()
+        self._release(self._received)
         members, self._members = self._members, []
-        self._advance()
         for member in members:
             member.close()
 
@@ -151,13 +147,20 @@ class Hub(Store):
             yield page
 
     def commit(self, op: Op) -> Deferred[Outcome]:
+        return self._guarded(op, self._hold)
+
+    def forwarded(self, op: Op) -> Deferred[Outcome | None]:
+        """A worker's write: its answer is the change itself, when that is released, so only a refusal is returned."""
+        return self._guarded(op, lambda outcome: None if outcome.revision else self._hold(outcome))
+
+    def _guarded(self, op: Op, held: Callable[[Outcome], Any]) -> Deferred[Any]:
         if len(self._held) >= MAX_HELD:
             waiting: Deferred[Outcome] = Deferred()
             waiting.errback(
                 errors.TooManyRequests("too many writes are waiting for the workers", {"retryAfterSeconds": 1})
             )
             return waiting
-        return self._store.commit(op).addCallback(self._hold)
+        return self._store.commit(op).addCallback(held)
 
     async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
         await self._store.revision()  # raises where the store is closed
@@ -198,30 +201,37 @@ class Hub(Store):
     # Batches
 
     def _take(self, changes: Sequence[Change]) -> None:
-        """A batch is on disk; the store answers its writers when this returns."""
+        """A batch is on disk; the store answers its writers when this returns.
+
+        Where one worker serves, all the others have it: that one need not wait for anybody.
+        """
         self._received = changes[-1].revision
+        admitted = [member for member in self._members if member.admitted]
+        alone = admitted[0] if len(admitted) == 1 else None
+        others = [member for member in self._members if member is not alone]
         for part in messages.changes(changes) if self._members else ():
-            frame = framed(Kind.BATCH, part)
-            for member in tuple(self._members):
-                member.tell(frame, self._received)
+            if alone is not None:
+                alone.tell(framed(Kind.KNOWN, part), self._received, known=True)
+            frame = framed(Kind.BATCH, part) if others else b""
+            for member in others:
+                member.tell(frame, self._received, known=False)
         self._pending.append((self._received, _without_origins(changes)))
         self._advance()
 
     def _advance(self) -> None:
-        """Release what every admitted member has: followers first, then those who wait for an answer."""
-        confirmed = min((each.received for each in self._members if each.admitted), default=self._received)
+        """Release what every admitted member has."""
+        self._release(min((each.received for each in self._members if each.admitted), default=self._received))
+
+    def _release(self, confirmed: int) -> None:
+        """Followers first, then those who wait for an answer."""
         pending = self._pending
-        if not pending or pending[0][0] > confirmed:
-            self._answer()
-            return
-        while pending and pending[0][0] <= confirmed:
-            self._feed.publish(pending.popleft()[1])
-        frame = framed(Kind.RELEASE, messages.NUMBER.pack(self._feed.revision))
-        with ExitStack() as gathering:
-            for member in self._members:
-                gathering.enter_context(member.gathering())
-                member.release(frame)
-            self._answer()
+        if pending and pending[0][0] <= confirmed:
+            while pending and pending[0][0] <= confirmed:
+                self._feed.publish(pending.popleft()[1])
+            frame = framed(Kind.RELEASE, messages.NUMBER.pack(self._feed.revision))
+            for member in tuple(self._members):
+                member.release(frame, self._feed.revision)
+        self._answer()
 
     def _answer(self) -> None:
         held = self._held

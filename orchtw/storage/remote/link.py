@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -33,35 +32,16 @@ class Link(Protocol):
         self._frames = Frames()
         self._over = False
         self.heard = False
-        self._gathered: list[bytes] | None = None
 
     def send(self, kind: Kind, *parts: bytes) -> None:
         """Send one message; nothing happens once the stream is closed."""
         self.send_frame(framed(kind, *parts))
 
-    def send_frame(self, frame: bytes) -> None:
-        """Send a message that is made already, for several."""
-        if self._gathered is not None:
-            self._gathered.append(frame)
-        else:
-            self._write(frame)
+    def send_frame(self, data: bytes) -> None:
+        """Send a message that is made already, for several.
 
-    @contextmanager
-    def gathering(self) -> Iterator[None]:
-        """What is sent meanwhile goes with one call."""
-        if self._gathered is not None:
-            yield
-            return
-        gathered = self._gathered = []
-        try:
-            yield
-        finally:
-            self._gathered = None
-            if gathered:
-                self._write(b"".join(gathered))
-
-    def _write(self, data: bytes) -> None:
-        """At once if nothing else waits: in the reactor's next turn there may be milliseconds of work before it."""
+        At once if nothing else waits: in the reactor's next turn there may be milliseconds of work before it.
+        """
         transport: Any = self.transport
         if transport is None or self._over:
             return
@@ -78,10 +58,6 @@ class Link(Protocol):
     def dataReceived(self, data: bytes) -> None:
         """Hand on what is complete; what cannot be understood ends the stream."""
         self.heard = True
-        with self.gathering():
-            self._received(data)
-
-    def _received(self, data: bytes) -> None:
         try:
             for kind, content in self._frames.feed(data):
                 if self._over:

@@ -15,7 +15,7 @@ import attrs
 import orjson
 
 from orchtw import errors
-from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Outcome, Page
+from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Page
 from orchtw.storage.remote.frames import Malformed
 
 P = ParamSpec("P")
@@ -45,7 +45,7 @@ class Kind(IntEnum):
     GREETING = 32
     BATCH = 33
     RELEASE = 34
-    OUTCOME = 35
+    REFUSED = 35
     FAILED = 36
     STATE = 37
     PAGE = 38
@@ -54,8 +54,8 @@ class Kind(IntEnum):
     ADMITTED = 41
     PING = 42
     TOLD = 43
-    QUESTION = 44
     END = 45
+    KNOWN = 46
 
 
 NUMBER: Final = Struct("<Q")
@@ -67,7 +67,6 @@ _CHANGE: Final = Struct("<QIiQQiIQ")  # revision, key, value; what it replaced; 
 _STATE: Final = Struct("<QQII")  # revision, creation, length of key and value
 _PAGE: Final = Struct("<QQQBII")  # id, revision, remaining, flags, numbers of items and of damaged ones
 _DAMAGED: Final = Struct("<QII")
-_OUTCOME: Final = Struct("<QQB")
 _MORE, _LAST = 1, 2
 _NONE: Final = -1
 
@@ -199,10 +198,20 @@ def changes(batch: Sequence[Change]) -> Iterator[bytes]:
         yield b"".join(parts)
 
 
+Answered = tuple[int, int]
+"""The number of a write, and the revision at which it has happened."""
+
+
 @reading
-def read_changes(data: bytes, worker: int, own: Mapping[int, Op], start: int = 0) -> list[Change]:
-    """The changes from position `start` on; those of this `worker` with the notes and values of its `own` writes."""
+def read_changes(
+    data: bytes, worker: int, own: Mapping[int, Op], start: int = 0
+) -> tuple[list[Change], list[Answered]]:
+    """The changes from position `start` on; those of this `worker` with the notes and values of its `own` writes.
+
+    With them come the answers to these writes.
+    """
     found = []
+    answered = []
     at, size = start, _CHANGE.size
     while at < len(data):
         revision, key_length, length, was, created, was_length, origin, write = _CHANGE.unpack_from(data, at)
@@ -214,11 +223,12 @@ def read_changes(data: bytes, worker: int, own: Mapping[int, Op], start: int = 0
         previous = None if was_length == _NONE else KeyValue(key, data[end:at], was, created)
         op = own.get(write) if origin == worker else None
         if op is not None:
+            answered.append((write, revision))
             found.append(Change(revision, op.key, op.value, previous, op.note))
         else:
             found.append(Change(revision, key, None if length == _NONE else data[middle:end], previous))
     _ends(data, at)
-    return found
+    return found, answered
 
 
 def past(number: int, part: bytes, *, last: bool) -> bytes:
@@ -229,7 +239,7 @@ def past(number: int, part: bytes, *, last: bool) -> bytes:
 @reading
 def read_past(data: bytes) -> tuple[int, bool, list[Change]]:
     """Number, whether it is the last part, and the changes; whose they were does not matter any more."""
-    return NUMBER.unpack_from(data)[0], data[NUMBER.size] == 1, read_changes(data, 0, {}, NUMBER.size + 1)
+    return NUMBER.unpack_from(data)[0], data[NUMBER.size] == 1, read_changes(data, 0, {}, NUMBER.size + 1)[0]
 
 
 def _state(item: KeyValue) -> tuple[bytes, bytes, bytes]:
@@ -246,7 +256,7 @@ def _read_state(data: bytes, at: int) -> tuple[KeyValue, int]:
 
 
 def state(number: int, item: KeyValue | None) -> bytes:
-    """The answer to `get`."""
+    """The answer to `get`, and to a write that was refused: what stands there."""
     return NUMBER.pack(number) + (b"" if item is None else b"".join(_state(item)))
 
 
@@ -259,22 +269,6 @@ def read_state(data: bytes) -> tuple[int, KeyValue | None]:
     item, end = _read_state(data, NUMBER.size)
     _ends(data, end)
     return number, item
-
-
-def outcome(number: int, result: Outcome) -> bytes:
-    """The answer to `commit`."""
-    current = result.current
-    head = _OUTCOME.pack(number, result.revision, current is not None)
-    return head if current is None else b"".join((head, *_state(current)))
-
-
-@reading
-def read_outcome(data: bytes) -> tuple[int, Outcome]:
-    """Number and outcome."""
-    number, revision, found = _OUTCOME.unpack_from(data)
-    current, end = _read_state(data, _OUTCOME.size) if found else (None, _OUTCOME.size)
-    _ends(data, end)
-    return number, Outcome(revision, current)
 
 
 def page(number: int, found: Page) -> Iterator[bytes]:

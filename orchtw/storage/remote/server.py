@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Coroutine
-from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
@@ -55,7 +54,7 @@ class StoreServer:
         self._fence = fence
         self.link = Link(self._take, self.part)
         self.admitted = False
-        self.received = hub.received
+        self.received = self.released = hub.received
         self._unconfirmed: deque[tuple[int, int]] = deque()
         self._unconfirmed_bytes = 0
         self._silent_ticks = 0
@@ -81,7 +80,7 @@ class StoreServer:
 
     def begin(self) -> None:
         """Greet the worker, whose stream is open, and let it follow from here."""
-        self.received = self._hub.received
+        self.received = self.released = self._hub.received
         self.link.send(Kind.GREETING, PAIR.pack(self._worker, self.received))
         self._hub.join(self)
 
@@ -110,19 +109,20 @@ class StoreServer:
 
     # What the hub says
 
-    def tell(self, frame: bytes, revision: int) -> None:
+    def tell(self, frame: bytes, revision: int, *, known: bool) -> None:
         """See `Member`, as all of these."""
+        if known:
+            self.released = revision
         self._unconfirmed.append((revision, len(frame)))
         self._unconfirmed_bytes += len(frame)
         self.link.send_frame(frame)
         if self._unconfirmed_bytes > MAX_UNCONFIRMED_BYTES + len(frame):
             self.part(f"it has yet to take {self._unconfirmed_bytes >> 20} MiB of changes")
 
-    def release(self, frame: bytes) -> None:
-        self.link.send_frame(frame)
-
-    def gathering(self) -> AbstractContextManager[None]:
-        return self.link.gathering()
+    def release(self, frame: bytes, revision: int) -> None:
+        if self.released < revision:
+            self.released = revision
+            self.link.send_frame(frame)
 
     def tick(self) -> None:
         """Turns of ours are counted, not seconds: while this process stands still nobody is silent."""
@@ -169,10 +169,11 @@ class StoreServer:
     def _commit(self, data: bytes) -> None:
         number, op = messages.read_commit(data, self._worker)
 
-        def answered(outcome: Outcome) -> None:
-            self.link.send(Kind.OUTCOME, messages.outcome(number, outcome))
+        def answered(refused: Outcome | None) -> None:
+            if refused is not None:
+                self.link.send(Kind.REFUSED, messages.state(number, refused.current))
 
-        self._hub.commit(op).addCallback(answered).addErrback(self._failed, number)
+        self._hub.forwarded(op).addCallback(answered).addErrback(self._failed, number)
 
     def _get(self, data: bytes) -> None:
         number, key, revision = messages.read_get(data)

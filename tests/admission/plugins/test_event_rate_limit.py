@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.chain import Chain
-from orchtw.admission.plugins.event_rate_limit import Buckets, EventRateLimit, Limit, read
+from orchtw.admission.plugins.event_rate_limit import Buckets, EventRateLimit, Limit, read, share
 from orchtw.errors import ConfigError, TooManyRequests
 from orchtw.objects import Object
 from orchtw.request import UserInfo
@@ -152,6 +152,14 @@ class EventRateLimitTests(SynchronousTestCase):
         found = read(configured({**HEAD, "limits": limits}))
         self.assertEqual([each.size for each in found], [1, 4096, 7])
         self.assertEqual((found[0].qps, found[0].burst), (1, 2))
+
+    def test_processes(self) -> None:
+        """With `--workers` each process has its part of what the whole server lets in (reference STORE-35)."""
+        whole = Limit(type="Server", qps=3, burst=5)
+        self.assertEqual(share(whole, 2), Limit(type="Server", qps=1.5, burst=3))
+        self.assertEqual(share(whole, 1), whole)
+        users = Limit(type="User", qps=3, burst=5)
+        self.assertEqual(share(users, 2), users)
 
 
 class ServedTests(PluginCase):

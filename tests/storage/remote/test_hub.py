@@ -11,7 +11,7 @@ from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
 from orchtw import errors
-from orchtw.storage.interface import Op
+from orchtw.storage.interface import KeyValue, Op, Outcome
 from orchtw.storage.remote import server as server_module
 from orchtw.storage.remote.client import RemoteStore
 from orchtw.storage.remote.hub import TICK_S
@@ -128,6 +128,53 @@ class ReleaseTests(HubCase):
         self.go_on(loading)
         await ready
         self.assertEqual((await loading.revision(), loading.current()), (revision, True))
+
+
+class OneWorkerTests(HubCase):
+    """Where one worker serves, a batch that it is sent is known to all others (reference STORE-28)."""
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        await super().setUp()
+        await self.workers.pop().stop()
+        await self.time()
+
+    async def test_released_as_it_comes(self) -> None:
+        """The worker tells its own without hearing from the owner again, whose readers and writers wait for it."""
+        (worker,) = self.workers
+        recorder = Recorder()
+        await self.owned.hub.subscribe(await self.owned.hub.revision(), recorder.deliver)
+        before = await self.owned.hub.revision()
+        transport: Any = self.owned.servers[0].link.transport
+        transport.pauseProducing()
+        write = self.owned.hub.commit(Op("/b", b"1"))
+        told = self.answers([write])
+        await self.time()
+        self.assertEqual((worker.current(), await worker.revision()), (True, before + 1))
+        self.assertEqual((told, recorder.changes), ([], []))
+        self.assertFalse(self.owned.hub.current())
+        transport.resumeProducing()
+        await recorder.reached(before + 1)
+        self.assertEqual((await write).revision, before + 1)
+        self.assertTrue(self.owned.hub.current())
+
+    async def test_refusal(self) -> None:
+        """A refusal shows what is there, which the worker has then."""
+        (worker,) = self.workers
+        writes = [worker.commit(Op("/a", b"1", 0)), worker.commit(Op("/a", b"2", 0))]
+        made, refused = [await each for each in writes]
+        self.assertEqual(refused, Outcome(0, KeyValue("/a", b"1", made.revision, made.revision)))
+
+    async def test_second_worker(self) -> None:
+        """One that begins to serve is waited for from then on, and the first one hears of releases again."""
+        first = await self.workers[0].commit(Op("/a", b"1"))
+        self.workers.append(await self.joined())
+        self.held_up(self.workers[1])
+        write = self.workers[0].commit(Op("/a", b"2"))
+        answers = self.answers([write])
+        await self.time()
+        self.assertEqual(answers, [])
+        self.go_on(self.workers[1])
+        self.assertEqual((await write).revision, first.revision + 1)
 
 
 class PartingTests(HubCase):

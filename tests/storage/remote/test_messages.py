@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw import errors
-from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Outcome, Page
+from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Page
 from orchtw.storage.remote import messages
 from orchtw.storage.remote.frames import Frames, Malformed, framed
 from orchtw.storage.remote.messages import Origin
@@ -58,7 +58,7 @@ class MessagesTests(SynchronousTestCase):
     @given(some_changes())
     def test_changes(self, batch: list[Change]) -> None:
         """Changes come as they are."""
-        found = [each for part in messages.changes(batch) for each in messages.read_changes(part, 1, {})]
+        found = [each for part in messages.changes(batch) for each in messages.read_changes(part, 1, {})[0]]
         self.assertEqual(found, batch)
 
     def test_own_changes(self) -> None:
@@ -66,9 +66,10 @@ class MessagesTests(SynchronousTestCase):
         note = object()
         mine, op = Change(7, "/a", b"1", None, Origin(3, 9)), Op("/a", b"1", None, note)
         (data,) = messages.changes([mine, Change(8, "/b", b"2", None, Origin(4, 9))])
-        own, other = messages.read_changes(data, 3, {9: op})
+        (own, other), answered = messages.read_changes(data, 3, {9: op})
         self.assertIs(own.note, note)
         self.assertIsNone(other.note)
+        self.assertEqual(answered, [(9, 7)])
 
     @examples(40)
     @given(keys, st.none() | values, st.none() | st.integers(0, 1 << 60), st.floats(0, 1e9))
@@ -95,10 +96,8 @@ class MessagesTests(SynchronousTestCase):
         self.assertEqual(len(list(messages.changes(batch))), 2)
 
     def test_answers(self) -> None:
-        """Outcomes and states, with and without something there."""
+        """States, with and without something there."""
         item = KeyValue("/a", b"1", 3, 2)
-        for outcome in (Outcome(4), Outcome(0, item), Outcome(0)):
-            self.assertEqual(messages.read_outcome(messages.outcome(1, outcome)), (1, outcome))
         for state in (item, None):
             self.assertEqual(messages.read_state(messages.state(1, state)), (1, state))
 
@@ -121,7 +120,6 @@ class MessagesTests(SynchronousTestCase):
             messages.read_history,
             messages.read_past,
             messages.read_state,
-            messages.read_outcome,
             messages.read_page,
             messages.read_failed,
         ]
