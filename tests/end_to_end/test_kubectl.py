@@ -190,4 +190,4 @@ def _manifest(api_version: str, kind: str, metadata: Object, **fields: object) -
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}
 
 
-del KubectlCase
+del CommandCase
