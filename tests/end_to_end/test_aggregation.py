@@ -105,7 +105,8 @@ class AggregationCase(TestCase):
     def no_tracebacks(self) -> None:
         for server, logged in zip((self.both.front, self.both.back), self._logged, strict=True):
             lines = server.log[logged:].splitlines()
-            self.assertEqual([line for line in lines if any(word in line for word in TRACEBACKS)], [])
+            found = [at for at, line in enumerate(lines) if any(word in line for word in TRACEBACKS)]
+            self.assertFalse(found, "\n".join(lines[found[0] :]) if found else "")
 
     def client_of(self, server: ServerProcess) -> Client:
         """The administrator's."""
