@@ -6,8 +6,9 @@ takes a fifth of a second. Neither requests nor connections leave cycles behind,
 has been made a moment ago.
 
 The interpreter counts objects that come, less those that go. Where new ones take the place of old ones, as rows of
-Tables do when there is no room for more, it counts none, and then looks at very many at once. So how many there are
-is looked up as well.
+Tables do when there is no room for more, it counts none, and then looks at very many at once. So passes are made by
+the clock as well. How many objects there are is not looked up: `gc.get_objects` hands out tuples that another thread
+has yet to complete, for which that thread then gets a SystemError.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ BOUNDS_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1)
 THRESHOLDS: Final = (2_000, 2, 2)
 """New objects before a pass over them, and passes before one that looks at the survivors too: at 18,000 at most."""
 
-BOUNDS: Final = (1_000, 2_000, 4_000)
-"""Of objects that have lived through no pass, one or two: if there are more when they are counted, one is due."""
+LONG_S: Final = 0.002
+"""What so long a pass has looked at, some 10,000 objects, is not looked at again."""
 
-LONG_S: Final = 0.01
-"""What so long a pass has looked at is not looked at again: it may be one table of a million."""
+EACH_S: Final = 0.05
+"""Between two passes whatever the interpreter has counted: some 200 rows of a Table are made meanwhile."""
 
-COUNT_S: Final = 0.05
-"""Between two counts, which take 10 nanoseconds an object: some 200 rows of a Table are made meanwhile."""
+OLD_EACH: Final = 4
+"""Of these passes, one that looks at survivors of earlier ones as well."""
 
 
 class Collector(Service):
@@ -48,6 +49,7 @@ class Collector(Service):
         self.seconds = Histogram(BOUNDS_S)
         self._clock = clock
         self._began = 0.0
+        self._ticks = 0
         self._call: IDelayedCall | None = None
 
     def startService(self) -> None:
@@ -70,13 +72,12 @@ class Collector(Service):
             self._call = None
 
     def _again(self) -> None:
-        self._call = self._clock.callLater(COUNT_S, self._count)
+        self._call = self._clock.callLater(EACH_S, self._pass)
 
-    def _count(self) -> None:
-        """One pass, over what is old as well where that is too much."""
-        due = (each for each in reversed(range(len(BOUNDS))) if len(gc.get_objects(each)) > BOUNDS[each])
-        if (generation := next(due, None)) is not None:
-            gc.collect(generation)
+    def _pass(self) -> None:
+        """One pass, now and then over what is old as well."""
+        self._ticks += 1
+        gc.collect(1 if self._ticks % OLD_EACH else 2)
         self._again()
 
     def _passing(self, phase: str, info: Mapping[str, Any]) -> None:
@@ -86,5 +87,5 @@ class Collector(Service):
             return
         took_s = time.perf_counter() - self._began
         self.seconds.observe(took_s)
-        if info["generation"] == 2 and (took_s > LONG_S or len(gc.get_objects(2)) > BOUNDS[2]):
+        if info["generation"] == 2 and took_s > LONG_S:
             gc.freeze()
