@@ -10,7 +10,7 @@ import threading
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
@@ -128,7 +128,9 @@ def held() -> bytes:
         f"collector: counts {gc.get_count()}, thresholds {gc.get_threshold()}, frozen {gc.get_freeze_count()}\n",
         *(f"generation {number}: {stats}\n" for number, stats in enumerate(gc.get_stats())),
     ]
-    kinds = Counter(map(type, gc.get_objects()))
+    # Looked up while they are counted, in one go: another thread that ran meanwhile might be completing a tuple,
+    # which fails with a SystemError while a list of objects holds it.
+    kinds = Counter(map(type, chain.from_iterable(map(gc.get_objects, range(3)))))
     lines.append(f"objects: {kinds.total()}\n")
     lines += [f"{count:>9} {kind.__module__}.{kind.__qualname__}\n" for kind, count in kinds.most_common(MOST_LINES)]
     return "".join(lines).encode("utf-8", "replace")
