@@ -6,21 +6,22 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from twisted.application.service import IService
 from twisted.python import usage
 
 from orchtw import start
-from orchtw.assembly.flags import FLAGS, parse
-from orchtw.config import Config
+from orchtw.assembly.collector import collector_at_rest
 from orchtw.errors import ConfigError
-from orchtw.flags import help_text
 from orchtw.log_lines import FORMATS
 from orchtw.monotonic import keep_monotonic_time
 from orchtw.naming import Naming
 from orchtw.start import EXIT_FAILED, end_on_signals, lines_of, reload_on_hangup
 from orchtw.verbosity import Verbosity
+
+if TYPE_CHECKING:
+    from orchtw.config import Config
 
 
 class Options(usage.Options):
@@ -35,6 +36,8 @@ class Options(usage.Options):
             self.opt_help()
         if "--version" in arguments:
             self.opt_version()
+        with collector_at_rest():
+            from orchtw.assembly.flags import parse
         try:
             self.config = parse(arguments)
         except ConfigError as error:
@@ -54,6 +57,9 @@ class Options(usage.Options):
 
     def getUsage(self, width: int | None = None) -> str:
         """Every flag with its default, by section."""
+        from orchtw.assembly.flags import FLAGS
+        from orchtw.flags import help_text
+
         return f"Usage: twistd [options] orch-apiserver [flags]\n\n{help_text(FLAGS)}\n"
 
     def opt_help(self) -> NoReturn:
@@ -72,11 +78,12 @@ def makeService(options: Options) -> IService:
     """The API server as a service; nothing is listened on yet. Start errors print a line each and exit 1."""
     from twisted.internet import reactor
 
-    from orchtw.server import make_service
-
     keep_monotonic_time(reactor)
     try:
-        service = make_service(options.config.rooted(Path.cwd()), start.log_settings.verbosity)
+        with collector_at_rest():
+            from orchtw.server import make_service
+
+            service = make_service(options.config.rooted(Path.cwd()), start.log_settings.verbosity)
     except ConfigError as error:
         _refuse(error)
     end_on_signals(reactor)

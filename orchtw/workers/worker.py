@@ -11,6 +11,7 @@ from typing import Any
 from twisted.internet.interfaces import IProtocol
 from twisted.logger import Logger, globalLogBeginner
 
+from orchtw.assembly.collector import collector_at_rest
 from orchtw.errors import ConfigError
 from orchtw.log_lines import FORMATS, observer
 from orchtw.monotonic import keep_monotonic_time
@@ -57,8 +58,6 @@ def run(stream: socket.socket) -> None:
     end_with(told.owner)
     from twisted.internet import reactor as installed
 
-    from orchtw.server import make_worker
-
     reactor: Any = installed
     keep_monotonic_time(reactor)
     line = FORMATS[told.config.logging_format]
@@ -66,7 +65,10 @@ def run(stream: socket.socket) -> None:
     globalLogBeginner.beginLoggingTo([log], redirectStandardIO=False)
     owner = Owner(stream, reactor, told.config.worker)
     try:
-        service = make_worker(told.config, told.verbosity, owner)
+        with collector_at_rest():
+            from orchtw.server import make_worker
+
+            service = make_worker(told.config, told.verbosity, owner)
     except ConfigError as error:
         print(*lines_of(error), sep="\n", file=sys.stderr, flush=True)
         sys.exit(EXIT_FAILED)
