@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from random import Random
-from typing import Final, Protocol
+from typing import Protocol
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
-from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.client.interface import Client, Item, Resource, Watch
 from orchtw.client.work_queue import Backoff
 from orchtw.errors import Expired, NotFound, StatusError
+from orchtw.verbs.slices import Steps, in_turns
+from orchtw.watch.turns import Turns
 
 RELIST = Backoff(first_s=0.8, factor=2.0, limit_s=30.0, jitter=0.5)
 """Between attempts at a list or watch that fails."""
-
-TURN_S: Final = 0.008
-"""How long one turn may take in what has been listed, where that may take several."""
 
 
 class Sink(Protocol):
     """What a reflector keeps up to date with one resource."""
 
-    def replaced(self, items: Sequence[Item]) -> Iterator[None]:
+    def replaced(self, items: Sequence[Item]) -> Steps[None]:
         """That is all there is now: after the start, and when the watch has missed something.
 
         A step takes in one of them; nothing else is told before the last step.
@@ -43,7 +41,8 @@ class Sink(Protocol):
 class Reflector:
     """Lists a resource, watches it from there, and lists again when the watch has expired (410).
 
-    `synced` says whether the first list has reached the sink. `in_turns`: long lists reach it in several turns.
+    `synced` says whether the first list has reached the sink, which long lists do in several of the `turns`; without
+    any it is at once.
     """
 
     _log = Logger()
@@ -55,14 +54,13 @@ class Reflector:
         sink: Sink,
         clock: IReactorTime,
         random: Random,
-        *,
-        in_turns: bool = False,
+        turns: Turns | None,
     ) -> None:
         self.synced = False
         self.resource = resource
         self._client = client
         self._sink = sink
-        self._in_turns = in_turns
+        self._turns = turns
         self._clock = clock
         self._random = random
         self._watch: Watch | None = None
@@ -73,7 +71,7 @@ class Reflector:
         self._stopped = False
 
     def start(self) -> None:
-        """Begin; where client and server are one process, the sink is filled when this returns, unless in turns."""
+        """Begin; where client and server are one process, a short list has reached the sink when this returns."""
         self._stopped = False
         self._relist()
 
@@ -119,19 +117,9 @@ class Reflector:
         listing = await self._client.list(self.resource)
         self._version = listing.version
         steps = self._sink.replaced(listing.items)
-        if self._in_turns:
-            await self._take_turns(steps)
-        else:
-            deque(steps, maxlen=0)
+        await _taken(self._turns, steps)
         self.synced = True
         self._rewatch()
-
-    async def _take_turns(self, steps: Iterator[None]) -> None:
-        until = self._clock.seconds() + TURN_S
-        for _ in steps:
-            if self._clock.seconds() >= until:
-                await deferLater(self._clock, 0)
-                until = self._clock.seconds() + TURN_S
 
     def _list_failed(self, failure: Failure) -> None:
         if self._stopped or isinstance(failure.value, CancelledError):
@@ -164,9 +152,12 @@ class Informer:
     """All objects of a resource by key, and a call of each handler for every change.
 
     Items are the cache's own bytes in process: nothing is kept decoded. Every `resync_s` (0: never) each
-    object is handed to the handlers again as a change from itself to itself. With a `name` all is as if there were no
-    objects of other names: who looks after one in each namespace need not know the others.
+    object is handed to the handlers again as a change from itself to itself. `turns` are as a reflector's. With a
+    `name` all is as if there were no objects of other names: who looks after one in each namespace need not know the
+    others.
     """
+
+    _log = Logger()
 
     def __init__(
         self,
@@ -174,17 +165,21 @@ class Informer:
         resource: Resource,
         clock: IReactorTime,
         random: Random,
+        turns: Turns | None,
         *,
         resync_s: float = 0.0,
         name: str = "",
     ) -> None:
         self.items: dict[str, Item] = {}
-        self._reflector = Reflector(client, resource, self, clock, random)
+        self._reflector = Reflector(client, resource, self, clock, random, turns)
+        self._plural = resource.plural
+        self._turns = turns
         self._clock = clock
         self._resync_s = resync_s
         self._name = name
         self._handlers: list[Handler] = []
         self._resync: IDelayedCall | None = None
+        self._repeating: Deferred[None] | None = None
 
     @property
     def synced(self) -> bool:
@@ -206,8 +201,10 @@ class Informer:
         if self._resync is not None:
             self._resync.cancel()
             self._resync = None
+        if self._repeating is not None:
+            self._repeating.cancel()
 
-    def replaced(self, items: Sequence[Item]) -> Iterator[None]:
+    def replaced(self, items: Sequence[Item]) -> Steps[None]:
         """See `Sink`, as `changed` and `removed`: only what differs is handed on."""
         gone = set(self.items)
         name, known, handlers = self._name, self.items, self._handlers
@@ -249,6 +246,28 @@ class Informer:
             self._resync = self._clock.callLater(self._resync_s, self._again)
 
     def _again(self) -> None:
-        self._schedule()
-        for item in list(self.items.values()):
-            self._tell(item, item)
+        """Hand on all that is there, then wait for the next time."""
+        self._resync = None
+        self._repeating = repeating = Deferred.fromCoroutine(_taken(self._turns, self._repeat()))
+        repeating.addCallbacks(lambda _: self._schedule(), self._not_repeated)
+
+    def _not_repeated(self, failure: Failure) -> None:
+        """The next period tries again, unless nobody wants it."""
+        if not isinstance(failure.value, CancelledError):
+            self._log.failure("{plural} could not be handed on again", failure, plural=self._plural)
+            self._schedule()
+
+    def _repeat(self) -> Steps[None]:
+        for key in list(self.items):
+            item = self.items.get(key)
+            if item is not None:
+                self._tell(item, item)
+            yield
+
+
+async def _taken(turns: Turns | None, steps: Steps[None]) -> None:
+    """All steps have been made, in turns if there are any."""
+    if turns is None:
+        deque(steps, maxlen=0)
+    else:
+        await in_turns(turns, steps)

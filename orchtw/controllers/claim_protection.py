@@ -26,9 +26,9 @@ class ClaimProtection(Controller):
         self._ending: dict[str, set[str]] = {}
         """Names of claims that wait for their pods, by namespace."""
         pods = self.client.resource("", "v1", "pods")
-        self._users = ClaimUsers(self.client, pods, host.clock, self._freed)
-        self._pods = Reflector(self.client, pods, self._users, host.clock, host.random, in_turns=True)
-        self._informer = Informer(self.client, self._claims, host.clock, host.random)
+        self._users = ClaimUsers(self.client, pods, host.turns, self._freed)
+        self._pods = Reflector(self.client, pods, self._users, host.clock, host.random, host.turns)
+        self._informer = Informer(self.client, self._claims, host.clock, host.random, host.turns)
         self._informer.handle(self._seen)
 
     @property

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
-from twisted.internet.interfaces import IReactorTime
-from twisted.internet.task import deferLater
-
-from orchtw.client.informer import TURN_S
-from orchtw.client.interface import Client, Item, Resource
+from orchtw.client.interface import Client, Item, Listing, Resource
 from orchtw.rules.storage_protection import claims_of
+from orchtw.verbs.slices import Steps, in_turns
+from orchtw.watch.turns import Turns
 
 NOTHING: frozenset[str] = frozenset()
 
@@ -21,16 +19,16 @@ class ClaimUsers:
     pods cost next to nothing. `freed` is called with a namespace where a pod has let go of claims.
     """
 
-    def __init__(self, client: Client, pods: Resource, clock: IReactorTime, freed: Callable[[str], None]) -> None:
+    def __init__(self, client: Client, pods: Resource, turns: Turns, freed: Callable[[str], None]) -> None:
         self._client = client
         self._pods = pods
-        self._clock = clock
+        self._turns = turns
         self._freed = freed
         self._claims: dict[str, dict[str, frozenset[str]]] = {}
         """By namespace and pod; while pods are listed, one that has gone has none."""
         self._complete: set[str] = set()
 
-    def replaced(self, items: Sequence[Item]) -> Iterator[None]:
+    def replaced(self, items: Sequence[Item]) -> Steps[None]:
         """See `Sink`: what was known is no longer sure."""
         known = list(self._claims)
         self._claims.clear()
@@ -70,13 +68,13 @@ class ClaimUsers:
     async def _watch(self, namespace: str) -> None:
         """What comes in while the list is read is newer than the list."""
         known = self._claims.setdefault(namespace, {})
-        listing = await self._client.list(self._pods, namespace)
-        until = self._clock.seconds() + TURN_S
-        for item in listing.items:
-            if item.name not in known:
-                known[item.name] = frozenset(claims_of(item.load()))
-            if self._clock.seconds() >= until:
-                await deferLater(self._clock, 0)
-                until = self._clock.seconds() + TURN_S
+        await in_turns(self._turns, _read(await self._client.list(self._pods, namespace), known))
         if self._claims.get(namespace) is known:
             self._complete.add(namespace)
+
+
+def _read(listing: Listing, known: dict[str, frozenset[str]]) -> Steps[None]:
+    for item in listing.items:
+        if item.name not in known:
+            known[item.name] = frozenset(claims_of(item.load()))
+        yield

@@ -29,7 +29,7 @@ class ClusterRoleAggregationController(Controller):
         super().__init__(host, CONCURRENCY)
         group = host.naming.group("rbac.authorization.orch.io")
         self._roles = self.client.resource(group, "v1", "clusterroles")
-        self._informer = Informer(self.client, self._roles, host.clock, host.random)
+        self._informer = Informer(self.client, self._roles, host.clock, host.random, host.turns)
         self._informer.handle(self._seen)
         self._known: dict[str, _Role] = {}
         self._gatherers: set[str] = set()

@@ -17,6 +17,7 @@ from orchtw.client.work_queue import CONTROLLER, Backoff, NoMetrics, QueueMetric
 from orchtw.naming import Naming
 from orchtw.quota.unsettled import Unsettled
 from orchtw.request import RequestInfo, UserInfo
+from orchtw.watch.turns import Turns
 
 T = TypeVar("T")
 
@@ -62,8 +63,9 @@ class Host:
 
     `client_for` makes the client of the service account of that name; `now` is the time in seconds since the epoch;
     `metrics_for` gives the metrics of a controller's queue; `access` tells what others may do; `run` is where large
-    objects are read. `unsettled` is what quotas are charged for writes of this process on their way, and
-    `foreign_charges_s` how long the charges of other processes may be without an object, 0: there are none.
+    objects are read, and `turns` are what long work is done in. `unsettled` is what quotas are charged for writes of
+    this process on their way, and `foreign_charges_s` how long the charges of other processes may be without an
+    object, 0: there are none.
     """
 
     client_for: Callable[[str], Client]
@@ -71,6 +73,7 @@ class Host:
     clock: IReactorTime
     random: Random
     now: Callable[[], float]
+    turns: Turns
     metrics_for: Callable[[str], QueueMetrics] = no_metrics
     access: Access = attrs.field(factory=NoAccess)
     run: Run = at_once

@@ -108,7 +108,10 @@ def host_of(naming: Naming, registry: Registry, clock: IReactorTime) -> Host:
     def client_for(account: str) -> Client:
         return InProcessClient(registry, service_account(account, naming), naming.controller_manager)
 
-    return Host(client_for=client_for, naming=naming, clock=clock, random=SystemRandom(), now=time.time)
+    return Host(
+        client_for=client_for, naming=naming, clock=clock, random=SystemRandom(), now=time.time,
+        turns=registry.cacher.turns,
+    )
 
 
 class AskedAccess:

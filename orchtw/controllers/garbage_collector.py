@@ -6,7 +6,7 @@ deleted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -28,6 +28,7 @@ from orchtw.objects import Object
 from orchtw.registry.deletion import FOREGROUND, ORPHAN
 from orchtw.rules.options import DeleteOptions, Propagation
 from orchtw.schema.kinds import GroupKind
+from orchtw.verbs.slices import Steps
 
 DISCOVERY_PERIOD_S = 30.0
 DISCOVERY_DELAY_S = 0.1
@@ -66,17 +67,21 @@ class Monitor:
         self._graph = graph
         self._resource = resource
 
-    def replaced(self, items: Sequence[Item]) -> Iterator[None]:
-        """See `Sink`, as `changed` and `removed`: nodes that are not on the list are of objects that went unseen."""
-        present = set()
+    def replaced(self, items: Sequence[Item]) -> Steps[None]:
+        """See `Sink`, as `changed` and `removed`: what was known and is not on the list went unseen."""
+        graph, resource = self._graph, self._resource
+        gone: set[str] = set()
+        for nodes in graph.parts():
+            gone.update(node.uid for node in nodes if node.is_one_of(resource))
+            yield
         for item in items:
             meta = item.owner_metadata()
-            present.add(meta.uid)
-            self._graph.changed(self._resource, item.namespace, item.name, meta)
+            gone.discard(meta.uid)
+            graph.changed(resource, item.namespace, item.name, meta)
             yield
-        for node in list(self._graph.of_resource(self._resource)):
-            if node.uid not in present:
-                self._graph.removed(node.uid)
+        for uid in gone:
+            graph.removed(uid)
+            yield
 
     def changed(self, item: Item) -> None:
         self._graph.changed(self._resource, item.namespace, item.name, item.owner_metadata())
@@ -161,7 +166,7 @@ class GarbageCollector(Controller):
         }
         for resource in found - self._monitors.keys():
             monitor = Monitor(self.graph, resource)
-            reflector = Reflector(self.client, resource, monitor, self.host.clock, self.host.random, in_turns=True)
+            reflector = Reflector(self.client, resource, monitor, self.host.clock, self.host.random, self.host.turns)
             self._monitors[resource] = reflector
             reflector.start()
         for resource in self._monitors.keys() - found:

@@ -31,7 +31,8 @@ class NamespaceController(Controller):
     def __init__(self, host: Host, concurrency: int, *, resync_s: float = 0.0) -> None:
         super().__init__(host, concurrency)
         self._namespaces = self.client.resource("", "v1", "namespaces")
-        self._informer = Informer(self.client, self._namespaces, host.clock, host.random, resync_s=resync_s)
+        clock, random, turns = host.clock, host.random, host.turns
+        self._informer = Informer(self.client, self._namespaces, clock, random, turns, resync_s=resync_s)
         self._informer.handle(self._seen)
 
     @property

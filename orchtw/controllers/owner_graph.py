@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from sys import intern
+from typing import Final
 
 import attrs
 
 from orchtw.client.interface import Resource
 from orchtw.client.owner_references import OwnerMetadata, OwnerReference
 from orchtw.registry.deletion import FOREGROUND, ORPHAN
+
+PART_NODES: Final = 256
 
 
 class Presence(Enum):
@@ -52,6 +55,10 @@ class Node:
     def place(self, resource: Resource, namespace: str, name: str) -> None:
         """Note where the object lives."""
         self.resource, self.namespace, self.name = resource, intern(namespace), name
+
+    def is_one_of(self, resource: Resource) -> bool:
+        """Whether the object is known to be of that resource and there."""
+        return self.presence is Presence.PRESENT and (self.resource is resource or self.resource == resource)
 
     def is_at(self, resource: Resource, namespace: str, name: str) -> bool:
         """Whether this is where the object is known to live, or known to be missing."""
@@ -115,9 +122,11 @@ class Graph:
 
     def lost(self, resource: Resource) -> None:
         """The resource is no longer served: nobody knows what becomes of its objects."""
-        for node in list(self.of_resource(resource)):
-            self.removed(node.uid)
-            node.presence = Presence.UNKNOWN
+        for nodes in self.parts():
+            for node in nodes:
+                if node.is_one_of(resource):
+                    self.removed(node.uid)
+                    node.presence = Presence.UNKNOWN
 
     def has_seen_end(self, owner: OwnerReference, namespace: str) -> bool:
         """Whether exactly the owner that an object of that namespace refers to is known to be gone."""
@@ -144,11 +153,10 @@ class Graph:
             node.place(resource, namespace, name)
             node.presence = Presence.ABSENT
 
-    def of_resource(self, resource: Resource) -> Iterator[Node]:
-        """The nodes that are known to be of that resource and there."""
-        return (
-            node for node in self.nodes.values() if node.presence is Presence.PRESENT and node.resource == resource
-        )
+    def parts(self) -> Iterator[list[Node]]:
+        """The nodes that there are at first, some at a time; meanwhile they may come and go."""
+        nodes = list(self.nodes.values())
+        return (nodes[start : start + PART_NODES] for start in range(0, len(nodes), PART_NODES))
 
     def settled(self, node: Node) -> bool:
         """Whether all owners of a node are known to be there, to stay, and to be allowed to own it."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from random import Random
 
 from twisted.internet.interfaces import IReactorTime
-from twisted.internet.task import deferLater
 
-from orchtw.client.informer import TURN_S, Reflector
+from orchtw.client.informer import Reflector
 from orchtw.client.interface import Client, Item, Listing, Resource
 from orchtw.quota.amounts import NOTHING, Amounts, only, times, total
 from orchtw.quota.scopes import Requirement
 from orchtw.quota.usage import Evaluator, Usage
+from orchtw.verbs.slices import Steps, in_turns
+from orchtw.watch.turns import Turns
 
 Told = Callable[[str, bool], None]
 """Called with a namespace where the use may have changed, and whether it may have become less."""
@@ -92,13 +93,14 @@ class Tally:
         evaluator: Evaluator,
         clock: IReactorTime,
         random: Random,
+        turns: Turns,
         told: Told,
     ) -> None:
         self.resource = resource
         self.evaluator = evaluator
-        self.reflector = Reflector(client, resource, self, clock, random, in_turns=True)
+        self.reflector = Reflector(client, resource, self, clock, random, turns)
         self._client = client
-        self._clock = clock
+        self._turns = turns
         self._told = told
         self._uses: dict[str, Uses] = {}
 
@@ -108,27 +110,24 @@ class Tally:
         if known is None:
             known = self._uses[namespace] = Uses()
         if not known.complete:
-            await self._fill(known, await self._client.list(self.resource, namespace))
+            await in_turns(self._turns, self._fill(known, await self._client.list(self.resource, namespace)))
         return known
 
-    async def _fill(self, known: Uses, listing: Listing) -> None:
-        """Take in a list, some objects a turn, unless another one has been taken in meanwhile."""
-        until = self._clock.seconds() + TURN_S
+    def _fill(self, known: Uses, listing: Listing) -> Steps[None]:
+        """Take in a list, unless another one has been taken in meanwhile."""
         for item in listing.items:
             if known.complete:
                 return
             if known.lacks(item.name):
                 known.put(item.name, self._measured(item))
-            if self._clock.seconds() >= until:
-                await deferLater(self._clock, 0)
-                until = self._clock.seconds() + TURN_S
+            yield
         known.finish()
 
     def forget(self, namespace: str) -> None:
         """Nobody asks for a namespace any more."""
         self._uses.pop(namespace, None)
 
-    def replaced(self, items: Sequence[Item]) -> Iterator[None]:
+    def replaced(self, items: Sequence[Item]) -> Steps[None]:
         """See `Sink`, as `changed` and `removed`. Namespaces that come up meanwhile are listed by themselves."""
         present: dict[str, set[str]] = {namespace: set() for namespace in self._uses}
         for item in items:

@@ -101,7 +101,7 @@ class ResourceQuotaController(Controller):
         super().__init__(host, concurrency)
         self._evaluators = Evaluators(host.naming)
         self._quotas = self.client.resource("", "v1", "resourcequotas")
-        self._informer = Informer(self.client, self._quotas, host.clock, host.random, resync_s=resync_s)
+        self._informer = Informer(self.client, self._quotas, host.clock, host.random, host.turns, resync_s=resync_s)
         self._informer.handle(self._seen)
         self._known: dict[str, dict[str, Known]] = {}
         self._wanted: Counter[Home] = Counter()
@@ -260,7 +260,7 @@ class ResourceQuotaController(Controller):
         evaluator = self._evaluators.of(home)
         if found is None and resource is not None and evaluator is not None:
             host = self.host
-            found = Tally(self.client, resource, evaluator, host.clock, host.random, self._told(home))
+            found = Tally(self.client, resource, evaluator, host.clock, host.random, host.turns, self._told(home))
             self._tallies[home] = found
             found.reflector.start()
         return found

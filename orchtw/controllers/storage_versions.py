@@ -33,9 +33,9 @@ class StorageVersionCollector(Controller):
             naming.group("internal.apiserver.orch.io"), "v1alpha1", "storageversions"
         )
         self._known: dict[str, frozenset[str]] = {}
-        leases = Informer(self.client, self._leases, host.clock, host.random)
+        leases = Informer(self.client, self._leases, host.clock, host.random, host.turns)
         leases.handle(self._lease_seen)
-        versions = Informer(self.client, self._versions, host.clock, host.random)
+        versions = Informer(self.client, self._versions, host.clock, host.random, host.turns)
         versions.handle(self._version_seen)
         self._informers = (leases, versions)
 

@@ -22,7 +22,7 @@ class VolumeProtection(Controller):
         super().__init__(host, 1)
         self._volumes = self.client.resource("", "v1", "persistentvolumes")
         self._finalizer = host.naming.translate(VOLUME_FINALIZER)
-        self._informer = Informer(self.client, self._volumes, host.clock, host.random)
+        self._informer = Informer(self.client, self._volumes, host.clock, host.random, host.turns)
         self._informer.handle(self._seen)
 
     @property

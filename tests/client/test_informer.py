@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -10,11 +10,13 @@ import attrs
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.client.informer import TURN_S, Informer, Reflector
+from orchtw.client.informer import Informer, Reflector
 from orchtw.client.interface import Item, Listing, Receiver, Resource
 from orchtw.client.owner_references import OwnerMetadata
 from orchtw.errors import Expired, InternalError, StatusError
 from orchtw.objects import Object
+from orchtw.verbs.slices import Steps
+from orchtw.watch.turns import WORK_S, Turns
 from tests.client.world import WorldTestCase
 
 PODS = Resource(group="", version="v1", plural="pods", kind="Pod", namespaced=True)
@@ -75,6 +77,21 @@ class FakeClient:
         return watch
 
 
+class Soon:
+    """What is to be done in the next turn, and a step to it."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._works: list[Callable[[], None]] = []
+        self.turns = Turns(clock.seconds, self._works.append)
+
+    def turn(self) -> None:
+        """One turn of the reactor."""
+        works = self._works[:]
+        self._works.clear()
+        for work in works:
+            work()
+
+
 def _text(item: Item | None) -> str | None:
     return None if item is None else f"{item.name}{item.version}"
 
@@ -83,16 +100,20 @@ class InformerTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.clock = Clock()
         self.client = FakeClient()
+        self.soon = Soon(self.clock)
         self.told: list[tuple[str | None, str | None]] = []
+        self.took_s = 0.0
 
     def start(self, resync_s: float = 0.0, name: str = "") -> Informer:
         client: Any = self.client
-        self.informer = Informer(client, PODS, self.clock, Random(1), resync_s=resync_s, name=name)
+        turns = self.soon.turns
+        self.informer = Informer(client, PODS, self.clock, Random(1), turns, resync_s=resync_s, name=name)
         self.informer.handle(self.handle)
         self.informer.start()
         return self.informer
 
     def handle(self, old: Item | None, new: Item | None) -> None:
+        self.clock.rightNow += self.took_s
         self.told.append((_text(old), _text(new)))
 
     def put(self, name: str, version: str) -> None:
@@ -172,6 +193,29 @@ class InformerTests(SynchronousTestCase):
         self.assertEqual(self.told, [(None, "a1"), ("a1", "a1"), ("a1", "a1")])
         self.informer.stop()
 
+    def test_resync_in_turns(self) -> None:
+        """Where that takes long, others have their turns between; what has gone meanwhile is not handed on again."""
+        self.client.items = [FakeItem("a", "1"), FakeItem("b", "1"), FakeItem("c", "1")]
+        self.start(resync_s=10)
+        self.told.clear()
+        self.took_s = WORK_S
+        self.clock.advance(10)
+        self.assertEqual(self.told, [("a1", "a1")])
+        self.client.watches[-1][1].removed(FakeItem("b", "2"))
+        self.soon.turn()
+        self.assertEqual(self.told, [("a1", "a1"), ("b1", None), ("c1", "c1")])
+
+    def test_stopped_resync(self) -> None:
+        """One that is stopped meanwhile hands on nothing more, and begins no period."""
+        self.client.items = [FakeItem("a", "1"), FakeItem("b", "1")]
+        self.start(resync_s=10)
+        self.took_s = WORK_S
+        self.clock.advance(10)
+        self.informer.stop()
+        self.soon.turn()
+        self.assertEqual(self.told[2:], [("a1", "a1")])
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
     def test_stop(self) -> None:
         """After the stop nothing is handed on, and no timer is left."""
         self.client.items = [FakeItem("a", "1")]
@@ -196,7 +240,7 @@ class InProcessInformerTests(WorldTestCase):
         """In process the informer is filled when `start` returns, and follows writes in their own turn."""
         world = self.world
         world.config_map("x")
-        informer = Informer(world.client, world.resource("configmaps"), world.clock, world.random)
+        informer = Informer(world.client, world.resource("configmaps"), world.clock, world.random, world.cacher.turns)
         informer.start()
         self.assertEqual(list(informer.items), ["a/x"])
         world.config_map("y")
@@ -213,10 +257,10 @@ class SlowSink:
         self.taken: list[str] = []
         self._clock = clock
 
-    def replaced(self, items: Sequence[Item]) -> Iterator[None]:
+    def replaced(self, items: Sequence[Item]) -> Steps[None]:
         for item in items:
             self.taken.append(item.name)
-            self._clock.rightNow += TURN_S
+            self._clock.rightNow += WORK_S
             yield
 
     def changed(self, item: Item) -> None:
@@ -230,28 +274,31 @@ class TurnTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.clock, self.client = Clock(), FakeClient()
         self.client.items = [FakeItem("a", "1"), FakeItem("b", "1"), FakeItem("c", "1")]
-        self.sink = SlowSink(self.clock)
+        self.sink, self.soon = SlowSink(self.clock), Soon(self.clock)
 
-    def started(self, *, in_turns: bool) -> Reflector:
-        reflector = Reflector(self.client, PODS, self.sink, self.clock, Random(1), in_turns=in_turns)
+    def started(self, turns: Turns | None) -> Reflector:
+        reflector = Reflector(self.client, PODS, self.sink, self.clock, Random(1), turns)
         reflector.start()
         return reflector
 
     def test_one(self) -> None:
         """A list is taken in as a whole, before the start is over."""
-        self.assertTrue(self.started(in_turns=False).synced)
+        self.assertTrue(self.started(None).synced)
         self.assertEqual(self.sink.taken, ["a", "b", "c"])
 
     def test_several(self) -> None:
         """Where taking in takes long, others have their turns between; the watch begins after the last one."""
-        reflector = self.started(in_turns=True)
+        reflector = self.started(self.soon.turns)
         self.assertEqual((self.sink.taken, reflector.synced, self.client.watches), (["a"], False, []))
-        self.clock.advance(0)
+        self.soon.turn()
+        self.assertEqual((self.sink.taken, reflector.synced), (["a", "b"], False))
+        self.soon.turn()
+        self.soon.turn()
         self.assertEqual((self.sink.taken, reflector.synced), (["a", "b", "c"], True))
         self.assertEqual(len(self.client.watches), 1)
 
     def test_stopped_between(self) -> None:
         """One that is stopped between two turns takes in nothing more."""
-        self.started(in_turns=True).stop()
-        self.clock.advance(1)
+        self.started(self.soon.turns).stop()
+        self.soon.turn()
         self.assertEqual((self.sink.taken, self.client.watches), (["a"], []))

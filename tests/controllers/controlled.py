@@ -20,7 +20,8 @@ def host(world: World) -> Host:
         return InProcessClient(world.registry, service_account(account, world.naming), "controllers")
 
     return Host(
-        client_for=client_for, naming=world.naming, clock=world.clock, random=world.random, now=world.now
+        client_for=client_for, naming=world.naming, clock=world.clock, random=world.random, now=world.now,
+        turns=world.cacher.turns,
     )
 
 

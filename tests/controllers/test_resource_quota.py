@@ -16,6 +16,7 @@ from orchtw.objects import Object
 from orchtw.quota.amounts import amounts
 from orchtw.quota.evaluators import CountEvaluator
 from orchtw.rules.options import DeleteOptions
+from orchtw.watch import turns
 from tests.controllers.controlled import ControllerTestCase, host
 from tests.registry.widgets import GROUP, versions
 
@@ -216,27 +217,22 @@ class CountTests(QuotaControllerCase):
         self.assertEqual(self.used(), {"configmaps": "1", "pods": "1"})
 
 
-class Turns(Clock):
-    """A clock on which every turn takes a second."""
-
-    def callLater(self, delay: float, *rest: Any, **more: Any) -> Any:
-        return super().callLater(max(delay, 1.0), *rest, **more)
-
-
 class TallyTests(QuotaControllerCase):
     """What one resource uses in a namespace."""
 
     def setUp(self) -> None:
         super().setUp()
-        self.patch(quota_tallies, "TURN_S", 0.0)
-        self.turn = Turns()
+        self.patch(turns, "WORK_S", 0.0)
+        self.turn = Clock()
         for number in range(5):
             self.make("configmaps", {"metadata": {"name": f"m{number}"}})
         evaluator, world = CountEvaluator("x"), self.world
         self.told: list[tuple[str, bool]] = []
         resource = world.resource("configmaps")
+        each_second = turns.Turns(self.turn.seconds, lambda work: self.turn.callLater(1, work))
         self.tally = quota_tallies.Tally(
-            world.client, resource, evaluator, self.turn, world.random, lambda *told: self.told.append(told)
+            world.client, resource, evaluator, self.turn, world.random, each_second,
+            lambda *told: self.told.append(told),
         )
         self.tally.reflector.start()
         self.addCleanup(self.tally.reflector.stop)

@@ -27,7 +27,7 @@ class TokenCleaner(Controller):
         self._secrets = self.client.resource("", "v1", "secrets")
         self._namespace = host.naming.system_namespace
         self._type = host.naming.translate(SECRET_TYPE)
-        self._informer = Informer(self.client, self._secrets, host.clock, host.random)
+        self._informer = Informer(self.client, self._secrets, host.clock, host.random, host.turns)
         self._informer.handle(self._seen)
 
     @property

@@ -41,8 +41,8 @@ class BootstrapSigner(Controller):
         self._namespace = host.naming.public_namespace
         self._type = host.naming.translate(SECRET_TYPE)
         secrets = self.client.resource("", "v1", "secrets")
-        self._info = Informer(self.client, self._config_maps, host.clock, host.random, name=CONFIG_MAP)
-        self._secrets = Informer(self.client, secrets, host.clock, host.random)
+        self._info = Informer(self.client, self._config_maps, host.clock, host.random, host.turns, name=CONFIG_MAP)
+        self._secrets = Informer(self.client, secrets, host.clock, host.random, host.turns)
         self._info.handle(self._info_seen)
         self._secrets.handle(self._secret_seen)
         self._tokens: dict[str, TokenSecret] = {}

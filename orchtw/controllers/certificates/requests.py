@@ -24,7 +24,7 @@ class RequestController(Controller):
         super().__init__(host, concurrency)
         self.group = host.naming.group("certificates.orch.io")
         self.requests = self.client.resource(self.group, "v1", "certificatesigningrequests")
-        self._informer = Informer(self.client, self.requests, host.clock, host.random, resync_s=resync_s)
+        self._informer = Informer(self.client, self.requests, host.clock, host.random, host.turns, resync_s=resync_s)
         self._informer.handle(self.seen)
 
     @property

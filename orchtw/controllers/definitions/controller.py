@@ -63,7 +63,7 @@ class DefinitionController(Controller):
         self._surveyed: list[Deferred[None]] = []
         resource = parts.target.resource
         followed = self.client.resource(resource.group, resource.version, resource.plural)
-        self._informer = Informer(self.client, followed, host.clock, host.random)
+        self._informer = Informer(self.client, followed, host.clock, host.random, None)
         self._informer.handle(self._changed)
 
     @property

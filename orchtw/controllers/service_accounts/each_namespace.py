@@ -24,9 +24,9 @@ class EachNamespace(Controller):
         self._object_name = object_name
         self._namespaces = self.client.resource("", "v1", "namespaces")
         self._objects = self.client.resource("", "v1", plural)
-        self._known = Informer(self.client, self._namespaces, host.clock, host.random)
+        self._known = Informer(self.client, self._namespaces, host.clock, host.random, host.turns)
         self._known.handle(self._namespace_seen)
-        self._present = Informer(self.client, self._objects, host.clock, host.random, name=object_name)
+        self._present = Informer(self.client, self._objects, host.clock, host.random, host.turns, name=object_name)
         self._present.handle(self._object_seen)
 
     @property

@@ -35,9 +35,9 @@ class TokenController(Controller):
         self._generates = generates
         self._accounts = self.client.resource("", "v1", "serviceaccounts")
         self._secrets = self.client.resource("", "v1", "secrets")
-        self._present = Informer(self.client, self._accounts, host.clock, host.random)
+        self._present = Informer(self.client, self._accounts, host.clock, host.random, host.turns)
         self._present.handle(self._account_seen)
-        self._kept = Informer(self.client, self._secrets, host.clock, host.random)
+        self._kept = Informer(self.client, self._secrets, host.clock, host.random, host.turns)
         self._kept.handle(self._secret_seen)
 
     @property
