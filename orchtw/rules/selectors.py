@@ -125,6 +125,11 @@ class LabelSelector:
             if r.operator in _ONE or r.operator in _PRESENT
         )
 
+    @property
+    def exclusions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """(key, values) pairs: no match has one of the values; no values: none has the key. For indexes as well."""
+        return tuple((r.key, r.values) for r in self.requirements if r.operator in _NOT)
+
     def matches(self, labels: Mapping[str, str] | None) -> bool:
         """Whether every requirement holds for `labels`; None is no labels."""
         if self.nothing:
@@ -141,6 +146,7 @@ class LabelSelector:
 
 _ONE: Final = frozenset({"=", "==", "in"})
 _PRESENT: Final = frozenset({"exists", "gt", "lt"})
+_NOT: Final = frozenset({"!", "!=", "notin"})
 ALL_LABELS: Final = LabelSelector()
 NO_LABELS: Final = LabelSelector(nothing=True)
 

@@ -15,7 +15,11 @@ from orchtw.watch.entry import Entry
 from orchtw.watch.selection import NAME, NAMESPACE, Selection
 
 Attribute = tuple[str, str | int]
-"""A label and its key, whether there is a label with that key, a field and its position, or a name."""
+"""A label and its key, whether there is a label with that key, a field and its position, or a name.
+
+`_LABEL_OR_NONE` is a label too, with a value (`ABSENT`) for those that have none of that key: an index of it knows
+everything.
+"""
 
 
 @attrs.frozen(slots=True)
@@ -32,7 +36,8 @@ class Wanted:
     @property
     def kind(self) -> str:
         """What is asked for, for people to read."""
-        return _LABEL if self.attribute[0] == _HAS else self.attribute[0]
+        kind = self.attribute[0]
+        return _LABEL if kind in (_HAS, _LABEL_OR_NONE) else kind
 
 
 MAX_ASKED: Final = 16  # of one selection: a client may ask for very many
@@ -40,7 +45,9 @@ MAX_VALUES: Final = 64  # that are looked up for one list: each takes some micro
 VALUE_BYTES: Final = 160  # of memory for each value: its place in a table, and its list
 ENTRY_BYTES: Final = 12  # for each entry: a reference, and the room that lists leave
 
-_LABEL, _HAS, _FIELD, _NAME = "label", "has", "field", "name"
+ABSENT: Final = "\0"  # the value of no label
+
+_LABEL, _HAS, _LABEL_OR_NONE, _FIELD, _NAME = "label", "has", "label or none", "field", "name"
 _key = attrgetter("key")
 
 
@@ -131,19 +138,23 @@ class Index:
 def asked(selection: Selection) -> list[Wanted]:
     """What indexes could be asked for of what everything selected has, first what tends to be rare."""
     found: list[Wanted] = []
-    excluded: dict[str, list[str]] = {}
+    excluded: dict[Attribute, list[str]] = {}
     for name, equal, value in () if selection.fields is None else selection.fields.terms:
         if equal and name == NAME:
             found.insert(0, Wanted((_NAME, ""), (value,)))
         elif equal and name != NAMESPACE:
             found.append(Wanted((_FIELD, selection.field_names.index(name)), (value,)))
         elif name not in (NAME, NAMESPACE):
-            excluded.setdefault(name, []).append(value)
-    choices = () if selection.labels is None else selection.labels.choices
-    found += [Wanted((_LABEL, key), values) for key, values in choices if values]
-    found += [Wanted((_HAS, key), ("",)) for key, values in choices if not values]
-    for name, values in excluded.items():
-        found.append(Wanted((_FIELD, selection.field_names.index(name)), tuple(values), others=True))
+            excluded.setdefault((_FIELD, selection.field_names.index(name)), []).append(value)
+    if selection.labels is not None:
+        choices, exclusions = selection.labels.choices, selection.labels.exclusions
+        found += [Wanted((_LABEL, key), values) for key, values in choices if values]
+        found += [Wanted((_HAS, key), ("",)) for key, values in choices if not values]
+        found += [Wanted((_LABEL_OR_NONE, key), (ABSENT,)) for key, values in exclusions if not values]
+        for key, values in exclusions:
+            if values:
+                excluded.setdefault((_LABEL_OR_NONE, key), []).extend(values)
+    found += [Wanted(attribute, tuple(values), others=True) for attribute, values in excluded.items()]
     return found[:MAX_ASKED]
 
 
@@ -160,6 +171,9 @@ def reader(attribute: Attribute) -> Callable[[Entry], str | None]:
     if kind == _LABEL:
         label = str(which)
         return lambda entry: entry.labels.get(label)
+    if kind == _LABEL_OR_NONE:
+        label = str(which)
+        return lambda entry: entry.labels.get(label, ABSENT)
     if kind == _HAS:
         label = str(which)
         return lambda entry: "" if label in entry.labels else None

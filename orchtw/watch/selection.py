@@ -33,6 +33,10 @@ class LabelSelector(Protocol):
         """(key, values) pairs: everything selected has one of the values; no values: it has the key."""
 
     @property
+    def exclusions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """(key, values) pairs: nothing selected has one of the values; no values: nothing has the key."""
+
+    @property
     def empty(self) -> bool:
         """Whether it selects everything."""
 

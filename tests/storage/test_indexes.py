@@ -12,7 +12,7 @@ from orchtw.rules.field_selectors import parse_fields
 from orchtw.rules.selectors import parse_labels
 from orchtw.storage import index as index_module
 from orchtw.storage import indexes as module
-from orchtw.storage.index import MAX_VALUES, Index, Wanted, asked
+from orchtw.storage.index import ABSENT, MAX_VALUES, Index, Wanted, asked
 from orchtw.storage.indexes import IDLE_S, MAX_INDEXES, Indexes
 from orchtw.storage.kept import MAX_KEPT, KeptStates
 from orchtw.storage.ordered import Entries, Ordered
@@ -41,6 +41,7 @@ def selection(namespace: str = "", labels: str = "", fields: str = "") -> Select
 KEYS = strategies.builds("{}/{:02}".format, strategies.sampled_from(["a", "b"]), strategies.integers(0, 20))
 LABELS = strategies.sampled_from([None, "x", "y"])
 CHANGES = strategies.lists(strategies.tuples(KEYS, strategies.booleans(), LABELS))
+SEVERAL = ["app in (x,y)", "app", "app in (x,z),app", "app!=w", "app notin (w,x)", "!app"]
 CALM = examples(60)
 
 
@@ -115,9 +116,15 @@ class IndexTests(SynchronousTestCase):
             Wanted(("label", "e"), ("f", "g")),
             Wanted(("label", "tier"), ("b",)),
             Wanted(("has", "h"), ("",)),
+            Wanted(("label or none", "c"), ("d",), others=True),
         ]
         self.assertEqual(asked(everything), expected)
-        self.assertEqual(asked(selection("a", "app!=x,!b", "metadata.name!=n,metadata.namespace=b")), [])
+        self.assertEqual(asked(selection("a", "", "metadata.name!=n,metadata.namespace=b")), [])
+        without = [
+            Wanted(("label or none", "b"), (ABSENT,)),
+            Wanted(("label or none", "app"), ("x", "y", "z"), others=True),
+        ]
+        self.assertEqual(asked(selection(labels="app!=x,!b,app notin (y,z)")), without)
         others = selection(fields="spec.nodeName!=a,spec.nodeName!=b")
         self.assertEqual(asked(others), [Wanted(("field", 0), ("a", "b"), others=True)])
 
@@ -186,9 +193,9 @@ class IndexesTests(SynchronousTestCase):
         self.assertEqual((resource.soon, len(resource.indexes)), ([], 1))
 
     @CALM
-    @given(CHANGES, strategies.sampled_from(["app in (x,y)", "app", "app in (x,z),app"]))
+    @given(CHANGES, strategies.sampled_from(SEVERAL))
     def test_several_values(self, changes: list[tuple[str, bool, str | None]], text: str) -> None:
-        """Some values of a label, and any value, are found as by a look at everything (reference READ-26)."""
+        """Some values of a label, any, and any but some are found as by a look at everything (reference READ-26)."""
         self.patch(module, "USEFUL", 1)
         resource = Resource({each.key: each for each in (entry(f"c/{i}", "w") for i in range(5))})
         wanted = selection(labels=text)
