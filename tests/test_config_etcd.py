@@ -28,7 +28,10 @@ class EtcdFlagTests(SynchronousTestCase):
             (["--etcd-servers=a:2379"], '--etcd-servers: "a:2379" is not a URL such as https://host:2379'),
             (["--etcd-servers=http://u:p@a"], '--etcd-servers: "http://u:p@a" is not a URL such as https://host:2379'),
             ([SERVERS, "--etcd-keyfile=x"], "--etcd-certfile and --etcd-keyfile must be given together"),
+            (["--etcd-servers=http://a :1"], '--etcd-servers: "http://a :1" is not a URL such as https://host:2379'),
             ([SERVERS, "--etcd-prefix=/"], "--etcd-prefix: must not be empty"),
+            ([SERVERS, "--etcd-prefix=/\udcff"], "--etcd-prefix: must be valid text"),
+            ([SERVERS, "--etcd-prefix=/a\0b"], "--etcd-prefix: must be valid text"),
             ([SERVERS, "--lease-reuse-duration-seconds=0"], "--lease-reuse-duration-seconds: must be greater than 0"),
             (
                 [SERVERS, "--etcd-servers-overrides=/events#http://c"],

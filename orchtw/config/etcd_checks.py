@@ -28,6 +28,8 @@ def etcd_problems(config: Config) -> list[str]:
         problems.append("--etcd-certfile and --etcd-keyfile must be given together")
     if not config.etcd_prefix.strip("/"):
         problems.append("--etcd-prefix: must not be empty")
+    elif not _is_text(config.etcd_prefix):
+        problems.append("--etcd-prefix: must be valid text")
     return problems
 
 
@@ -42,4 +44,17 @@ def _is_endpoint(text: str) -> bool:
     except ValueError:
         return False
     plain = not (url.username or url.password or url.query or url.fragment or url.path.strip("/"))
-    return url.scheme in SCHEMES and bool(url.hostname) and port != 0 and plain
+    return url.scheme in SCHEMES and bool(url.hostname) and port != 0 and plain and _is_word(text)
+
+
+def _is_word(text: str) -> bool:
+    """Whether it can be shown, and has no white space."""
+    return text.isprintable() and " " not in text
+
+
+def _is_text(text: str) -> bool:
+    """Whether keys can begin with it: UTF-8, without the zero byte. An argument may have other bytes."""
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False

@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from orchtw.errors import Expired, NotFound, Timeout
+from orchtw.errors import Expired, NotFound, StatusError, Timeout
 from orchtw.storage.cache_resource import ResourceCache, Shared
 from orchtw.storage.encryption.provider import MARK, NOT_PLAIN
 from orchtw.storage.freshness import MOST_RECENT, Freshness
@@ -257,12 +257,13 @@ class Cacher:
         self._call_soon(lambda: None if waiting.called else waiting.callback(None))
         return waiting
 
-    def _set_aside(self, cache: ResourceCache, lost: Damaged, why: str) -> None:
-        cache.set_aside(lost.key, lost.revision, locked=lost.locked)
+    def _set_aside(self, cache: ResourceCache, lost: Damaged, why: str, now: float = 0.0) -> bool:
+        """See `ResourceCache.set_aside`; it is in the log."""
         text = "{key} at {revision} is damaged and set aside: {why}"
         if lost.locked:
             text, why = "{key} at {revision} cannot be read for now: {why}", lost.locked
         self.log_failures.error(text, key=lost.key, revision=lost.revision, why=why)
+        return cache.set_aside(lost.key, lost.revision, now, lost.locked)
 
     def _find(self, key: str) -> ResourceCache | None:
         """The cache that a store key belongs to: `/registry/<plural>/…` or `/registry/<group>/<plural>/…`."""
@@ -295,12 +296,19 @@ class Cacher:
         now = self._clock.seconds()
         try:
             concerns_watchers = cache.apply(change, now)
-        except Exception:  # noqa: BLE001 - one bad object must not stop the feed
-            self.log_failures.failure("{key} at {revision} cannot be read", key=change.key, revision=change.revision)
-            locked = "" if change.value is None else _why_locked(change.value, change.note)
-            concerns_watchers = change.value is not None and cache.set_aside(change.key, change.revision, now, locked)
+        except Exception as error:  # noqa: BLE001 - one bad object must not stop the feed
+            concerns_watchers = self._not_applied(cache, change, error, now)
         if concerns_watchers:
             self._touched[cache] = None
+
+    def _not_applied(self, cache: ResourceCache, change: Change, error: Exception, now: float) -> bool:
+        """Set aside what a change brings. What is no object is named, as at the start; a mistake of ours is traced."""
+        if change.value is None or not isinstance(error, (StatusError, ValueError)):
+            self.log_failures.failure("{key} at {revision} cannot be read", key=change.key, revision=change.revision)
+        if change.value is None:
+            return False
+        lost = Damaged(change.key, change.revision, _why_locked(change.value, change.note))
+        return self._set_aside(cache, lost, f"it cannot be decoded ({error})", now)
 
     def _flush(self) -> None:
         """Once per reactor turn with changes: let the watchers have them, those of later caches in the next turns."""
