@@ -178,9 +178,14 @@ class Stored:
         return entry.other is None or STORED not in entry.other
 
     def build(self, key: str, value: bytes, revision: int) -> Entry:
-        """The cache's form of a value read from the store; its JSON is left until somebody asks, for most kinds."""
+        """The cache's form of a value read from the store; its JSON is left until somebody asks, for most kinds.
+
+        Raises StatusError or ValueError for what is no object of this resource.
+        """
         raw = self._at_rest.raw(value)
         obj = self._at_rest.decode(raw)
+        if not obj["metadata"].get("name"):
+            raise ValueError("it has no name")
         is_kept = self.strategy.traits.json_kept
         if is_kept:
             obj["metadata"] = ordered(obj["metadata"])

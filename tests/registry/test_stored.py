@@ -8,6 +8,7 @@ from typing import Any, cast
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.errors import StatusError
 from orchtw.objects import Object
 from orchtw.registry.stored import STORED, Stored
 from orchtw.registry.system_metadata import ordered
@@ -87,6 +88,13 @@ class StoredTests(SynchronousTestCase):
         self.assertEqual((again.raw, again.fields, again.labels), (entry.raw, entry.fields, entry.labels))
         self.assertEqual(self.stored.json_tail(again), entry.json)
         self.assertEqual(again.json, entry.json)
+
+    def test_foreign_values(self) -> None:
+        """What others have stored and is no pod is refused as such, not as a mistake of ours (reference STORE-23)."""
+        kind = b'{"kind":"Pod","apiVersion":"v1"'
+        nameless = (kind + b"}", kind + b',"metadata":{}}', kind + b',"metadata":{"name":""}}')
+        for value in (*nameless, b"", b"k8s\0", b"{}"):
+            self.assertRaises((StatusError, ValueError), self.stored.build, "a/x", value, 7)
 
     def test_dry_run(self) -> None:
         """An object that was created in a dry run has no version in either encoding."""

@@ -22,7 +22,7 @@ GROUPS = ("apiregistration.orch.io", "rbac.authorization.orch.io")
 
 def in_cluster(host: Host, config: Config) -> EtcdStore:
     """The store in the cluster of `--etcd-servers`. Raises ConfigError for files that cannot be used."""
-    tls = _tls(config)
+    tls = tls_of(config)
     settings = Settings(
         endpoints=[_destination(url, tls) for url in config.etcd_servers],
         prefix="/" + config.etcd_prefix.strip("/"),
@@ -47,7 +47,8 @@ def _destination(url: str, tls: ClientTLS) -> Destination:
     return Destination(scheme=scheme, host=parts.hostname or "", port=port, tls=tls, timeout_s=DIAL_S)
 
 
-def _tls(config: Config) -> ClientTLS:
+def tls_of(config: Config) -> ClientTLS:
+    """How members are believed, and what they are shown. Raises ConfigError for files that cannot be used."""
     policy = TLSPolicy(
         authorities=_read("--etcd-cafile", config.etcd_cafile),
         certificate=_read("--etcd-certfile", config.etcd_certfile),
@@ -62,15 +63,19 @@ def _tls(config: Config) -> ClientTLS:
 def _renewed(config: Config) -> ClientTLS | None:
     """What the files hold now; None, so that the last ones stay in use, while they are being replaced."""
     try:
-        return _tls(config)
+        return tls_of(config)
     except ConfigError:
         return None
 
 
 def _read(flag: str, path: Path | None) -> bytes:
+    """What a file holds. An empty one is refused: nothing given would mean the machine's authorities, or no key."""
     if path is None:
         return b""
     try:
-        return path.read_bytes()
+        held = path.read_bytes()
     except OSError as error:
         raise ConfigError(f"{flag}: {path}: {error.strerror}") from None
+    if not held.strip():
+        raise ConfigError(f"{flag}: {path}: the file is empty")
+    return held
