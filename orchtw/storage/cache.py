@@ -302,7 +302,7 @@ class Cacher:
             self._touched[cache] = None
 
     def _not_applied(self, cache: ResourceCache, change: Change, error: Exception, now: float) -> bool:
-        """Set aside what a change brings: what is no object is named, as at the start; our own mistakes are traced."""
+        """Set aside what a change brings: what is no object is named, as at the start; our mistakes are traced."""
         if change.value is None or not isinstance(error, (StatusError, ValueError)):
             self.log_failures.failure("{key} at {revision} cannot be read", key=change.key, revision=change.revision)
         if change.value is None:

@@ -109,10 +109,7 @@ class CustomStored(Stored):
 
     def _built(self, value: bytes, revision: int, key: str) -> Entry:
         home = self.codec
-        obj = load_json(value)
-        if obj["kind"] != home.kind:
-            raise ValueError(f"{obj['kind']} is stored where {home.kind} should be")
-        obj, version = self._read(obj)
+        obj, version = self._read(_checked(load_json(value), home.kind))
         is_current = version == home.api_version and orjson.dumps(obj) == value
         entry = self.entry({**obj, "apiVersion": home.api_version}, b"", revision, key)
         if not is_current:
@@ -150,3 +147,14 @@ class CustomStored(Stored):
             return self.codec.type_prefix + tail
         head = orjson.dumps({"kind": self.codec.kind, "apiVersion": version})[:-1]
         return b"%b,%b" % (head, tail)
+
+
+def _checked(obj: Any, kind: str) -> Object:
+    """What JSON holds, if it is an object of a kind. Raises ValueError."""
+    found = obj.get("kind") if type(obj) is dict else None
+    if found != kind or not isinstance(obj.get("apiVersion"), str):
+        raise ValueError(f"{found or 'no object'} is stored where {kind} should be")
+    meta = obj.get("metadata")
+    if type(meta) is not dict or not meta.get("name") or not isinstance(meta["name"], str):
+        raise ValueError("it has no name")
+    return obj  # type: ignore[no-any-return]

@@ -97,8 +97,11 @@ class StoredTests(SynchronousTestCase):
         obj, _, _ = self.read(home, value("v2", new=3, size="large"))
         self.assertEqual(obj["spec"], {"new": 3, "size": "large"})
         other = value("v2").replace(b'"Lamp"', b'"Pump"')
-        for text in (b"", b"[]", b"{}", b'{"kind":"Lamp","apiVersion":"v1"}', other):
-            self.assertRaises((ValueError, KeyError, TypeError), home.build, "n/a", text, 7)
+        lamp_of = b'{"kind":"Lamp","apiVersion":"%s"%s}'
+        nameless = [b"", *(b',"metadata":' + meta for meta in (b"null", b"{}", b'{"name":""}', b'{"name":7}'))]
+        found = [lamp_of % (group_version, more) for group_version in (b"v1", b"x/v2") for more in nameless]
+        for text in (b"", b"[]", b"{}", b"7", b'{"kind":"Lamp","metadata":{"name":"a"}}', other, *found):
+            self.assertRaises(ValueError, home.build, "n/a", text, 7)
 
     def test_read_again(self) -> None:
         """What has been written is current when it is read again."""
