@@ -37,6 +37,11 @@ class Calls:
         """A RangeResponse: what stands in a range of keys, no older than any write that was acknowledged."""
         return self._ask(RANGE, RangeRequest(**fields), RangeResponse, safe=True)
 
+    def reached(self, key: bytes, timeout_s: float) -> Deferred[Any]:
+        """A RangeResponse without keys: the cluster answers for a key, and has a leader, within so many seconds."""
+        request = RangeRequest(key=key, count_only=True)
+        return self._ask(RANGE, request, RangeResponse, safe=True, timeout_s=timeout_s)
+
     def txn(self, request: Any, done: Callable[[Any], None]) -> None:
         """Have `done` called with the TxnResponse, or an RpcError."""
 

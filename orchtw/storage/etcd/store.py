@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any, Final
 
 import attrs
-from twisted.internet.defer import Deferred, TimeoutError
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
@@ -24,7 +24,7 @@ from orchtw.storage.etcd.health import Health
 from orchtw.storage.etcd.keys import Keys
 from orchtw.storage.etcd.leases import Leases
 from orchtw.storage.etcd.reading import LARGEST, Reading
-from orchtw.storage.etcd.status import LATE, NO_SPACE, TO_COME, RpcError, status_of
+from orchtw.storage.etcd.status import NO_SPACE, TO_COME, RpcError, status_of
 from orchtw.storage.etcd.watching import Deliver, Watching
 from orchtw.storage.etcd.writing import Write, Writing
 from orchtw.storage.interface import KeyValue, Op, Outcome, Page, Store, Subscription, Wanted
@@ -116,9 +116,9 @@ class EtcdStore(Store):
         """See `Store.start`."""
         self._channel.start()
         try:
-            await Deferred.fromCoroutine(self._reading.revision()).addTimeout(self._settings.start_s, self._reactor)
-        except (errors.StatusError, TimeoutError) as problem:
-            why = self._channel.trouble or getattr(problem, "message", LATE)
+            await self._calls.reached(self._keys.sentinel, self._settings.start_s)
+        except RpcError as problem:
+            why = self._channel.trouble or problem.text
             self._channel.stop()
             raise errors.ConfigError(f"--etcd-servers: {why}") from None
         await self._refuse_foreign()

@@ -199,7 +199,7 @@ class RefusalTests(FaultCase):
         cluster.control("put", "elsewhere", "1")
         await self.put(store, "/a")
         with self.assertRaises(errors.InternalError) as caught:
-            for number in range(20):
+            for number in range(1000):  # a member looks at its size every 100 ms only
                 await self.put(store, f"/{number}", bytes(MIB))
         self.assertEqual(caught.exception.message, "etcdserver: mvcc: database space exceeded")
         self.assertEqual(caught.exception.code, 500)

@@ -9,13 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
+from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from orchtw.errors import BadRequest
+from orchtw.errors import BadRequest, ConfigError
+from orchtw.outbound.destination import Destination
+from orchtw.outbound.tls import ClientTLS
 from orchtw.storage.etcd import health
 from orchtw.storage.etcd.keys import Keys
 from orchtw.storage.etcd.leases import Leases
-from orchtw.storage.etcd.store import EtcdStore
+from orchtw.storage.etcd.store import EtcdStore, Settings
 from orchtw.storage.interface import Op
 from orchtw.storage.testing import Recorder
 from tests.properties import examples
@@ -133,6 +136,20 @@ class VersionTests(SynchronousTestCase):
             ("3.3.99", False), ("?", False),
         ):  # fmt: skip
             self.assertEqual(health.orderly(version), expected, version)
+
+
+class StartTests(SynchronousTestCase):
+    def test_patience(self) -> None:
+        """A start waits for a cluster for 20 seconds, longer than any call (reference STORE-33)."""
+        reactor = MemoryReactorClock()
+        nowhere = Destination(scheme="http", host="127.0.0.1", port=1, tls=ClientTLS(), timeout_s=60.0)
+        store = EtcdStore(Settings(endpoints=[nowhere]), reactor)
+        started = Deferred.fromCoroutine(store.start())
+        reactor.pump([0.1] * 199)
+        self.assertNoResult(started)
+        reactor.pump([0.1] * 3)
+        failure = self.failureResultOf(started, ConfigError)
+        self.assertEqual(failure.getErrorMessage(), "--etcd-servers: context deadline exceeded")
 
 
 class SharedTests(TestCase):
