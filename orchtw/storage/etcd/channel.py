@@ -207,27 +207,23 @@ class Channel:
 
     async def _use(self, destination: Destination) -> None:
         """Connect, and return once the connection takes no more calls."""
-        gone: Deferred[None] = Deferred()
         tls = attrs.evolve(self._renewed() or destination.tls, protocols=PROTOCOLS)
         destination = attrs.evolve(destination, tls=tls)
-        connection = await self._dialer.exchange(destination, lambda: Connection(lambda why: self._lost(gone, why)))
-        if gone.called:
-            return
-        self._all.add(connection)
-        connection.on_end(lambda outcome: self._all.discard(connection))
-        authority = destination.scheme, destination.authority
-        if authority != self._authority:
-            self._authority, self._fields = authority, {}
-        self._connection, self._silence, self.trouble = connection, Silence(), ""
-        self._ask_waiting()
-        self._connected()
-        await gone
-
-    def _lost(self, gone: Deferred[None], why: str) -> None:
-        self._connection = None
-        self.trouble = why
+        gone: Deferred[str] = Deferred()
+        connection = await self._dialer.exchange(destination, lambda: Connection(gone.callback))
         if not gone.called:
-            gone.callback(None)
+            self._all.add(connection)
+            connection.on_end(lambda outcome: self._all.discard(connection))
+            authority = destination.scheme, destination.authority
+            if authority != self._authority:
+                self._authority, self._fields = authority, {}
+            self._connection, self._silence, self.trouble = connection, Silence(), ""
+            self._ask_waiting()
+            self._connected()
+        try:
+            self.trouble = await gone
+        finally:
+            self._connection = None
 
     def _tick(self) -> None:
         now = self._reactor.seconds()

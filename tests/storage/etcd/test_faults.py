@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Awaitable
 from typing import Any
 
@@ -12,7 +13,9 @@ from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
 from orchtw import errors
+from orchtw.outbound.destination import Destination
 from orchtw.outbound.policy import TLSPolicy
+from orchtw.outbound.tls import ClientTLS
 from orchtw.storage.etcd import silence
 from orchtw.storage.etcd.store import EtcdStore
 from orchtw.storage.interface import Op, Outcome
@@ -258,6 +261,15 @@ class RefusalTests(FaultCase):
         store = new_store(cluster, start_s=1.0)
         failure = await self.failure(store.start(), errors.ConfigError)
         self.assertIn("etcdserver: user name is empty", failure)
+
+    async def test_nobody_answers(self) -> None:
+        """A start with somebody who takes connections and says nothing ends with that, not with our giving it up."""
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            port = silent.getsockname()[1]
+            where = Destination(scheme="http", host="127.0.0.1", port=port, tls=ClientTLS(), timeout_s=0.1)
+            store = new_store(EtcdCluster(self.mktemp()), endpoints=[where], start_s=0.3)
+            failure = await self.failure(store.start(), errors.ConfigError)
+        self.assertIn("timeout", failure)
 
     async def test_nobody_is_there(self) -> None:
         """A start without a cluster ends after a while with what is in the way."""
