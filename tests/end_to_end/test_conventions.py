@@ -232,7 +232,8 @@ class UpdateTests(ConventionCase):
         await self.created(self.maps, config_map("a", resourceVersion="0"))
         for number, metadata in enumerate(({}, {"resourceVersion": "0"})):
             data = {"x": str(number)}
-            self.assertEqual((await self.ok(await self.put(config_map("a", **metadata) | {"data": data})))["data"], data)
+            answer = await self.put(config_map("a", **metadata) | {"data": data})
+            self.assertEqual((await self.ok(answer))["data"], data)
 
     async def test_version_required(self) -> None:
         """Some kinds must be PUT with a resourceVersion (reference WRITE-10, KIND-9)."""
