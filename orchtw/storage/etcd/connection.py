@@ -289,7 +289,7 @@ class Connection(Protocol):
         if first & Flag.END_STREAM:
             self._end(number, _outcome(fields))
         elif fields.get(b":status", b"200") != b"200":
-            self._end(number, RpcError(UNAVAILABLE, f"HTTP status {fields[b':status'].decode('latin-1')}"))
+            self._end(number, _of_http(fields))
 
     def _decoded(self, block: bytes) -> Fields:
         """Equal blocks mean the same, as nothing is remembered from one to the next."""
@@ -386,5 +386,12 @@ def _outcome(fields: Fields) -> RpcError | None:
     code = fields.get(b"grpc-status", b"2")
     if code == b"0":
         return None
+    if b"grpc-status" not in fields and fields.get(b":status", b"200") != b"200":
+        return _of_http(fields)
     text = unquote(fields.get(b"grpc-message", b"").decode("latin-1"))
     return RpcError(int(code), text or f"code {int(code)}")
+
+
+def _of_http(fields: Fields) -> RpcError:
+    """What somebody says who is no member of etcd: a proxy before one, or another server."""
+    return RpcError(UNAVAILABLE, f"HTTP status {fields[b':status'].decode('latin-1')}")

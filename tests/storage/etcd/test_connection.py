@@ -171,9 +171,12 @@ class AnswerTests(ConnectionCase):
 
     def test_no_grpc(self) -> None:
         """Whoever speaks something else is dropped, or its HTTP status told."""
-        number, asked = self.ask()
-        self.receive(frame(Kind.HEADERS, Flag.END_HEADERS, number, block((":status", "404"))))
-        self.assertIn("404", str(asked.ends[0]))
+        for flags in (Flag.END_HEADERS, Flag.END_HEADERS | Flag.END_STREAM):
+            number, asked = self.ask()
+            self.receive(frame(Kind.HEADERS, flags, number, block((":status", "404"))))
+            problem = asked.ends[0]
+            assert problem is not None
+            self.assertEqual((problem.code, problem.text), (UNAVAILABLE, "HTTP status 404"))
         self.receive(frame(Kind.CONTINUATION, Flag.END_HEADERS, 9, b""))
         self.assertTrue(self.transport.aborted)
 
