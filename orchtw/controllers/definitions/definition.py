@@ -53,5 +53,5 @@ class Definition:
 
     @property
     def served(self) -> bool:
-        """Whether it is to be served: from its names on, so that each server does when it is said to be established."""
+        """Whether it is to be served: from its names on, so that each server does when one says that it does."""
         return self.established or holds(self.conditions, NAMES_ACCEPTED)

@@ -366,7 +366,7 @@ class ManyServersTests(LookedAfterCase):
         self.patch(definitions._parts.observer, "_delay_s", delay_s)
 
     def test_delay(self) -> None:
-        """Where there are other servers, all of them serve paths for five seconds before it is established (CRD-8)."""
+        """Where there are other servers, all of them serve for five seconds before it is established (CRD-8)."""
         self.install()
         self.assertEqual(self.condition("NamesAccepted"), ACCEPTED)
         self.assertEqual(
