@@ -255,6 +255,18 @@ class UpdateTests(Case):
         for answer in (put, patch):
             self.assertEqual((answer.code, answer.json["message"]), (400, text))
 
+    async def test_of_another_object(self) -> None:
+        """A PUT of another object is refused whether or not there is one at its path (reference ERR-16, ERR-17)."""
+        texts = {
+            "name": "the name of the object (b) does not match the name on the URL (a)",
+            "namespace": "the namespace of the object (b) does not match the namespace on the request (default)",
+        }
+        for _ in ("missing", "there"):
+            for field, text in texts.items():
+                answer = await self.server.request("PUT", f"{CONFIG_MAPS}/a", config_map({}, **{field: "b"}))
+                self.assertEqual((answer.code, answer.json["message"]), (400, text))
+            await self.server.request("POST", CONFIG_MAPS, config_map({"k": "v"}))
+
     async def test_long_manager_in_an_entry(self) -> None:
         """An entry that a write brings names its manager in at most 128 bytes: else 422 (reference APPLY-10)."""
         await self.apply("one", {"k": "v"})
