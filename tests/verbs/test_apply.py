@@ -204,6 +204,21 @@ class RequestTests(Case):
         self.assertEqual(answer.code, 400, answer.body)
         self.assertTrue(answer.json["message"].startswith("error decoding YAML: "), answer.body)
 
+    async def test_kinds_within(self) -> None:
+        """A claim in a StatefulSet may say what it is; applied again it is the same (reference APPLY-24)."""
+        claim: dict[str, Any] = {"kind": "PersistentVolumeClaim", "apiVersion": "v1", "metadata": {"name": "v"}}
+        claim["spec"] = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        labels = {"a": "b"}
+        template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        spec: dict[str, Any] = {"selector": {"matchLabels": labels}, "serviceName": "s", "template": template}
+        spec["volumeClaimTemplates"] = [claim]
+        url = "/apis/apps/v1/namespaces/default/statefulsets/a?fieldManager=m"
+        body = {"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": spec}
+        first = await self.server.request("PATCH", url, body, APPLY)
+        self.assertEqual(first.code, 201, first.body)
+        again = await self.server.request("PATCH", url, body, APPLY)
+        self.assertEqual((again.code, again.json), (200, first.json))
+
     async def test_scale(self) -> None:
         """An applied Scale is a Scale without managedFields: else 400."""
         scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "d"}, "spec": {"replicas": 2}}
