@@ -37,7 +37,7 @@ QUICK = {
     "watch_flat": (100, 50),
     "idle": 100,
     "idle_seconds": 0.5,
-    "definitions": 20,
+    "definitions": 6,
     "handshakes": 50,
     "soak_requests": 4000,
     "tails_seconds": 1.0,

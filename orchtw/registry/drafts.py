@@ -61,7 +61,7 @@ class Drafts:
         """Make a new object what admission sees: in its namespace, with its owners."""
         meta = own_metadata(obj)
         match_namespace(write, meta)
-        if meta.get("resourceVersion"):
+        if meta.get("resourceVersion", "").strip("0"):  # "0" says as little as none
             raise BadRequest("resourceVersion should not be set on objects to be created")
         drop_deletion(meta)
         self._own(write, None, obj)

@@ -81,16 +81,16 @@ def modified(write: Write) -> Conflict:
 
 def _match_version(write: Write, version: str, live: Entry) -> str:
     resource = write.target.resource
-    if not version:
+    try:
+        revision = parse_revision(version) if version else 0
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
+    if not revision:  # "0" says as little as none
         if not (write.from_live or write.target.strategy.traits.unconditional_update):
             cause = Cause("FieldValueInvalid", "Invalid value: 0x0: must be specified for an update",
                           "metadata.resourceVersion")
             raise Invalid.of(resource.plural, resource.group, write.name, [cause])
         return ""
-    try:
-        revision = parse_revision(version)
-    except ValueError as error:
-        raise BadRequest(str(error)) from None
     if revision != live.revision:
         raise modified(write)
     return version

@@ -228,21 +228,25 @@ class UpdateTests(ConventionCase):
         self.assertEqual(status["details"], {"name": "a", "kind": "configmaps"})
 
     async def test_unconditional(self) -> None:
-        """Without a resourceVersion a PUT overwrites (reference WRITE-10)."""
-        await self.make()
-        self.assertEqual((await self.ok(await self.put(config_map("a") | {"data": {"x": "y"}})))["data"], {"x": "y"})
+        """Without a resourceVersion a PUT overwrites; 0 says no more (reference WRITE-8, WRITE-10)."""
+        await self.created(self.maps, config_map("a", resourceVersion="0"))
+        for number, metadata in enumerate(({}, {"resourceVersion": "0"})):
+            data = {"x": str(number)}
+            answer = await self.put(config_map("a", **metadata) | {"data": data})
+            self.assertEqual((await self.ok(answer))["data"], data)
 
     async def test_version_required(self) -> None:
         """Some kinds must be PUT with a resourceVersion (reference WRITE-10, KIND-9)."""
         leases = self.group("coordination.orch.io/v1", "leases")
         await self.created(leases, {"metadata": {"name": "f"}})
         group = self.naming.group("coordination.orch.io")
-        status = self.assertRefused(
-            await self.client.put(f"{leases}/f", {"metadata": {"name": "f"}}), 422, "Invalid",
-            f'leases.{group} "f" is invalid: metadata.resourceVersion: Invalid value: 0x0: '
-            "must be specified for an update",
-        )
-        self.assertEqual(status["details"]["kind"], "leases")
+        for metadata in ({"name": "f"}, {"name": "f", "resourceVersion": "0"}):
+            status = self.assertRefused(
+                await self.client.put(f"{leases}/f", {"metadata": metadata}), 422, "Invalid",
+                f'leases.{group} "f" is invalid: metadata.resourceVersion: Invalid value: 0x0: '
+                "must be specified for an update",
+            )
+            self.assertEqual(status["details"]["kind"], "leases")
 
     async def test_create_on_update(self) -> None:
         """A PUT creates where the kind allows it, and ignores a resourceVersion then (reference WRITE-9, KIND-8)."""
