@@ -206,8 +206,9 @@ def _without_emptied(whole: Object, pruned: Object) -> Object:
         before = whole.get(key)
         if value is None and before is not None:
             continue
-        nested = isinstance(value, dict) and isinstance(before, dict)
-        out[key] = _without_emptied(before, value) if nested else value
+        if isinstance(value, dict) and isinstance(before, dict):
+            value = _without_emptied(before, value)
+        out[key] = value
     return out
 
 

@@ -113,7 +113,7 @@ class ResourceHandler:
 
 
 def _applies(request: Request, info: RequestInfo, allowed: Collection[str]) -> bool:
-    """Whether the method applies to what is asked: a proxy takes HEAD and OPTIONS as well, a `/watch/` path only GET."""
+    """Whether the method applies to what is asked: a proxy takes HEAD and OPTIONS too, a `/watch/` path GET only."""
     if request.method in ("HEAD", "OPTIONS"):
         return info.subresource == "proxy"
     return info.verb in allowed and (info.verb != "watch" or request.method == "GET")

@@ -73,7 +73,7 @@ class PodRulesTests(SynchronousTestCase):
             ({"phase": "Pending"}, {"phase": "Pending"}),
         ):
             status = {**sent, "startTime": NOW}
-            pod = {"spec": {"containers": []}, "status": status}
+            pod: dict[str, Any] = {"spec": {"containers": []}, "status": status}
             set_pod_defaults(pod)
             self.assertEqual(list(pod["status"].items()), [*kept.items(), ("startTime", NOW)])
             self.assertEqual(status, {**sent, "startTime": NOW})  # it may be the live object's
