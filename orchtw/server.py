@@ -31,7 +31,7 @@ from orchtw.pki.followed_files import FollowedFiles
 from orchtw.pki.front_proxy import given_authorities
 from orchtw.serving.compression import GzipCache
 from orchtw.serving.limits import EdgeLimits
-from orchtw.serving.listener import Listener, bind
+from orchtw.serving.listener import Listener, bind, make_sure_free
 from orchtw.serving.server_names import NamedPair
 from orchtw.serving.ticket_renewal import TicketRenewal
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
@@ -44,6 +44,9 @@ from orchtw.workers.supervisor import Workers
 
 SPARE_FILES = 256 + 4 * MOST
 """Open files beside clients' connections: the store, logs, connections to backends, webhooks and other servers."""
+
+GOING_S = 3.0
+"""How long the processes of a server that was killed may still have its port."""
 
 SWITCH_S = 0.001
 """How long a thread that computes keeps the reactor waiting for the interpreter; Python's own choice is 5 ms."""
@@ -75,6 +78,8 @@ def make_service(config: Config, verbosity: Verbosity) -> APIServer:
     config = config.share()
     workers = Workers(config, verbosity, reactor) if config.workers > 1 else None
     shared = config.permit_port_sharing or workers is not None
+    if workers is not None and not config.permit_port_sharing:
+        make_sure_free(config.bind_address, config.secure_port, GOING_S)
     bound = bind(config.bind_address, config.secure_port, shared=shared)
     try:
         _make_folder(config)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from time import monotonic, sleep
 from typing import Any
 
 from twisted.application.service import Service
@@ -28,6 +29,7 @@ from orchtw.serving.tls_port import TLSPort
 BACKLOG = 1024
 # How long the end waits for clients to close after the last answer, before it drops them.
 _CLOSE_S = 1.0
+_FREE_AGAIN_S = 0.1
 
 
 class HTTPFactory(Factory):
@@ -63,6 +65,24 @@ def bind(address: str, port: int, *, shared: bool = False, listening: bool = Tru
         bound.close()
         raise ConfigError(f"cannot listen on {address} port {port}: {problem.strerror}") from None
     return bound
+
+
+def make_sure_free(address: str, port: int, patience_s: float) -> None:
+    """See that nobody listens on a port that is to be `shared` by processes of one server.
+
+    Another server that shares it as well would get some of the connections. Those that a killed server's processes
+    have left may take a moment to go. Raises ConfigError, one line, when it is still taken after that time.
+    """
+    until = monotonic() + patience_s
+    while True:
+        try:
+            bind(address, port, listening=False).close()
+        except ConfigError:
+            if monotonic() >= until:
+                raise
+            sleep(_FREE_AGAIN_S)
+        else:
+            return
 
 
 class Listener(Service):

@@ -154,13 +154,15 @@ class _Slot:
         self._told()
 
     def end(self) -> None:
-        """Have it end in good order."""
+        """Have it end in good order, or at once while it is being loaded: it serves nobody, and hears nothing yet."""
         if self._next is not None and self._next.active():
             self._next.cancel()
         if self._process is None:
             self.gone.callback(None)
         elif self._server is not None:
             self._server.end()
+            if not self._server.admitted:
+                self.signal("KILL")
 
     def signal(self, name: str) -> None:
         """Send it a signal, if it is there."""

@@ -52,8 +52,7 @@ class Owner:
 
 def run(stream: socket.socket) -> None:
     """Serve until the owner says that it is enough, or ends."""
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, signal.SIG_IGN)
+    _ignore_end_signals()
     told = receive(stream)
     end_with(told.owner)
     from twisted.internet import reactor as installed
@@ -80,6 +79,9 @@ def run(stream: socket.socket) -> None:
 
 
 def _ignore_end_signals() -> None:
-    """They are the owner's: who ends a whole group of processes ends these by it, in order."""
-    for each in (signal.SIGTERM, signal.SIGINT):
+    """They are the owner's: who ends a whole group of processes ends these by it, in order.
+
+    So is what has it begin a new file of its log.
+    """
+    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
         signal.signal(each, signal.SIG_IGN)

@@ -14,7 +14,7 @@ from orchtw.errors import ConfigError
 from orchtw.request import chunk
 from orchtw.serving import tls
 from orchtw.serving.limits import EdgeLimits
-from orchtw.serving.listener import bind
+from orchtw.serving.listener import bind, make_sure_free
 from orchtw.serving.response_bodies import unframed
 from tests.serving.authorities import (
     PATIENCE_S,
@@ -225,6 +225,15 @@ class BindTests(SynchronousTestCase):
             port = first.getsockname()[1]
             problem = self.assertRaises(ConfigError, bind, "127.0.0.1", port)
         self.assertEqual(str(problem), f"cannot listen on 127.0.0.1 port {port}: Address already in use")
+
+    def test_shared_port_of_another(self) -> None:
+        """Processes of one server do not share their port with another server that would (reference OPS-29)."""
+        with bind("127.0.0.1", 0, shared=True) as first:
+            port = first.getsockname()[1]
+            bind("127.0.0.1", port, shared=True).close()
+            problem = self.assertRaises(ConfigError, make_sure_free, "127.0.0.1", port, 0.0)
+        self.assertEqual(str(problem), f"cannot listen on 127.0.0.1 port {port}: Address already in use")
+        make_sure_free("127.0.0.1", port, 0.0)
 
     def test_foreign_address(self) -> None:
         """An address that is not this machine's is a ConfigError."""

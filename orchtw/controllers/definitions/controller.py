@@ -128,7 +128,7 @@ class DefinitionController(Controller):
     async def _look(self, definition: Definition, obj: Object, size_bytes: int) -> float | None:
         self._take_in(definition)
         if definition.terminating:
-            if definition.established:
+            if definition.served:
                 await self._serve(definition, obj, size_bytes)
             self._parts.serving.close(definition.name)
             if not await self._parts.finalizing.end(definition, self._parts.serving.target(definition.name)):
@@ -138,8 +138,11 @@ class DefinitionController(Controller):
             return SURVEY_S
         news, after_s = await self._parts.observer.news(definition, obj, size_bytes)
         told = await self._parts.statuses.tell(definition, news)
-        if definition.established and not told:
-            await self._serve(definition, obj, size_bytes)
+        if not told:
+            if definition.served:
+                await self._serve(definition, obj, size_bytes)
+            else:
+                self._parts.serving.end(definition.name)
         return after_s
 
     def _take_in(self, definition: Definition) -> None:

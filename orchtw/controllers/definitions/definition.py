@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from orchtw.objects import Object
-from orchtw.registry.groups.apiextensions.conditions import ESTABLISHED, Condition, holds
+from orchtw.registry.groups.apiextensions.conditions import ESTABLISHED, NAMES_ACCEPTED, Condition, holds
 
 Names = Mapping[str, Any]
 """plural, singular, shortNames, kind, listKind and categories, as far as they are there."""
@@ -48,5 +48,10 @@ class Definition:
 
     @property
     def established(self) -> bool:
-        """Whether it is to be served."""
+        """Whether clients have been told that it is served."""
         return holds(self.conditions, ESTABLISHED)
+
+    @property
+    def served(self) -> bool:
+        """Whether it is to be served: from its names on, so that each server does when one says that it does."""
+        return self.established or holds(self.conditions, NAMES_ACCEPTED)

@@ -20,6 +20,8 @@ from orchtw.storage.remote.messages import NUMBER, PAIR, Answered, Kind
 MAX_WAITING_WRITES: Final = 20_000
 MAX_WAITING_BYTES: Final = 64 << 20
 MAX_REVISION: Final = (1 << 63) - 1
+LOOKS_BACK: Final = 10_000
+"""So many revisions a process that takes another's place has the history of."""
 
 
 class RemoteStore(Store):
@@ -73,6 +75,10 @@ class RemoteStore(Store):
     def shared(self) -> bool:
         """See `Store`, as all of these."""
         return True
+
+    @property
+    def looks_back(self) -> int:
+        return LOOKS_BACK
 
     def current(self) -> bool:
         """The owner acknowledges no write before we have it."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, Protocol
 
 import attrs
@@ -58,6 +59,10 @@ class _Held:
     revision: int
     waiting: Deferred[Any]
     result: object
+
+
+class _Enough(Exception):
+    """A follower wants no more."""
 
 
 class Hub(Store):
@@ -167,10 +172,16 @@ class Hub(Store):
         return await self._feed.follow(after_revision, deliver, self.history)
 
     async def history(self, after: int, upto: int) -> Sequence[Change]:
-        """The changes after one revision up to another. Raises as `subscribe` does."""
+        """The first changes after one revision up to another: what the store reads at once. Raises as `subscribe`."""
         found: list[Change] = []
-        # A store that nobody shares has told a follower of all there is when it is live.
-        (await self._store.subscribe(after, found.extend)).stop()
+
+        def take(changes: Sequence[Change]) -> None:
+            found.extend(changes)
+            raise _Enough
+
+        # A store that nobody shares tells a follower of what there has been before that is live.
+        with suppress(_Enough):
+            (await self._store.subscribe(after, take)).stop()
         return _without_origins([change for change in found if change.revision <= upto])
 
     # Workers

@@ -366,14 +366,33 @@ class ManyServersTests(LookedAfterCase):
         self.patch(definitions._parts.observer, "_delay_s", delay_s)
 
     def test_delay(self) -> None:
-        """Where there are other servers, five seconds pass from the names to the paths."""
+        """Where there are other servers, all of them serve for five seconds before it is established (CRD-8)."""
         self.install()
         self.assertEqual(self.condition("NamesAccepted"), ACCEPTED)
         self.assertEqual(
             self.condition("Established"), ("False", "Installing", "the initial names have been accepted")
         )
+        self.assertEqual(self.code("GET", FOOS), 200)
         self.wait(4)
-        self.assertEqual(self.code("GET", FOOS), 404)
+        self.assertEqual(self.condition("Established")[0], "False")
         self.wait(1)
         self.assertEqual(self.condition("Established"), ESTABLISHED)
         self.assertEqual(self.code("GET", FOOS), 200)
+
+    def test_names_lost(self) -> None:
+        """Who has its names no more before it is established is not served (reference CRD-8)."""
+        self.install(definition(), definition("bars", "Bar"))
+        self.assertEqual(self.code("GET", f"/apis/{GROUP}/v1/bars"), 200)
+        self.put({"spec": {"names": {"kind": "Foo", "listKind": "Bars"}}}, "bars")
+        self.assertEqual(self.condition("NamesAccepted", "bars")[1], "KindConflict")
+        self.assertEqual(self.code("GET", f"/apis/{GROUP}/v1/bars"), 404)
+
+    def test_deleted_early(self) -> None:
+        """Objects go with a definition that was not established yet (reference CRD-25)."""
+        self.install()
+        self.done("POST", FOOS, foo("a"))
+        self.delete()
+        self.wait()
+        self.assertEqual(self.code("GET", f"{DEFINITIONS}/foos.{GROUP}"), 404)
+        self.install()
+        self.assertEqual(self.done("GET", FOOS)["items"], [])

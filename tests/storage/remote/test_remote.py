@@ -6,9 +6,11 @@ from __future__ import annotations
 from twisted.internet.defer import gatherResults
 from twisted.trial.unittest import TestCase
 
-from orchtw.storage import sqlite_scan
-from orchtw.storage.interface import Op, Store
+from orchtw.errors import Expired
+from orchtw.storage import sqlite_reader, sqlite_scan
+from orchtw.storage.interface import Change, Op, Store
 from orchtw.storage.remote.messages import Kind
+from orchtw.storage.starting_point import starting_point
 from orchtw.storage.testing import StoreConformance
 from tests.storage.remote.owned import Owned, worker_with_company
 
@@ -63,3 +65,45 @@ class WorkerScanTests(TestCase):
         await self.store.stop()
         await second.aclose()  # type: ignore[attr-defined]
         self.assertEqual(self.scans(), 0)
+
+
+class HistoryTests(TestCase):
+    """What has happened before a worker began."""
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        self.patch(sqlite_reader, "CHUNK_ROWS", 4)
+        self.owned = Owned(self.mktemp())
+        self.store = worker_with_company(self.owned)
+        await self.store.start()
+        await gatherResults([self.store.commit(Op(f"/a/{number}", b"x")) for number in range(30)])
+        self.late = self.owned.worker()
+        await self.late.start()
+
+    async def ended(self) -> None:
+        """End all, the late one first."""
+        await self.late.stop()
+        await self.store.stop()
+
+    async def test_in_parts(self) -> None:
+        """Nobody reads or sends more of it than the store reads at once; followers have it all, once, then go on."""
+        sent: list[int] = []
+        send = self.owned.servers[-1].link.send
+        self.owned.servers[-1].link.send = lambda kind, *data: (sent.append(kind), send(kind, *data))  # type: ignore
+        found: list[Change] = []
+        following = await self.late.subscribe(11, found.extend)
+        self.assertEqual([change.revision for change in found], list(range(12, 32)))
+        self.assertEqual(sent.count(Kind.PAST), 2 * 5)
+        await self.store.commit(Op("/a/0", b"y"))
+        await self.late.get("/a/0")
+        self.assertEqual([change.revision for change in found], list(range(12, 33)))
+        following.stop()
+        await self.ended()
+
+    async def test_begins_in_the_past(self) -> None:
+        """A worker begins where the store was, as far as that is kept (reference READ-28)."""
+        self.assertEqual(await starting_point(self.late, "/a/0"), 1)
+        await self.store.compact(8)
+        self.assertEqual(await starting_point(self.late, "/a/0"), 31 - 10_000 // 512)
+        with self.assertRaises(Expired):
+            await self.late.subscribe(5, [].extend)
+        await self.ended()
