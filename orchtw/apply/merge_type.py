@@ -227,7 +227,9 @@ class Types:
         return found
 
     def _fields(self, node: StructSchema) -> dict[str, tuple[str, Type]]:
-        return {key: ("f:" + key, self._field(field)) for key, field in node.keys.items()}
+        """The fields; an object within another may say its kind, as claims in StatefulSets of many charts do."""
+        fields = {key: ("f:" + key, self._field(field)) for key, field in node.keys.items()}
+        return {**_TYPE_META, **fields} if node.kind else fields
 
     def _field(self, field: Field) -> Type:
         return self.of(field.node)

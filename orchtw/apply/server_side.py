@@ -194,8 +194,22 @@ class Merger:
 def _put_back(kind: MapType, whole: Object, pruned: Object, owned: Tree) -> Object:
     """`pruned` with what `whole` has at the owned paths."""
     present = with_structs(kind, claimed(kind, whole))
-    kept = field_tree.union(with_structs(kind, claimed(kind, pruned)), with_structs(kind, owned))
+    left = claimed(kind, _without_emptied(whole, pruned))
+    kept = field_tree.union(with_structs(kind, left), with_structs(kind, owned))
     return remove(kind, whole, field_tree.difference(present, kept)) or {}
+
+
+def _without_emptied(whole: Object, pruned: Object) -> Object:
+    """`pruned` without nulls where `whole` has something: a version shows so what it cannot leave out."""
+    out: Object = {}
+    for key, value in pruned.items():
+        before = whole.get(key)
+        if value is None and before is not None:
+            continue
+        if isinstance(value, dict) and isinstance(before, dict):
+            value = _without_emptied(before, value)
+        out[key] = value
+    return out
 
 
 class _Views:

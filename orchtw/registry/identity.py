@@ -41,22 +41,26 @@ def match_namespace(write: Write, meta: Object) -> None:
     meta["namespace"] = write.namespace
 
 
+def match_place(write: Write, meta: Object) -> None:
+    """Give an update's object the request's name and namespace; it may not have others. Raises BadRequest (400)."""
+    match_name(write, meta)
+    if not write.target.resource.namespaced:
+        meta.pop("namespace", None)
+        return
+    if meta.get("namespace", "") not in ("", write.namespace):
+        raise BadRequest(
+            f"the namespace of the object ({meta['namespace']}) does not match "
+            f"the namespace on the request ({write.namespace})"
+        )
+    meta["namespace"] = write.namespace
+
+
 def match_live(write: Write, new: Object, old: Object, live: Entry) -> str:
     """Check an update's metadata against the live object's; returns the version that was asked for, or "".
 
     Raises BadRequest (400), Conflict (409, another UID or version) and Invalid (422, the kind asks for a version).
     """
-    resource = write.target.resource
-    match_name(write, new)
-    if resource.namespaced:
-        if new.get("namespace", "") not in ("", write.namespace):
-            raise BadRequest(
-                f"the namespace of the object ({new['namespace']}) does not match "
-                f"the namespace on the request ({write.namespace})"
-            )
-        new["namespace"] = write.namespace
-    else:
-        new.pop("namespace", None)
+    match_place(write, new)
     if new.get("uid") and new["uid"] != old["uid"]:
         raise other_uid(write, new["uid"], old["uid"])
     return _match_version(write, new.get("resourceVersion", ""), live)

@@ -113,10 +113,10 @@ class ResourceHandler:
 
 
 def _applies(request: Request, info: RequestInfo, allowed: Collection[str]) -> bool:
-    """Whether the method applies to what is asked: a proxy takes HEAD and OPTIONS as well."""
+    """Whether the method applies to what is asked: a proxy takes HEAD and OPTIONS too, a `/watch/` path GET only."""
     if request.method in ("HEAD", "OPTIONS"):
         return info.subresource == "proxy"
-    return info.verb in allowed
+    return info.verb in allowed and (info.verb != "watch" or request.method == "GET")
 
 
 def _check_scope(target: Target, info: RequestInfo) -> None:

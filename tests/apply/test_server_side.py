@@ -140,6 +140,19 @@ class Renamed:
         return {names.get(key, key): value for key, value in obj.items()}
 
 
+class Shown:
+    """Two versions with the same fields, whose conversion shows `parts` as null where there are none."""
+
+    def type_of(self, api_version: str) -> Any:
+        parts = {"type": "array", "items": {"type": "string"}, "x-orch-list-type": "atomic"}
+        number = {"type": "integer"}
+        extra = {"type": "object", "properties": {"n": number}}
+        return type_of_schema({"type": "object", "properties": {"parts": parts, "n": number, "extra": extra}})
+
+    def convert(self, obj: Object, source: str, wanted: str) -> Object:
+        return {"parts": None, **obj}
+
+
 class VersionTests(SynchronousTestCase):
     """Owners that used other versions of the object (reference APPLY-15)."""
 
@@ -186,6 +199,14 @@ class VersionTests(SynchronousTestCase):
         )
         self.assertEqual(fields_of(managed, "a"), FieldSet.named("n"))
         self.assertEqual(fields_of(managed, "u"), FieldSet.named("extent"))
+
+    def test_what_a_version_cannot_leave_out(self) -> None:
+        """A list that a version shows as null when it is not there goes all the same (reference APPLY-22)."""
+        merger, owner = Merger(Shown()), Owner.applier("a")
+        for wanted, left in ({"n": 1}, {"parts": None, "n": 1}), ({"extra": {"n": 1}}, {"parts": None}):
+            live, managed = merger.apply({}, {"parts": ["p"], **wanted}, "v1", {}, owner, force=False)
+            live = merger.apply(live, wanted, "v2", managed, owner, force=False)[0]
+            self.assertEqual(live, {**wanted, **left})
 
 
 WRITES = st.lists(

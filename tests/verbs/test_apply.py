@@ -204,6 +204,21 @@ class RequestTests(Case):
         self.assertEqual(answer.code, 400, answer.body)
         self.assertTrue(answer.json["message"].startswith("error decoding YAML: "), answer.body)
 
+    async def test_kinds_within(self) -> None:
+        """A claim in a StatefulSet may say what it is; applied again it is the same (reference APPLY-24)."""
+        claim: dict[str, Any] = {"kind": "PersistentVolumeClaim", "apiVersion": "v1", "metadata": {"name": "v"}}
+        claim["spec"] = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        labels = {"a": "b"}
+        template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        spec: dict[str, Any] = {"selector": {"matchLabels": labels}, "serviceName": "s", "template": template}
+        spec["volumeClaimTemplates"] = [claim]
+        url = "/apis/apps/v1/namespaces/default/statefulsets/a?fieldManager=m"
+        body = {"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": spec}
+        first = await self.server.request("PATCH", url, body, APPLY)
+        self.assertEqual(first.code, 201, first.body)
+        again = await self.server.request("PATCH", url, body, APPLY)
+        self.assertEqual((again.code, again.json), (200, first.json))
+
     async def test_scale(self) -> None:
         """An applied Scale is a Scale without managedFields: else 400."""
         scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "d"}, "spec": {"replicas": 2}}
@@ -254,6 +269,18 @@ class UpdateTests(Case):
         text = "the name of the object (a based on URL) was undeterminable: name must be provided"
         for answer in (put, patch):
             self.assertEqual((answer.code, answer.json["message"]), (400, text))
+
+    async def test_of_another_object(self) -> None:
+        """A PUT of another object is refused whether or not there is one at its path (reference ERR-16, ERR-17)."""
+        texts = {
+            "name": "the name of the object (b) does not match the name on the URL (a)",
+            "namespace": "the namespace of the object (b) does not match the namespace on the request (default)",
+        }
+        for _ in ("missing", "there"):
+            for field, text in texts.items():
+                answer = await self.server.request("PUT", f"{CONFIG_MAPS}/a", config_map({}, **{field: "b"}))
+                self.assertEqual((answer.code, answer.json["message"]), (400, text))
+            await self.server.request("POST", CONFIG_MAPS, config_map({"k": "v"}))
 
     async def test_long_manager_in_an_entry(self) -> None:
         """An entry that a write brings names its manager in at most 128 bytes: else 422 (reference APPLY-10)."""

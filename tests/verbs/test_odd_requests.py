@@ -54,6 +54,16 @@ class EmptyNamespaceTests(Case):
         await self.send("GET", f"{PODS}/a", 200)
 
 
+class OldWatchTests(Case):
+    """Paths with `/watch/` (reference REQ-6)."""
+
+    async def test_only_get(self) -> None:
+        """No other method is made a watch."""
+        for method in ("POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"):
+            for path in ("pods", "namespaces/default/pods", "namespaces/default/pods/x", "nodes"):
+                await self.send(method, f"/api/v1/watch/{path}", 405)
+
+
 class VersionTests(Case):
     """A resourceVersion is at most 64 bits of ASCII digits, wherever it comes from."""
 

@@ -119,11 +119,13 @@ def _target(
 
 
 def _object_spec(flat: Read) -> Metric:
+    """The flat form always has a value: "0" beside an average stands for none, and no target may be zero."""
     average = _quantity(flat, "averageValue")
+    value = _quantity(flat, "targetValue") or "0"
     kind = "Value" if average is None else "AverageValue"
     return {
         "describedObject": _reference(flat, "target"),
-        "target": _target(kind, value=_quantity(flat, "targetValue") or "0", average=average),
+        "target": _target(kind, value=None if average is not None and value == "0" else value, average=average),
         "metric": _identifier(flat, "selector"),
     }
 

@@ -12,6 +12,7 @@ from orchtw.registry.checks import checks
 from orchtw.registry.groups.core.pod_security import check_security_context
 from orchtw.registry.groups.core.pod_statuses import validate_pod_status
 from orchtw.registry.groups.core.pod_validation import validate_pod
+from orchtw.registry.groups.core.pods import set_pod_defaults
 from orchtw.registry.strategies import strategy_for
 from orchtw.schema.codec.codecs import Codecs
 from tests.registry.groups.test_core import CATALOGUE, NAMING, NOW
@@ -59,6 +60,23 @@ class PodRulesTests(SynchronousTestCase):
         pods = [{"metadata": {}, "spec": {}, "status": {"podIPs": [{"ip": ip}]}} for ip in ("10.0.0", "::1")]
         for old, new, count in [(pods[0], pods[0], 0), (pods[1], pods[0], 1), (pods[0], pods[1], 0)]:
             self.assertEqual(len(validate_pod_status(new, old, NAMING)), count)
+
+    def test_names_of_addresses(self) -> None:
+        """podIP and the first of podIPs are one, and podIP counts where they differ (reference KIND-39)."""
+        one, two = {"ip": "10.0.0.1"}, {"ip": "::1"}
+        for sent, kept in (
+            ({"podIP": "10.0.0.1"}, {"podIP": "10.0.0.1", "podIPs": [one]}),
+            ({"podIPs": [one, two]}, {"podIP": "10.0.0.1", "podIPs": [one, two]}),
+            ({"podIP": "10.0.0.1", "podIPs": [one, two]}, {"podIP": "10.0.0.1", "podIPs": [one, two]}),
+            ({"podIP": "10.0.0.1", "podIPs": [two]}, {"podIP": "10.0.0.1", "podIPs": [one]}),
+            ({"podIPs": [{}]}, {"podIPs": [{}]}),
+            ({"phase": "Pending"}, {"phase": "Pending"}),
+        ):
+            status = {**sent, "startTime": NOW}
+            pod: dict[str, Any] = {"spec": {"containers": []}, "status": status}
+            set_pod_defaults(pod)
+            self.assertEqual(list(pod["status"].items()), [*kept.items(), ("startTime", NOW)])
+            self.assertEqual(status, {**sent, "startTime": NOW})  # it may be the live object's
 
     def test_ephemeral_containers_alone(self) -> None:
         """A write to /ephemeralcontainers takes nothing else from what is sent."""

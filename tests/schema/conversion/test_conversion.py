@@ -57,6 +57,14 @@ METRICS = [
         },
     },
     {
+        "type": "Object",
+        "object": {
+            "describedObject": REFERENCE,
+            "target": {"type": "AverageValue", "averageValue": "2"},
+            "metric": {"name": "m"},
+        },
+    },
+    {
         "type": "Pods",
         "pods": {"metric": {"name": "m"}, "target": {"type": "AverageValue", "averageValue": "100m"}},
     },

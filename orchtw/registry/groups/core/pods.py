@@ -22,6 +22,7 @@ _EPHEMERAL_TAIL = (
     *("nodeSelector", *POD_SPEC_TAIL),
 )
 _QOS_TAIL = ("qosClass", "ephemeralContainerStatuses")
+_ADDRESSES_TAIL = ("startTime", "initContainerStatuses", "containerStatuses", *_QOS_TAIL)
 _SERVICE_LINKS_TAIL = POD_SPEC_TAIL[POD_SPEC_TAIL.index("enableServiceLinks") :]
 
 
@@ -99,6 +100,19 @@ def set_pod_defaults(pod: Object) -> None:
     for key in RUNNING:
         for container in spec.get(key) or ():
             _request_limits(container["resources"])
+    if status := pod.get("status"):
+        _name_addresses(pod, status)
+
+
+def _name_addresses(pod: Object, status: Object) -> None:
+    """A pod's first address has two names; where they differ, the older one counts (reference KIND-39)."""
+    address, addresses = status.get("podIP"), status.get("podIPs")
+    if address and (not addresses or addresses[0].get("ip") != address):
+        pod["status"] = status = dict(status)
+        put(status, "podIPs", [{"ip": address}], _ADDRESSES_TAIL)
+    elif addresses and not address and (first := addresses[0].get("ip")):
+        pod["status"] = status = dict(status)
+        put(status, "podIP", first, ("podIPs", *_ADDRESSES_TAIL))
 
 
 def _request_limits(resources: Object) -> None:
