@@ -102,6 +102,7 @@ class Naming:
     reason_annotation: str = "authorization.orch.io/reason"
 
     product_title: str = "Orch"
+    legacy_types: str = "legacy types"  # in a condition of namespaces that end
     build_info_metric: str = "orch_build_info"
     git_version: str = "v1.24.0"
 
@@ -134,6 +135,7 @@ class Naming:
                 "component_prefix": "kube-",
                 "administrator_user": "kubernetes-admin",
                 "product_title": "Kubernetes",
+                "legacy_types": "legacy kube types",
             }
         )
 

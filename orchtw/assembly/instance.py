@@ -28,6 +28,7 @@ from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
 from orchtw.assembly.stages import Host, stages
 from orchtw.assembly.writes import admission, write_path
+from orchtw.audit.counts import Counts
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.keys import PrivateKey
 from orchtw.authz.decision import Authorizer
@@ -135,8 +136,8 @@ class Instance:
         config, resources, instruments = self._config, self.resources, self.instruments
         self.roles = LiveRoles(resources.targets, resources.naming, resources.offload.run)
         self._auditor = auditing(config, resources, self.caller, self.reloads, self._reactor)
-        if self._auditor is not None:
-            instruments.registry.show(self._auditor.counts)
+        # Nothing is counted where nothing is recorded, but dashboards look for the zeros.
+        instruments.registry.show(Counts(self._reactor) if self._auditor is None else self._auditor.counts)
         metrics = AuthenticationMetrics()
         instruments.show_authentication(metrics)
         access = Access(

@@ -92,7 +92,7 @@ class NamespaceController(Controller):
         """The namespace with conditions that tell how far it is."""
         status = namespace["status"]
         now = rfc3339(int(self.host.now()))
-        told = conditions(status.get("conditions") or (), progress.problems(), now)
+        told = conditions(status.get("conditions") or (), progress.problems(), now, self.host.naming.legacy_types)
         if told is None:
             return namespace
         name = namespace["metadata"]["name"]

@@ -16,10 +16,11 @@ CONTENT = "NamespaceDeletionContentFailure"
 REMAINING = "NamespaceContentRemaining"
 FINALIZERS = "NamespaceFinalizersRemaining"
 
-# Of each condition, in the order in which they are written: reason and message when all is well.
+# Of each condition, in the order in which they are written: reason and message when all is well; {} is what the
+# vocabulary calls the types without a group.
 _WELL = {
     DISCOVERY: ("ResourcesDiscovered", "All resources successfully discovered"),
-    PARSING: ("ParsedGroupVersions", "All legacy types successfully parsed"),
+    PARSING: ("ParsedGroupVersions", "All {} successfully parsed"),
     CONTENT: ("ContentDeleted", "All content successfully deleted, may be waiting on finalization"),
     REMAINING: ("ContentRemoved", "All content successfully removed"),
     FINALIZERS: ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
@@ -65,17 +66,17 @@ class Progress:
 
 
 def conditions(
-    present: Sequence[Mapping[str, Any]], problems: Mapping[str, tuple[str, str]], time: str
+    present: Sequence[Mapping[str, Any]], problems: Mapping[str, tuple[str, str]], time: str, legacy_types: str
 ) -> list[dict[str, Any]] | None:
     """The conditions that follow on the `present` ones, or None if they say all of it already.
 
-    `time` is when a status that differs has changed.
+    `time` is when a status that differs has changed; `legacy_types` is a name (see `Naming`).
     """
     known = {each["type"]: each for each in present}
     changed = False
-    for name, well in _WELL.items():
+    for name, (well, all_well) in _WELL.items():
         status = "True" if name in problems else "False"
-        reason, message = problems.get(name, well)
+        reason, message = problems.get(name) or (well, all_well.format(legacy_types))
         old = known.get(name)
         if old and (old["status"], old.get("reason"), old.get("message")) == (status, reason, message):
             continue

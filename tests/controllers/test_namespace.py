@@ -100,7 +100,7 @@ class NamespaceControllerTests(ControllerTestCase):
         self.assertEqual(self.condition("NamespaceDeletionDiscoveryFailure"), (
             "False", "ResourcesDiscovered", "All resources successfully discovered"))
         self.assertEqual(self.condition("NamespaceDeletionGroupVersionParsingFailure"), (
-            "False", "ParsedGroupVersions", "All legacy types successfully parsed"))
+            "False", "ParsedGroupVersions", f"All {self.world.naming.legacy_types} successfully parsed"))
         self.assertEqual(self.condition("NamespaceDeletionContentFailure"), (
             "False", "ContentDeleted", "All content successfully deleted, may be waiting on finalization"))
 

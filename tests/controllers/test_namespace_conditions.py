@@ -17,6 +17,7 @@ from orchtw.controllers.namespace_conditions import (
     Progress,
     conditions,
 )
+from orchtw.naming import Naming
 
 PODS = Resource(group="", version="v1", plural="pods", kind="Pod", namespaced=True)
 SETS = Resource(group="apps", version="v1", plural="replicasets", kind="ReplicaSet", namespaced=True)
@@ -66,7 +67,7 @@ class ProgressTests(SynchronousTestCase):
 class ConditionTests(SynchronousTestCase):
     def told(self, present: list[dict[str, Any]], problems: dict[str, tuple[str, str]], time: str) -> Any:
         """The conditions that follow; something has changed."""
-        found = conditions(present, problems, time)
+        found = conditions(present, problems, time, "legacy types")
         assert found is not None
         return found
 
@@ -80,11 +81,18 @@ class ConditionTests(SynchronousTestCase):
                          ("True", "SomeResourcesRemain", "two"))  # fmt: skip
         well = found[ORDER.index(PARSING)]
         self.assertEqual((well["status"], well["reason"]), ("False", "ParsedGroupVersions"))
+        self.assertEqual(well["message"], "All legacy types successfully parsed")
+
+    def test_types_without_a_group(self) -> None:
+        """They are called what the vocabulary calls them (reference CTRL-12)."""
+        found = conditions([], {}, "t1", Naming.kubernetes().legacy_types)
+        assert found is not None
+        self.assertEqual(found[ORDER.index(PARSING)]["message"], "All legacy kube types successfully parsed")
 
     def test_nothing_new(self) -> None:
         """Who says all of it already is not written again."""
         problems = {CONTENT: ("ContentDeletionFailed", "no")}
-        self.assertIsNone(conditions(self.told([], problems, "t1"), problems, "t2"))
+        self.assertIsNone(conditions(self.told([], problems, "t1"), problems, "t2", "legacy types"))
 
     def test_transition(self) -> None:
         """A status that changes has the new time; a message alone keeps the old one."""
