@@ -239,7 +239,7 @@ class Writer:
         size = 0
         take = self._queue.get_nowait
         try:
-            entry = self._queue.get(timeout=self._patience_s())
+            entry = waited_for(self._queue, self._patience_s())
             while type(entry) is tuple:
                 batch.append(entry)
                 size += len(entry[0].value or b"")
@@ -384,3 +384,14 @@ class Writer:
         self._connection.execute("UPDATE meta SET probe = randomblob(?)", (PROBE_BYTES,))
         self._connection.execute("UPDATE meta SET probe = NULL")
 
+
+def waited_for(waiting: queue.SimpleQueue[T], patience_s: float) -> T:
+    """What comes next, within that time; the thread must be the only one that takes. Raises queue.Empty.
+
+    What is there is taken first: `get` with a timeout that has passed before it waits, after a `get` that found
+    something, waits for ever (CPython 3.11), and a compaction would stand still until the next write.
+    """
+    try:
+        return waiting.get_nowait()
+    except queue.Empty:
+        return waiting.get(timeout=patience_s)
