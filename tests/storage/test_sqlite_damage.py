@@ -201,7 +201,7 @@ class DamagedRowTests(FileCase):
 class FlipTests(FileCase):
     """Any flipped byte, anywhere in the file."""
 
-    timeout = 900  # hundreds of turns between threads: a busy machine takes its time, this only ends what hangs
+    timeout = 300  # hundreds of turns between threads: a busy machine takes its time, this only ends what hangs
 
     async def test_nothing_wrong_is_served(self) -> None:
         """After any flip each object is right, named as damaged, or the start is refused with a line that says so."""
