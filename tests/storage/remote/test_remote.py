@@ -87,8 +87,9 @@ class HistoryTests(TestCase):
     async def test_in_parts(self) -> None:
         """Nobody reads or sends more of it than the store reads at once; followers have it all, once, then go on."""
         sent: list[int] = []
-        send = self.owned.servers[-1].link.send
-        self.owned.servers[-1].link.send = lambda kind, *data: (sent.append(kind), send(kind, *data))  # type: ignore
+        link = self.owned.servers[-1].link
+        send = link.send
+        self.patch(link, "send", lambda kind, *data: (sent.append(kind), send(kind, *data)))
         found: list[Change] = []
         following = await self.late.subscribe(11, found.extend)
         self.assertEqual([change.revision for change in found], list(range(12, 32)))
