@@ -57,10 +57,10 @@ class Options(usage.Options):
 
     def getUsage(self, width: int | None = None) -> str:
         """Every flag with its default, by section."""
-        from orchtw.assembly.flags import FLAGS
+        from orchtw.assembly.flags import all_flags
         from orchtw.flags import help_text
 
-        return f"Usage: twistd [options] orch-apiserver [flags]\n\n{help_text(FLAGS)}\n"
+        return f"Usage: twistd [options] orch-apiserver [flags]\n\n{help_text(all_flags())}\n"
 
     def opt_help(self) -> NoReturn:
         """Print every flag and exit."""

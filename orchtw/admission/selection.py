@@ -10,6 +10,8 @@ from orchtw.admission.host import Host
 from orchtw.admission.plugins import PLUGINS
 from orchtw.config import Config
 from orchtw.errors import ConfigError
+from orchtw.plugins import AdmissionPlugin
+from orchtw.plugins.order import admission_order
 
 _log = Logger()
 
@@ -68,14 +70,25 @@ NEED_CONFIGURATION = frozenset({"EventRateLimit", "ImagePolicyWebhook", "PodNode
 """What cannot run without a configuration of its own (reference ADM-6)."""
 
 
+def order(config: Config) -> tuple[str, ...]:
+    """Every name in the order in which both passes ask, installed plugins in their places."""
+    return admission_order(ORDER, config.plugins.of(AdmissionPlugin))
+
+
+def available(config: Config) -> tuple[str, ...]:
+    """The names of the plugins that can run here."""
+    return (*PLUGINS, *config.plugins.of(AdmissionPlugin))
+
+
 def problems(config: Config) -> list[str]:
     """What is wrong with the flags, a line each: unknown names, ones that are not here, ones that are on and off."""
     enabled, disabled = config.enable_admission_plugins, config.disable_admission_plugins
     alone = config.admission_control
     wanted = {"admission-control": alone, "enable-admission-plugins": enabled}
     flags = {**wanted, "disable-admission-plugins": disabled}
+    known = order(config)
     found = [
-        f'{flag} plugin "{name}" is unknown' for flag, names in flags.items() for name in names if name not in ORDER
+        f'{flag} plugin "{name}" is unknown' for flag, names in flags.items() for name in names if name not in known
     ]
     if alone and (enabled or disabled):
         pair = "enable-admission-plugins/disable-admission-plugins"
@@ -84,10 +97,10 @@ def problems(config: Config) -> list[str]:
         where = "enable-admission-plugins and disable-admission-plugins"
         found.append(f"[{' '.join(both)}] in {where} overlapped")
     return found + [
-        f'{flag}: plugin "{name}" is not available; available are {", ".join(PLUGINS)}'
+        f'{flag}: plugin "{name}" is not available; available are {", ".join(available(config))}'
         for flag, names in wanted.items()
         for name in names
-        if name in ORDER and name not in PLUGINS
+        if name in known and name not in available(config)
     ]
 
 
@@ -100,13 +113,12 @@ def selected(host: Host, config: Config) -> dict[str, Plugin]:
         raise ConfigError(*found)
     if config.admission_control:
         _log.warn("--admission-control is deprecated: use --enable-admission-plugins or --disable-admission-plugins")
-    given = read(config.admission_control_config_file, ORDER)
-    names = frozenset(config.admission_control) or DEFAULT.union(config.enable_admission_plugins)
-    names -= frozenset(config.disable_admission_plugins)
+    given = read(config.admission_control_config_file, order(config))
+    names = _switched_on(config)
     plugins: dict[str, Plugin] = {}
     wrong: list[str] = []
-    for name in ORDER:
-        if name in names and name in PLUGINS:
+    for name in order(config):
+        if name in names and name in available(config):
             try:
                 plugins[name] = _made(name, host, config, given.of(name))
             except ConfigError as error:
@@ -116,7 +128,19 @@ def selected(host: Host, config: Config) -> dict[str, Plugin]:
     return plugins
 
 
+def _switched_on(config: Config) -> frozenset[str]:
+    if config.admission_control:
+        return frozenset(config.admission_control)
+    installed = config.plugins.of(AdmissionPlugin)
+    default = DEFAULT.union(name for name, plugin in installed.items() if plugin.default)
+    return default.union(config.enable_admission_plugins).difference(config.disable_admission_plugins)
+
+
 def _made(name: str, host: Host, config: Config, given: Given | None) -> Plugin:
-    if given is None and name in NEED_CONFIGURATION:
+    installed = config.plugins.of(AdmissionPlugin).get(name)
+    needs = name in NEED_CONFIGURATION if installed is None else installed.needs_configuration
+    if given is None and needs:
         raise ConfigError(f'couldn\'t init admission plugin "{name}": no config specified')
-    return PLUGINS[name](host, config, given)
+    make = PLUGINS[name] if installed is None else installed.make
+    plugin: Plugin = make(host, config, given)
+    return plugin

@@ -10,6 +10,8 @@ import attrs
 
 from orchtw.errors import ConfigError
 from orchtw.naming import Naming
+from orchtw.plugins import EncryptionPlugin
+from orchtw.plugins.entry_points import Plugins
 from orchtw.registry.targets import REGISTRY
 from orchtw.storage.encryption.configuration import FLAG, KmsPlugin, read
 from orchtw.storage.encryption.kms import Kms, KmsHealth
@@ -30,15 +32,17 @@ class Sealing:
     checks: Mapping[str, Callable[[], Awaitable[None]]]
 
 
-def sealing(path: Path, naming: Naming, reactor: Any) -> Sealing:
-    """What the file at `path` says. Raises ConfigError with one line for what is wrong with it.
+def sealing(path: Path, naming: Naming, reactor: Any, plugins: Plugins) -> Sealing:
+    """What the file at `path` says, with the providers of `plugins` beside the built-in ones.
+
+    Raises ConfigError with one line for what is wrong with it.
 
     A resource that is named twice has the providers of both places, in their order.
     """
     found: dict[str, list[Provider]] = {}
     metrics = SealingMetrics()
     checks: dict[str, Callable[[], Awaitable[None]]] = {}
-    for section in read(path):
+    for section in read(path, plugins.of(EncryptionPlugin)):
         providers: list[Provider] = []
         for each in section.providers:
             if isinstance(each, KmsPlugin):

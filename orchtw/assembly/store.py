@@ -12,7 +12,7 @@ from orchtw.config import Config
 from orchtw.naming import Naming
 from orchtw.pki.files import refuse_link
 from orchtw.registry.rewriting import StoredNames
-from orchtw.storage import STORES
+from orchtw.storage import factory
 from orchtw.storage.encryption.store import EncryptedStore
 from orchtw.storage.encryption.transformer import Transformers
 from orchtw.storage.interface import Host, Store
@@ -34,14 +34,14 @@ def claim_store(
     Raises ConfigError for a store that cannot be used or is another process'.
     """
     path = config.encryption_provider_config
-    sealed = None if path is None else sealing(path, naming, reactor)
+    sealed = None if path is None else sealing(path, naming, reactor, config.plugins)
     host = Host(
         reactor=reactor,
         vocabulary=naming.vocabulary,
         translation=partial(_other_names, naming, NOTHING if sealed is None else sealed.transformers),
         check_path=refuse_link,
     )
-    store = STORES[config.backend](host, config) if remote is None else remote
+    store = factory(config)(host, config) if remote is None else remote
     if over is not None:
         store = over(store)
     if sealed is not None:

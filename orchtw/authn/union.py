@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from twisted.logger import Logger
 
-from orchtw.authn import METHODS, TOKENS
+from orchtw.authn import methods, token_sources
 from orchtw.authn.bearer import BearerTokens
 from orchtw.authn.method import ANONYMOUS, Authenticator, Host, TokenReviewer, authenticated
 from orchtw.authn.websocket_tokens import WebSocketTokens
@@ -91,13 +91,13 @@ def chain(host: Host, config: Config, *, refused: Refused = _say_nothing) -> Uni
 
     Anonymous requests are off when everybody may do everything. Raises ConfigError for files that cannot be used.
     """
-    methods = [method for make in METHODS.values() if (method := make(host, config)) is not None]
-    sources = [source for make_source in TOKENS.values() if (source := make_source(host, config)) is not None]
+    first = [method for make in methods(config) if (method := make(host, config)) is not None]
+    sources = [source for make_source in token_sources(config) if (source := make_source(host, config)) is not None]
     bearer = BearerTokens(sources, host.accounts.audiences)
     domains = Naming.orch().api_domain, Naming.kubernetes().api_domain
     anonymous = config.anonymous_auth
     if anonymous and "AlwaysAllow" in config.authorization_mode:
         _log.warn("anonymous-auth is not allowed with authorization mode AlwaysAllow: it is off. Use another mode")
         anonymous = False
-    asked = [*methods, bearer, WebSocketTokens(bearer, domains)]
+    asked = [*first, bearer, WebSocketTokens(bearer, domains)]
     return Union(asked, anonymous=anonymous, refused=refused, tokens=bearer)

@@ -13,8 +13,11 @@ from orchtw.authz.decision import Authorizer, Host
 from orchtw.authz.fixed import AlwaysAllow, AlwaysDeny
 from orchtw.authz.rbac import RBAC
 from orchtw.config import Config
+from orchtw.plugins import AuthorizationPlugin
 
-MODES: Mapping[str, Callable[[Host, Config], Authorizer]] = MappingProxyType(
+MakeAuthorizer = Callable[[Host, Config], Authorizer]
+
+MODES: Mapping[str, MakeAuthorizer] = MappingProxyType(
     {
         "Node": node.from_flags,
         "ABAC": lambda host, config: policy_file.from_flags(config, host.naming),
@@ -25,3 +28,9 @@ MODES: Mapping[str, Callable[[Host, Config], Authorizer]] = MappingProxyType(
     }
 )
 """Factories by mode. They raise ConfigError for a file that cannot be used."""
+
+
+def factories(config: Config) -> list[MakeAuthorizer]:
+    """The factories of `--authorization-mode`, in its order, built in or plugins'; the names have been checked."""
+    plugins = config.plugins.of(AuthorizationPlugin)
+    return [MODES[mode] if mode in MODES else plugins[mode].make for mode in config.authorization_mode]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 
-from orchtw.authz import MODES
+from orchtw.authz import factories
 from orchtw.authz.decision import Authorizer, Decision, Host, Rules, together
 from orchtw.authz.masters import Masters
 from orchtw.config import Config
@@ -63,4 +63,4 @@ def chain(host: Host, config: Config) -> Union:
 
     Raises ConfigError for files of a mode that cannot be used.
     """
-    return Union((Masters(), *(MODES[mode](host, config) for mode in config.authorization_mode)))
+    return Union((Masters(), *(make(host, config) for make in factories(config))))

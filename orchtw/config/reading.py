@@ -21,6 +21,7 @@ from orchtw.errors import ConfigError
 from orchtw.flags import Flag
 from orchtw.gates import notes_on_gates
 from orchtw.naming import Naming
+from orchtw.plugins.entry_points import NO_PLUGINS, Plugins
 
 
 def _name(field: attrs.Attribute[Any]) -> str:
@@ -36,24 +37,24 @@ def _also(name: str) -> str:
 _FIELDS = {_name(field): field.name for field in attrs.fields(Config) if field.metadata}
 
 
-def flags_of(choices: Choices) -> tuple[Flag, ...]:
-    """Every flag, in the order of the fields; at the end those that mean nothing here."""
+def flags_of(choices: Choices, plugins: Plugins = NO_PLUGINS) -> tuple[Flag, ...]:
+    """Every flag: in the order of the fields, then those of plugins, at the end those that mean nothing here."""
     named = {name: ", ".join(names) for name, names in attrs.asdict(choices).items()}
     own = tuple(
         Flag(name=name, also=_also(name), default=field.default, **{**about, "help": about["help"].format_map(named)})
         for field in attrs.fields(Config)
         if (about := field.metadata) and (name := _name(field))
     )
-    return own + flags_without_effect()
+    return own + plugins.flags + flags_without_effect()
 
 
-def parse(arguments: Sequence[str], choices: Choices) -> Config:
+def parse(arguments: Sequence[str], choices: Choices, plugins: Plugins = NO_PLUGINS) -> Config:
     """The Config of a command line (without the program's name) and of the `--config` file it names.
 
     Raises ConfigError with every problem of both: unknown flags and keys, values that cannot be read, and
     values that do not fit together.
     """
-    known = flags_of(choices)
+    known = flags_of(choices, plugins)
     given, problems = flags.scan(arguments, known)
     path = given.get("config", [""])[-1]
     if path:
@@ -63,8 +64,11 @@ def parse(arguments: Sequence[str], choices: Choices) -> Config:
     values, more = flags.convert(given, known)
     problems += more
     settings = {_FIELDS[name]: value for name, value in values.items() if name in _FIELDS}
-    config = Config(**settings)
-    config = attrs.evolve(config, notes=(*notes_on(given), *notes_on_gates(config.gates, config.feature_gates)))
+    config = Config(**settings, plugins=plugins)
+    given_to_plugins = {name: values[name] for name in config.plugin_flags if name in values}
+    config = attrs.evolve(config, plugin_flags={**config.plugin_flags, **given_to_plugins})
+    notes = (*notes_on(given), *notes_on_gates(config.gates, config.feature_gates), *plugins.notes)
+    config = attrs.evolve(config, notes=notes)
     problems += check(config, choices)
     if problems:
         raise ConfigError(*problems)

@@ -27,6 +27,7 @@ from orchtw.config.server import Server
 from orchtw.config.signing import Signing
 from orchtw.config.store import Storage
 from orchtw.flags import PATH, PATHS
+from orchtw.plugins.entry_points import NO_PLUGINS, Plugins
 from orchtw.rules.ports import HIGHEST
 
 _SHARED: Final = ("max_connections", "max_requests_inflight", "max_mutating_requests_inflight")
@@ -55,9 +56,14 @@ class Config(
     """How one API server is to run. Attributes are the flags' names; `_s` at the end means seconds.
 
     The fields of the last base come first, in `--help` too. `notes` are what the log is to say of the flags given;
-    `worker` is which of the processes of `--workers` this is: 0 owns the store.
+    `worker` is which of the processes of `--workers` this is: 0 owns the store. `plugins` are those of installed
+    packages, `plugin_flags` the values of their flags, by the flags' names.
     """
 
+    plugins: Plugins = NO_PLUGINS
+    plugin_flags: Mapping[str, Any] = attrs.field(
+        default=attrs.Factory(lambda self: {flag.name: flag.default for flag in self.plugins.flags}, takes_self=True)
+    )
     notes: tuple[str, ...] = ()
     worker: int = 0
 
@@ -104,7 +110,8 @@ class Config(
         }
         paths |= {name: tuple(folder / path for path in getattr(self, name)) for name in _PATH_LISTS}
         named = tuple(each.rooted(folder) for each in self.tls_sni_cert_key)
-        return attrs.evolve(self, **paths, tls_sni_cert_key=named)
+        plugin_flags = {name: _rooted(value, folder) for name, value in self.plugin_flags.items()}
+        return attrs.evolve(self, **paths, tls_sni_cert_key=named, plugin_flags=plugin_flags)
 
     @property
     def gates(self) -> Mapping[str, bool]:
@@ -114,6 +121,13 @@ class Config(
 
 _PATHS = tuple(field.name for field in attrs.fields(Config) if field.metadata.get("kind") is PATH)
 _PATH_LISTS = tuple(field.name for field in attrs.fields(Config) if field.metadata.get("kind") is PATHS)
+
+
+def _rooted(value: Any, folder: Path) -> Any:
+    """The value of a plugin's flag with relative paths taken from `folder`."""
+    if isinstance(value, tuple):
+        return tuple(_rooted(each, folder) for each in value)
+    return folder / value if isinstance(value, Path) else value
 
 
 def host_and_port(address: str, port: int) -> str:

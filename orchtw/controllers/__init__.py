@@ -25,6 +25,7 @@ from orchtw.controllers.service_accounts.token_secrets import TokenSecrets
 from orchtw.controllers.service_accounts.tokens import TokenController
 from orchtw.controllers.storage_versions import StorageVersionCollector
 from orchtw.controllers.volume_protection import VolumeProtection
+from orchtw.plugins import ControllerPlugin
 
 CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
     "clusterrole-aggregation": lambda host, settings: ClusterRoleAggregationController(host),
@@ -58,12 +59,16 @@ BY_NAME_ONLY = frozenset({BootstrapSigner.name, TokenCleaner.name})
 """Those that `*` does not ask for (reference CTRL-2)."""
 
 
-def chosen(asked: Sequence[str]) -> frozenset[str]:
-    """The controllers that `--controllers` asks for: `*` is all but BY_NAME_ONLY, `-name` all but it, `-*` none but
-    those named.
+def chosen(asked: Sequence[str], plugins: Mapping[str, ControllerPlugin] | None = None) -> frozenset[str]:
+    """The controllers that `--controllers` asks for, those of `plugins` included.
+
+    `*` is all but the ones that must be named, `-name` all but that one, `-*` only those named.
     """
-    others = CONTROLLERS.keys() - BY_NAME_ONLY if "*" in asked and "-*" not in asked else frozenset()
-    return frozenset(name for name in CONTROLLERS if name in asked or (name in others and f"-{name}" not in asked))
+    installed = plugins or {}
+    named = BY_NAME_ONLY.union(name for name, plugin in installed.items() if plugin.by_name_only)
+    known = [*CONTROLLERS, *installed]
+    others = frozenset(known) - named if "*" in asked and "-*" not in asked else frozenset()
+    return frozenset(name for name in known if name in asked or (name in others and f"-{name}" not in asked))
 
 
 def enabled(host: Host, settings: Settings) -> list[Controller]:

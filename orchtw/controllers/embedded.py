@@ -36,6 +36,7 @@ from orchtw.controllers.service_accounts.tokens import TokenController
 from orchtw.controllers.storage_versions import StorageVersionCollector
 from orchtw.controllers.volume_protection import VolumeProtection
 from orchtw.naming import Naming
+from orchtw.plugins import ControllerPlugin
 from orchtw.quota.unsettled import Unsettled
 from orchtw.registry.bootstrap.storage_versions import states_versions
 from orchtw.request import RequestInfo, UserInfo
@@ -85,8 +86,9 @@ def embedded(
         unsettled=charges.unsettled,
         foreign_charges_s=FOREIGN_CHARGES_S if charges.shared else 0.0,
     )
+    installed = config.plugins.of(ControllerPlugin)
     settings = Settings(
-        enabled=chosen(config.controllers) - _idle(config, naming, registry, identity),
+        enabled=chosen(config.controllers, installed) - _idle(config, naming, registry, identity),
         concurrent_namespace_syncs=config.concurrent_namespace_syncs,
         concurrent_gc_syncs=config.concurrent_gc_syncs,
         namespace_sync_period_s=config.namespace_sync_period_s,
@@ -99,7 +101,8 @@ def embedded(
         signing=signing,
     )
     election = _terms(config, naming) if config.leader_elect else None
-    return Manager(host, enabled(host, settings), election, lost)
+    added = [plugin.make(host, config) for name, plugin in installed.items() if name in settings.enabled]
+    return Manager(host, [*enabled(host, settings), *added], election, lost)
 
 
 def host_of(naming: Naming, registry: Registry, clock: IReactorTime) -> Host:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from orchtw.config import Config
 from orchtw.errors import ConfigError
+from orchtw.plugins import StoragePlugin
 from orchtw.storage.interface import Host, Store
 
 
@@ -28,5 +29,13 @@ def _etcd(host: Host, config: Config) -> Store:
     return in_cluster(host, config)
 
 
-STORES: Mapping[str, Callable[[Host, Config], Store]] = MappingProxyType({"sqlite": _sqlite, "etcd3": _etcd})
+MakeStore = Callable[[Host, Config], Store]
+
+STORES: Mapping[str, MakeStore] = MappingProxyType({"sqlite": _sqlite, "etcd3": _etcd})
 """Factories by name: each makes the store that the flags ask for, yet to be probed and started."""
+
+
+def factory(config: Config) -> MakeStore:
+    """The factory of `--storage-backend`, built in or a plugin's; the name has been checked."""
+    backend = config.backend
+    return STORES[backend] if backend in STORES else config.plugins.of(StoragePlugin)[backend].make

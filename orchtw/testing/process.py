@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -47,14 +48,23 @@ class ServerProcess:
     """One API server on one data folder, which may be started again after its end.
 
     It listens on a free loopback port unless the flags say otherwise. Its log and its standard error are kept in
-    files beside the data folder. No reader or timer stays in the reactor while the server runs.
+    files beside the data folder. No reader or timer stays in the reactor while the server runs. `python_path` are
+    folders with packages, such as plugins, that this interpreter does not have.
     """
 
-    def __init__(self, reactor: Any, data_dir: str | os.PathLike[str], *flags: str, limit_s: float = LIMIT_S) -> None:
+    def __init__(
+        self,
+        reactor: Any,
+        data_dir: str | os.PathLike[str],
+        *flags: str,
+        limit_s: float = LIMIT_S,
+        python_path: Sequence[str | os.PathLike[str]] = (),
+    ) -> None:
         self.data_dir = Path(data_dir).absolute()
         self._reactor = reactor
         self._flags = flags
         self._limit_s = limit_s
+        self._python_path = python_path
         self._process: _Process | None = None
         self._address = ""
 
@@ -99,7 +109,8 @@ class ServerProcess:
             raise RuntimeError(f"a server on {self.data_dir} runs already")
         self._process = process = _Process()
         with open(self._beside("err"), "wb") as errors:
-            process.spawn(self._reactor, self._command(), errors.fileno(), str(self.data_dir.parent))
+            environ = environment(self._python_path)
+            process.spawn(self._reactor, self._command(), environ, errors.fileno(), str(self.data_dir.parent))
         try:
             line = await process.line.addTimeout(self._limit_s, self._reactor)
         except BaseException:
@@ -143,9 +154,10 @@ class ServerProcess:
         return self.data_dir.with_name(f"{self.data_dir.name}.{suffix}")
 
 
-def environment() -> dict[str, str]:
-    """This process' environment, in which a child finds the same orchtw and its twistd plugin."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH", "")]))}
+def environment(python_path: Sequence[str | os.PathLike[str]] = ()) -> dict[str, str]:
+    """This process' environment, in which a child finds the same orchtw, its twistd plugin and further packages."""
+    folders = [*(str(Path(each)) for each in python_path), _ROOT, os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))}
 
 
 class _Process(ProcessProtocol):
@@ -158,11 +170,13 @@ class _Process(ProcessProtocol):
         self._output = b""
         self._waiting: list[Deferred[int]] = []
 
-    def spawn(self, reactor: Any, command: tuple[str, ...], errors: int, folder: str) -> None:
+    def spawn(
+        self, reactor: Any, command: tuple[str, ...], environ: dict[str, str], errors: int, folder: str
+    ) -> None:
         """Start the child: output through a pipe until it serves, errors to an open file."""
         with open(os.devnull, "rb") as nothing:
             files = {0: nothing.fileno(), 1: "r", 2: errors}
-            process = reactor.spawnProcess(self, command[0], command, environment(), folder, childFDs=files)
+            process = reactor.spawnProcess(self, command[0], command, environ, folder, childFDs=files)
         self.pid = process.pid
 
     def signal(self, name: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from orchtw.assembly.encryption import NOTHING, sealing
 from orchtw.naming import Naming
+from orchtw.plugins.entry_points import installed
 from orchtw.storage.encryption.provider import MARK
 from orchtw.storage.encryption.store import with_keys
 from orchtw.storage.encryption.transformer import Opened, Transformers
@@ -18,7 +19,9 @@ class Opening:
 
     def __init__(self, path: Path | None, naming: Naming, reactor: Any) -> None:
         self.given = path is not None
-        self._transformers: Transformers = NOTHING if path is None else sealing(path, naming, reactor).transformers
+        self._transformers: Transformers = NOTHING
+        if path is not None:
+            self._transformers = sealing(path, naming, reactor, installed()).transformers
 
     async def open(self, key: str, value: bytes) -> Opened:
         """The plain value. Raises Unreadable, a ValueError."""

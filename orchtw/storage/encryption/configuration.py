@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -16,6 +16,7 @@ from orchtw.errors import ConfigError
 from orchtw.flags import parse_duration_s
 from orchtw.naming import Naming
 from orchtw.outbound.fields import Fields
+from orchtw.plugins import EncryptionPlugin
 from orchtw.storage.encryption import aes
 from orchtw.storage.encryption.aes import AesCbc, AesGcm
 from orchtw.storage.encryption.identity import Identity
@@ -64,9 +65,15 @@ _KEYED: Final[dict[str, tuple[MakeProvider, Sequence[int]]]] = {
 }
 """Who makes a provider of a key, and the sizes that a key may have, in bytes."""
 
+BUILT_IN: Final = ("identity", "kms", *_KEYED)
+"""The names that a provider may have in the file, beside those of plugins."""
 
-def read(path: Path) -> Sequence[Section]:
-    """The sections of a file, in order. Raises ConfigError with one line for what is wrong with it."""
+
+def read(path: Path, plugins: Mapping[str, EncryptionPlugin]) -> Sequence[Section]:
+    """The sections of a file, in order; `plugins` are the installed providers.
+
+    Raises ConfigError with one line for what is wrong with it.
+    """
     try:
         value = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except OSError as error:
@@ -78,26 +85,26 @@ def read(path: Path) -> Sequence[Section]:
     group, slash, version = file.text("apiVersion").rpartition("/")
     if file.text("kind") != KIND or f"{Naming.kubernetes().neutral(group)}{slash}{version}" != GROUP_VERSION:
         raise file.wrong("", f"is not {KIND} of {GROUP_VERSION}")
-    sections = [_section(each) for each in file.sections("resources")]
+    sections = [_section(each, plugins) for each in file.sections("resources")]
     if not sections:
         raise file.wrong("resources", "at least one resources is required")
     return sections
 
 
-def _section(fields: Fields) -> Section:
+def _section(fields: Fields, plugins: Mapping[str, EncryptionPlugin]) -> Section:
     fields.only("resources", "providers")
     resources = fields.texts("resources")
     if not resources:
         raise fields.wrong("resources", "at least one resources is required")
-    providers = tuple(found for each in fields.sections("providers") for found in _providers(each))
+    providers = tuple(found for each in fields.sections("providers") for found in _providers(each, plugins))
     if not providers:
         raise fields.wrong("providers", "at least one providers is required")
     return Section(resources, providers)
 
 
-def _providers(fields: Fields) -> Iterator[Provider | KmsPlugin]:
+def _providers(fields: Fields, plugins: Mapping[str, EncryptionPlugin]) -> Iterator[Provider | KmsPlugin]:
     """Those of one element, which has one kind: one for each key."""
-    fields.only("identity", "kms", *_KEYED)
+    fields.only(*BUILT_IN, *plugins)
     given = [name for name, value in fields.value.items() if value is not None]
     if len(given) != 1:
         raise fields.wrong("", _NOT_ONE if given else "provider does not contain any of the expected providers")
@@ -108,8 +115,10 @@ def _providers(fields: Fields) -> Iterator[Provider | KmsPlugin]:
         yield Identity()
     elif kind == "kms":
         yield _kms(inner)
-    else:
+    elif kind in _KEYED:
         yield from _keyed(inner, *_KEYED[kind])
+    else:
+        yield plugins[kind].make(inner)
 
 
 _NOT_ONE: Final = "more than one provider specified in a single element, should split into different list elements"

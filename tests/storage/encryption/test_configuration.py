@@ -36,7 +36,7 @@ class ConfigurationTests(SynchronousTestCase):
         return self.file(json.dumps(given))
 
     def problem(self, path: Path) -> str:
-        error = self.assertRaises(ConfigError, read, path)
+        error = self.assertRaises(ConfigError, read, path, {})
         self.assertEqual(len(error.problems), 1)
         return str(error).removeprefix(f"{path}: ")
 
@@ -56,7 +56,7 @@ class ConfigurationTests(SynchronousTestCase):
             - resources: [configmaps]
               providers: [identity: {{}}]
         """
-        first, second = read(self.file(text))
+        first, second = read(self.file(text), {})
         self.assertEqual((first.resources, second.resources), (("secrets", "widgets.example.com"), ("configmaps",)))
         kinds = [AesCbc, AesCbc, AesGcm, SecretBoxProvider, KmsPlugin, Identity]
         self.assertEqual([type(each) for each in first.providers], kinds)
@@ -65,7 +65,7 @@ class ConfigurationTests(SynchronousTestCase):
 
     def test_defaults_of_services(self) -> None:
         """3 s, and 1,000 data keys."""
-        (section,) = read(self.configuration({"kms": KMS}))
+        (section,) = read(self.configuration({"kms": KMS}), {})
         (plugin,) = section.providers
         assert isinstance(plugin, KmsPlugin)
         self.assertEqual((plugin.timeout_s, plugin.cache_size), (3.0, 1000))

@@ -1,0 +1,34 @@
+"""Authorization mode ReadersRead: members of the group `readers` may read every resource."""
+
+from __future__ import annotations
+
+from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision, Host, ResourceRule, Rules
+from orchtw.config import Config
+from orchtw.plugins import AuthorizationPlugin
+from orchtw.request import RequestInfo, UserInfo
+
+GROUP = "readers"
+READS = ("get", "list", "watch")
+
+
+class ReadersRead:
+    """Has no opinion on anything but reads by the group."""
+
+    def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
+        """Allow reads of resources to the group."""
+        reads = info.is_resource and info.verb in READS
+        return ALLOWED if reads and GROUP in user.groups else NO_OPINION
+
+    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+        """List the one rule, for members of the group."""
+        if GROUP not in user.groups:
+            return Rules()
+        return Rules(resources=(ResourceRule(verbs=READS, groups=("*",), resources=("*",)),))
+
+
+def make(host: Host, config: Config) -> ReadersRead:
+    """The mode, which needs no settings."""
+    return ReadersRead()
+
+
+READERS_READ = AuthorizationPlugin(make=make)

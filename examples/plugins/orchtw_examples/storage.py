@@ -1,0 +1,36 @@
+"""Storage backend volatile: an embedded store that is forgotten when the server ends."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import attrs
+
+from orchtw.config import Config
+from orchtw.flags import PATH, Flag
+from orchtw.plugins import StoragePlugin
+from orchtw.storage.interface import Host
+from orchtw.storage.sqlite import SqliteStore, in_folder
+
+FLAG = "volatile-storage-dir"
+
+
+def make(host: Host, config: Config) -> SqliteStore:
+    """A store in a new folder below `--volatile-storage-dir`, by default the system's for temporary files."""
+    folder = Path(tempfile.mkdtemp(prefix="orchtw-volatile-", dir=config.plugin_flags[FLAG]))
+    return in_folder(host, attrs.evolve(config, data_dir=folder))
+
+
+VOLATILE = StoragePlugin(
+    make=make,
+    flags=(
+        Flag(
+            name=FLAG,
+            kind=PATH,
+            default=None,
+            help="Folder for stores of the backend volatile, such as one in memory: /dev/shm.",
+            section="Volatile storage",
+        ),
+    ),
+)

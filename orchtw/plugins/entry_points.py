@@ -1,0 +1,129 @@
+"""Plugins found by the entry points of installed packages (reference EXT-1, EXT-3, EXT-4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib import metadata
+from typing import Any, Final, TypeVar
+
+import attrs
+
+from orchtw.flags import Flag
+from orchtw.plugins.records import RECORDS, Plugin
+
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,62}", re.ASCII)
+
+
+@attrs.frozen(slots=True)
+class EntryPoint:
+    """An entry point as its package's metadata has it; `package` is name and version."""
+
+    group: str
+    name: str
+    value: str
+    package: str
+
+    def __str__(self) -> str:
+        return f"plugin {self.name} of {self.group} ({self.package})"
+
+
+Record = TypeVar("Record", bound=Plugin)
+
+
+@attrs.frozen(slots=True)
+class Plugins:
+    """The plugins of a set of entry points; `problems` has a line for each that cannot be used."""
+
+    entry_points: tuple[EntryPoint, ...] = ()
+    problems: tuple[str, ...] = ()
+    _records: Mapping[tuple[str, str], Plugin] = attrs.field(factory=dict)
+
+    def of(self, record: type[Record]) -> dict[str, Record]:
+        """Those with this record, by name, in the order of names."""
+        return {name: found for (_, name), found in self._records.items() if isinstance(found, record)}
+
+    @classmethod
+    def of_records(cls, records: Mapping[str, Plugin]) -> Plugins:
+        """Plugins by name without entry points, for tests of a plugin in a server of the same process."""
+        groups = {record: group for group, record in RECORDS.items()}
+        return cls(records={(groups[type(each)], name): each for name, each in records.items()})
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """The flags of all."""
+        return tuple(flag for record in self._records.values() for flag in record.flags)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A line for the log about each plugin."""
+        return tuple(f"Found {each}" for each in self.entry_points)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As text for another process, which loads them again: factories need not be picklable."""
+        return load, (self.entry_points,)
+
+
+NO_PLUGINS: Final = Plugins()
+
+
+@cache
+def installed() -> Plugins:
+    """The plugins of the packages that are installed, loaded once a process."""
+    every = metadata.entry_points()
+    found = {
+        EntryPoint(each.group, each.name, each.value, _package(each.dist))
+        for group in RECORDS
+        for each in every.select(group=group)
+    }
+    return load(sorted(found, key=lambda each: (each.group, each.name, each.package))) if found else NO_PLUGINS
+
+
+def _package(distribution: metadata.Distribution | None) -> str:
+    return "unknown package" if distribution is None else f"{distribution.name} {distribution.version}"
+
+
+def load(entry_points: Sequence[EntryPoint]) -> Plugins:
+    """Import the objects that entry points name. What goes wrong there is a problem of that plugin."""
+    records: dict[tuple[str, str], Plugin] = {}
+    problems: list[str] = []
+    for each in entry_points:
+        record = _record(each)
+        if isinstance(record, str):
+            problems.append(f"{each}: {record}")
+        elif (each.group, each.name) in records:
+            problems.append(f"{each}: another package has a plugin of that name")
+        else:
+            records[each.group, each.name] = record
+    return Plugins(tuple(entry_points), tuple(problems), records)
+
+
+def _record(each: EntryPoint) -> Plugin | str:
+    """The record that an entry point names, or why there is none."""
+    wanted = RECORDS[each.group]
+    if not _NAME.fullmatch(each.name):
+        return "a name has at most 63 letters, digits, dots and dashes, the first one a letter"
+    try:
+        found = metadata.EntryPoint(each.name, each.value, each.group).load()
+    except Exception as error:  # Whatever a foreign module raises while it is imported.
+        return f"cannot be loaded: {type(error).__name__}: {' '.join(str(error).split())}"
+    if type(found) is not wanted:
+        return f"{each.value} is not an instance of orchtw.plugins.{wanted.__name__}"
+    return found
+
+
+def clashes(plugins: Plugins, built_in: Mapping[type[Plugin], Iterable[str]], flags: Iterable[Flag]) -> list[str]:
+    """A line for each plugin whose name, or whose flag's name, is taken."""
+    taken = {record: frozenset(names) for record, names in built_in.items()}
+    problems = [
+        f"{each}: the server has one of that name itself"
+        for each in plugins.entry_points
+        if each.name in taken[RECORDS[each.group]]
+    ]
+    names = {name for flag in flags for name in flag.names}
+    for flag in plugins.flags:
+        if names.intersection(flag.names):
+            problems.append(f"a plugin's flag --{flag.name}: there is already a flag of that name")
+        names.update(flag.names)
+    return problems
