@@ -13,6 +13,7 @@ from typing import Any, Final
 import attrs
 
 from orchtw.schema.expressions import operations
+from orchtw.schema.expressions.estimates import Estimate, Estimator
 from orchtw.schema.expressions.faults import Failure, Fault
 from orchtw.schema.expressions.frames import FIRST_VARIABLE, Frame, Run, charge
 from orchtw.schema.expressions.generic import generic
@@ -51,7 +52,6 @@ _LITERALS: Final = {
     bytes: BYTES,
     type(None): NULL,
 }
-_TURN: Final = 2  # steps of the least that a macro does for an element, beside its bodies
 _KEYS: Final = (INT, UINT, BOOL, STRING, DYN)
 
 
@@ -60,13 +60,13 @@ class Code:
     """A part that is compiled: its type, its closure, and the steps of one run.
 
     `steps` are by the number of macros around them: `(3, 5)` are three steps, and five for each byte of an element.
-    `estimate`: the steps for values as large as their schemas let them be, without those of functions.
+    `estimate`: its cost by the release's rules, for values as large as their schemas let them be.
     """
 
     type: Type
     run: Run
+    estimate: Estimate
     steps: tuple[float, ...] = (1,)
-    estimate: int = 1
 
 
 @attrs.frozen(slots=True)
@@ -113,26 +113,33 @@ def _added(*steps: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(sum(each[order] for each in steps if order < len(each)) for order in range(most))
 
 
-def _made(kind: Type, run: Run, *parts: Code) -> Code:
+def _made(kind: Type, run: Run, estimate: Estimate, *parts: Code) -> Code:
     """What runs its parts once, one after the other."""
-    estimate = 1 + sum(each.estimate for each in parts)
-    return Code(kind, run, _added((1,), *(each.steps for each in parts)), estimate)
+    return Code(kind, run, estimate, _added((1,), *(each.steps for each in parts)))
+
+
+def _estimates(parts: Sequence[Code]) -> list[Estimate]:
+    return [each.estimate for each in parts]
+
+
+def _types(parts: Sequence[Code]) -> list[Type]:
+    return [each.type for each in parts]
 
 
 def _written_out(kind: Type, count: int) -> Type:
     """The type of a list or map with so many elements in any object."""
-    return attrs.evolve(kind, most=count, fixed=count, per_byte=0.0)
+    return attrs.evolve(kind, fixed=count, per_byte=0.0)
 
 
 def _sized(kind: Type, like: Type) -> Type:
     """The type of a list with as many elements as another."""
-    return attrs.evolve(kind, most=like.most, fixed=like.fixed, per_byte=like.per_byte)
+    return attrs.evolve(kind, fixed=like.fixed, per_byte=like.per_byte)
 
 
 def _sum(kind: Type, one: Type, other: Type) -> Type:
     """The type of a list with the elements of two."""
     fixed, per_byte = one.fixed + other.fixed, one.per_byte + other.per_byte
-    return attrs.evolve(kind, most=one.most + other.most, fixed=fixed, per_byte=per_byte)
+    return attrs.evolve(kind, fixed=fixed, per_byte=per_byte)
 
 
 def _repeated(steps: tuple[float, ...], over: Type) -> tuple[float, ...]:
@@ -148,6 +155,8 @@ class _Compiler:
         self._characters = characters
         self._places = {"self": 0, "oldSelf": 1}
         self._types = dict(variables)
+        self._estimator = Estimator(variables.get("self"))
+        self._elements: dict[str, Estimate] = {}
         self._depth = FIRST_VARIABLE
         self.places = FIRST_VARIABLE
         self.mentioned: set[str] = set()
@@ -165,18 +174,18 @@ class _Compiler:
             return self._name(part)
         return self._items(part) if isinstance(part, Items) else self._entries(part)
 
-    @staticmethod
-    def _literal(value: Any) -> Code:
-        return Code(_LITERALS[type(value)], lambda frame: value, estimate=0)
+    def _literal(self, value: Any) -> Code:
+        return Code(_LITERALS[type(value)], lambda frame: value, self._estimator.literal(value))
 
     def _name(self, part: Name) -> Code:
         kind = self._types.get(part.name)
         if kind is not None:
             self.mentioned.add(part.name)
-            return Code(kind, operations.variable(self._places[part.name]))
+            estimate = self._elements.get(part.name) or self._estimator.name(part.name, kind)
+            return Code(kind, operations.variable(self._places[part.name]), estimate)
         if part.name in NAMED:
             named = NAMED[part.name]
-            return Code(TYPE, lambda frame: named)
+            return Code(TYPE, lambda frame: named, self._estimator.name(part.name, TYPE))
         raise Fault(f"undeclared reference to '{part.name}' (in container '')", part.at)
 
     def _select(self, part: Select) -> Code:
@@ -185,18 +194,23 @@ class _Compiler:
             member = operand.type.members().get(part.member)
             if member is None:
                 raise Fault(f"undefined field '{part.member}'", part.at)
-            return _made(member.type, operations.member(operand.run, member, part.member), operand)
+            return self._selected(operand, part, member.type, operations.member(operand.run, member, part.member))
         if operand.type is DYN:
-            return _made(DYN, operations.entry(operand.run, part.member), operand)
+            return self._selected(operand, part, DYN, operations.entry(operand.run, part.member))
         if operand.type.name == "map":
-            return _made(operand.type.parameters[1], operations.entry(operand.run, part.member), operand)
+            found = operand.type.parameters[1]
+            return self._selected(operand, part, found, operations.entry(operand.run, part.member))
         raise Fault(f"type '{operand.type}' does not support field selection", part.at)
+
+    def _selected(self, operand: Code, part: Select, kind: Type, run: Run) -> Code:
+        return _made(kind, run, self._estimator.select(operand.estimate, operand.type, part.member, kind), operand)
 
     def _items(self, part: Items) -> Code:
         found = [self.code(each) for each in part.items]
         kind = self._common(found, part.items)
         run = operations.items([self._as(each, kind).run for each in found])
-        return _made(_written_out(list_of(kind), len(found)), run, *found)
+        estimate = self._estimator.items(_estimates(found), _types(found))
+        return _made(_written_out(list_of(kind), len(found)), run, estimate, *found)
 
     def _entries(self, part: Entries) -> Code:
         keys, values = ([self.code(entry[side]) for entry in part.entries] for side in (0, 1))
@@ -206,7 +220,9 @@ class _Compiler:
             raise Fault(f"unsupported map key type '{key}'", part.at)
         runs = [self._as(each, value).run for each in values]
         run = operations.entries(list(zip((each.run for each in keys), runs, strict=True)))
-        return _made(_written_out(map_of(key, value), len(keys)), run, *keys, *values)
+        kinds = _types((*keys, *values))
+        estimate = self._estimator.entries(_estimates(keys), _estimates(values), kinds)
+        return _made(_written_out(map_of(key, value), len(keys)), run, estimate, *keys, *values)
 
     @staticmethod
     def _common(found: Sequence[Code], parts: Sequence[Expression]) -> Type:
@@ -254,24 +270,25 @@ class _Compiler:
         if not isinstance(variable, Name):
             raise Fault("argument must be a simple name", variable.at)
         over = self.code(target)
-        place, types, places = self._depth, self._types, self._places
-        self._types = {**types, variable.name: self._element(over.type, part.at)}
+        place, types, places, elements = self._depth, self._types, self._places, self._elements
+        element = self._element(over.type, part.at)
+        self._types = {**types, variable.name: element}
         self._places = {**places, variable.name: place}
+        self._elements = {**elements, variable.name: self._estimator.element(over.estimate, over.type, element)}
         self._depth += 1
         self.places = max(self.places, self._depth)
         bodies = [self.code(each) for each in part.arguments[1:]]
-        self._depth, self._types, self._places = place, types, places
+        self._depth, self._types, self._places, self._elements = place, types, places, elements
         for each, body in zip(part.arguments[1 : 1 + macro.conditions], bodies, strict=False):
             self._require_bool([body], macro.sign, each.at)
         each_steps = _added((1,), *(body.steps for body in bodies))
         run = macro.make(over.run, place, int(each_steps[0]), [body.run for body in bodies])
         element = self._element(over.type, part.at)
-        element = self._element(over.type, part.at)
         kind = BOOL if macro.result is None else list_of(macro.result(element, bodies[-1].type))
-        estimate = over.estimate + over.type.most * (_TURN + sum(body.estimate for body in bodies))
-        return Code(
-            _sized(kind, over.type), run, _added((1,), over.steps, _repeated(each_steps, over.type)), estimate
-        )
+        sized = [(body.estimate, body.type) for body in bodies]
+        estimate = self._estimator.macro(part.function, over.estimate, over.type, sized)
+        steps = _added((1,), over.steps, _repeated(each_steps, over.type))
+        return Code(_sized(kind, over.type), run, estimate, steps)
 
     @staticmethod
     def _element(kind: Type, at: int) -> Type:
@@ -297,20 +314,22 @@ class _Compiler:
         key = tested.member
         if operand.type.members is not None:
             key = operand.type.members()[key].key
-        return attrs.evolve(found, type=BOOL, run=operations.has(operand.run, key), estimate=operand.estimate)
+        estimate = self._estimator.junction([operand.estimate])
+        return attrs.evolve(found, type=BOOL, run=operations.has(operand.run, key), estimate=estimate)
 
     def _junction(self, part: Call) -> Code:
         found = [self.code(each) for each in part.arguments]
         for one, other in zip(found, found[1:], strict=False):
             self._require_bool([one, other], part.function, part.at)
         make = operations.all_of if part.function == "_&&_" else operations.any_of
-        code = _made(BOOL, make([each.run for each in found]), *found)
-        return attrs.evolve(code, estimate=code.estimate - 1)
+        return _made(
+            BOOL, make([each.run for each in found]), self._estimator.junction(_estimates(found)), *found
+        )
 
     def _not(self, part: Call) -> Code:
         found = self.code(part.arguments[0])
         self._require_bool([found], part.function, part.at)
-        return _made(BOOL, operations.negated(found.run), found)
+        return _made(BOOL, operations.negated(found.run), self._cost(part, [found], BOOL), found)
 
     def _condition(self, part: Call) -> Code:
         test, yes, no = (self.code(each) for each in part.arguments)
@@ -320,9 +339,10 @@ class _Compiler:
             raise Fault(f"found no matching overload for '_?_:_' applied to '({shown})'", part.at)
         runs = [self._as(each, kind).run for each in (yes, no)]
         if kind.parameters:
-            kind = attrs.evolve(_sum(kind, yes.type, no.type), most=max(yes.type.most, no.type.most))
-        code = _made(kind, operations.condition(test.run, *runs), test, yes, no)
-        return attrs.evolve(code, estimate=test.estimate + max(yes.estimate, no.estimate))
+            kind = _sum(kind, yes.type, no.type)
+        parts = (test, yes, no)
+        estimate = self._estimator.condition(_estimates(parts), _types(parts))
+        return _made(kind, operations.condition(test.run, *runs), estimate, *parts)
 
     def _equality(self, part: Call) -> Code:
         one, other = (self.code(each) for each in part.arguments)
@@ -332,13 +352,14 @@ class _Compiler:
             raise Fault(f"found no matching overload for '{part.function}' applied to '{shown}'", part.at)
         runs = [self._as(each, kind).run for each in (one, other)]
         run = operations.comparison(runs[0], runs[1], kind)
-        return _made(BOOL, run if part.function == "_==_" else operations.negated(run), one, other)
+        estimate = self._cost(part, [one, other], BOOL)
+        return _made(BOOL, run if part.function == "_==_" else operations.negated(run), estimate, one, other)
 
     def _dynamic(self, part: Call) -> Code:
         if len(part.arguments) != 1:
             return self._function(part, [self.code(each) for each in part.arguments])
         found = self._as(self.code(part.arguments[0]), DYN)
-        return attrs.evolve(found, type=DYN)
+        return attrs.evolve(found, type=DYN, estimate=self._estimator.dynamic(found.estimate))
 
     def _function(self, part: Call, arguments: list[Code]) -> Code:
         candidates = _functions().get(part.function)
@@ -356,9 +377,15 @@ class _Compiler:
         if kind.parameters:
             kind = _sum(kind, *kinds) if part.function == "_+_" else attrs.evolve(kind, fixed=self._characters)
         runs = [(each if _keeps(found, place) else self._as(each, DYN)).run for place, each in enumerate(arguments)]
+        estimate = self._cost(part, arguments, kind)
         if len(found) > 1 or any(each is DYN for each in kinds):
-            return _made(kind, operations.dispatch(part.function, [each for each, _ in found], runs), *arguments)
-        return _made(kind, operations.function(found[0][0], runs, kinds), *arguments)
+            run = operations.dispatch(part.function, [each for each, _ in found], runs)
+            return _made(kind, run, estimate, *arguments)
+        return _made(kind, operations.function(found[0][0], runs, kinds), estimate, *arguments)
+
+    def _cost(self, part: Call, arguments: Sequence[Code], result: Type) -> Estimate:
+        method = part.target is not None
+        return self._estimator.call(part.function, method, _estimates(arguments), _types(arguments), result)
 
 
 def _keeps(found: Sequence[tuple[Overload, dict[str, Type]]], place: int) -> bool:

@@ -14,7 +14,7 @@ import attrs
 from orchtw.naming import Naming
 from orchtw.schema.expressions.faults import Failure
 from orchtw.schema.expressions.library.moments import duration_value, timestamp_value
-from orchtw.schema.expressions.sizes import entry_bytes, item_bytes, most_elements
+from orchtw.schema.expressions.sizes import entry_bytes, item_bytes, most_elements, most_text
 from orchtw.schema.expressions.tokens import KEYWORDS, RESERVED
 from orchtw.schema.expressions.types import (
     BOOL,
@@ -94,7 +94,7 @@ def declared(schema: Structure, keys: Extensions, name: str, *, names_itself: bo
             return attrs.evolve(map_of(STRING, value), most=most, per_byte=1 / size)
         return _object_type(schema, keys, name, names_itself=names_itself)
     if kind == "string":
-        return _TEXTS.get(schema.get("format") or "", (STRING, None))[0]
+        return attrs.evolve(_TEXTS.get(schema.get("format") or "", (STRING, None))[0], most=most_text(schema))
     return _SCALARS.get(str(kind))
 
 

@@ -71,7 +71,6 @@ class _Node:
     values: _Node | None
     items: _Node | None
     keys: tuple[str, ...] | None
-    atomic: bool
 
 
 def variables(schema: Structure, keys: Extensions, *, names_itself: bool) -> dict[str, Type]:
@@ -95,7 +94,7 @@ class Judge:
             return Verdict(f"compilation failed: {fault.shown(source)}")
         if found.code.type != BOOL:
             return Verdict("cel expression must evaluate to a bool")
-        return Verdict("", "oldSelf" in found.names, found.code.estimate, self._repeats)
+        return Verdict("", "oldSelf" in found.names, found.code.estimate.cost, self._repeats)
 
 
 class Rules:
@@ -150,7 +149,6 @@ def _compiled(schema: Structure, keys: Extensions, prefix: str, name: str, *, na
         values=values,
         items=items,
         keys=tuple(schema.get(keys.list_keys) or ()) if schema.get(keys.list_type) == "map" else None,
-        atomic=schema.get(f"{prefix}map-type") == "atomic",
     )
 
 
@@ -196,7 +194,7 @@ class _Check:
         if node.rules:
             self._evaluate(node, new, old, path or _ROOT)
         if isinstance(new, dict):
-            self._object(node, new, old if isinstance(old, dict) and not node.atomic else {}, path)
+            self._object(node, new, old if isinstance(old, dict) else {}, path)
         elif isinstance(new, list) and node.items is not None:
             self._list(node, node.items, new, old, path)
 

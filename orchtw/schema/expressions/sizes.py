@@ -10,7 +10,11 @@ Structure = Mapping[str, Any]
 REQUEST_BYTES: Final = 3 * 1024 * 1024
 """Of the largest body."""
 
-_TEXTS: Final = {"duration": 4, "date": 12, "date-time": 22}
+MOST_TEXT_BYTES: Final = REQUEST_BYTES - 2
+"""Of the longest text in a request: it is between quotes."""
+
+_TEXTS: Final = {"duration": 3, "date": 12, "date-time": 21}
+_LONGEST: Final = {"duration": 32, "date": 12, "date-time": 32}
 _SCALARS: Final = {"boolean": 4, "integer": 1, "number": 1, "object": 2, "array": 2, "string": 2}
 _SHORTEST_ENTRY: Final = 6  # of a map, without its value: quotes, a sign between them and around
 
@@ -41,9 +45,21 @@ def entry_bytes(schema: Structure) -> int:
 
 def most_elements(limit: float | None, size_bytes: int) -> int:
     """Of a list or map with a limit or without, whose elements take so much."""
-    return REQUEST_BYTES // size_bytes if limit is None else int(limit)
+    return MOST_TEXT_BYTES // size_bytes if limit is None else max(0, int(limit))
+
+
+def most_text(schema: Structure) -> int:
+    """The bytes of the longest text that a schema allows; a character may take four."""
+    limit, shape = schema.get("maxLength"), schema.get("format") or ""
+    if shape in _LONGEST:
+        return _LONGEST[shape]
+    if limit is not None:
+        return max(0, int(limit)) * (1 if shape == "byte" else 4)
+    if shape != "byte" and (values := schema.get("enum")):
+        return max((len(each.encode()) for each in values if isinstance(each, str)), default=0)
+    return MOST_TEXT_BYTES
 
 
 def most_values(schema: Structure) -> int:
-    """Of values of a schema in one request."""
-    return REQUEST_BYTES // least_bytes(schema)
+    """Of values of a schema in one request, with a comma each."""
+    return REQUEST_BYTES // (least_bytes(schema) + 1)

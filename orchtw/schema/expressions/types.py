@@ -22,8 +22,8 @@ class Type:
     """One type; types that are told apart by a schema are equal if their names and parameters are.
 
     `members`: finds a member of an object by its name in expressions. `merge` and `keys`: how lists of a type are
-    compared and joined. `most`: the elements that a list or map may have by its schema; `fixed`
-    and `per_byte`: those that it has in any object, and may have for each byte of an object's JSON.
+    compared and joined. `most`: the elements that a list or map may have by its schema, the bytes of a text; 0 of
+    all else. `fixed` and `per_byte`: those that it has in any object, and may have for each byte of an object's JSON.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Type:
     members: Callable[[], dict[str, Member]] | None = attrs.field(default=None, eq=False, repr=False)
     merge: Literal["", "set", "map"] = attrs.field(default="", eq=False)
     keys: tuple[str, ...] = attrs.field(default=(), eq=False)
-    most: int = attrs.field(default=1, eq=False)
+    most: int = attrs.field(default=0, eq=False)
     fixed: int = attrs.field(default=0, eq=False)
     per_byte: float = attrs.field(default=1.0, eq=False)
 

@@ -294,7 +294,7 @@ class TransitionTests(RuleCase):
         mapped = member({"type": "object", "additionalProperties": part})
         self.assertEqual([each.field for each in mapped({"a": {"k": first}}, {"a": {"k": second}})], ["a[k]"])
         atomic = member({"type": "object", "additionalProperties": part, "x-orch-map-type": "atomic"})
-        self.assertEqual(atomic({"a": {"k": first}}, {"a": {"k": second}}), [])
+        self.assertEqual([each.field for each in atomic({"a": {"k": first}}, {"a": {"k": second}})], ["a[k]"])
         plain = member({"type": "array", "items": part})
         self.assertEqual(plain({"a": [first]}, {"a": [second]}), [])
 

@@ -33,8 +33,8 @@ _ADVICE: Final = (
 class _Place:
     """A schema outside of conditions.
 
-    `most`: how many values of it an object may have; None: no schema says. `uncorrelated`: where old and new values
-    cannot be told to be the same from here on.
+    `most`: how many values of it an object may have; None: no schema says. `uncorrelated`: the list from which on old
+    and new values cannot be told to be the same.
     """
 
     schema: Schema
@@ -73,8 +73,6 @@ def _rules_causes(
 
 def _below(place: _Place, keys: Extensions) -> Iterator[_Place]:
     schema, path, old = place.schema, place.path, place.uncorrelated
-    if old is None and schema.get(keys.map_type) == "atomic":
-        old = path
     for name, member in (schema.get("properties") or {}).items():
         yield _step(member, path.inside("properties", name), place.most, old, keys)
     if isinstance(more := schema.get("additionalProperties"), dict):
