@@ -18,7 +18,7 @@ RULES = [
     {"rule": "!has(oldSelf.colour) || self.colour == oldSelf.colour"},
     {"rule": "!has(self.parts) || self.parts.all(a, self.parts.exists_one(b, a == b))", "message": "are unique"},
 ]
-PARTS = {"type": "array", "maxItems": 500, "items": STRING}
+PARTS = {"type": "array", "maxItems": 500, "items": {**STRING, "maxLength": 10}}
 SPEC = {**struct(replicas=INTEGER, most=INTEGER, colour=STRING, parts=PARTS), "x-orch-validations": RULES}
 STATUS = {**struct(replicas=INTEGER), "x-orch-validations": [{"rule": "self.replicas >= oldSelf.replicas"}]}
 SCHEMA = {
