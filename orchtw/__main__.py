@@ -1,4 +1,4 @@
-"""`orch-apiserver` and `python -m orchtw`: the server in the foreground, without the words around it.
+"""`orchtw`, `orch-apiserver` and `python -m orchtw`: the server in the foreground, without the words around it.
 
 The same as `twistd -n --pidfile= orch-apiserver`, with the same flags.
 """

@@ -17,6 +17,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
+from orchtw import __version__
 from orchtw.assembly.instance import Instance
 from orchtw.assembly.store import claim_store
 from orchtw.authn.request_headers import FLAG as PROXY_CA_FLAG
@@ -241,9 +242,11 @@ class APIServer(Service):
     def _say_ready(self) -> None:
         config, resources = self._config, self._instance.resources
         self._log.info(
-            "ready: https://{address}, release {release}, vocabulary {vocabulary}, data folder {folder}, store of "
-            "{size:.1f} MiB with {objects} objects, authorization {modes}, kubeconfig {kubeconfig}",
+            "ready: https://{address}, orchtw {version}, release {release}, vocabulary {vocabulary}, "
+            "data folder {folder}, store of {size:.1f} MiB with {objects} objects, authorization {modes}, "
+            "kubeconfig {kubeconfig}",
             address=self._address,
+            version=__version__,
             release=resources.naming.git_version,
             vocabulary=resources.naming.vocabulary,
             folder=str(config.data_dir),

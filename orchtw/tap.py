@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from twisted.application.service import IService
 from twisted.python import usage
 
-from orchtw import start
+from orchtw import __version__, start
 from orchtw.assembly.collector import collector_at_rest
 from orchtw.errors import ConfigError
 from orchtw.log_lines import FORMATS
@@ -22,6 +22,10 @@ from orchtw.verbosity import Verbosity
 
 if TYPE_CHECKING:
     from orchtw.config import Config
+
+
+_PID_FILE = "twistd.pid"
+"""The name that twistd gives it by itself."""
 
 
 class Options(usage.Options):
@@ -43,6 +47,7 @@ class Options(usage.Options):
         except ConfigError as error:
             _refuse(error)
         self._direct_log()
+        self._settle_pid_file()
 
     def _direct_log(self) -> None:
         """In the foreground the log goes to standard error, so that the output's first line is the ready line."""
@@ -54,6 +59,18 @@ class Options(usage.Options):
         settings.file = twistd["logfile"] or ("" if twistd["nodaemon"] else "twistd.log")
         if settings.file != "-" or twistd["nodaemon"]:
             twistd["logger"] = "orchtw.start.log_as_set"
+
+    def _settle_pid_file(self) -> None:
+        """Do without twistd's own PID file in the foreground, in a folder that cannot be written to."""
+        twistd = cast(Any, getattr(self, "parent", None))
+        if not twistd or not twistd["pidfile"]:
+            return
+        path = Path(twistd["rundir"], twistd["pidfile"])
+        if os.access(path if path.exists() else path.parent, os.W_OK):
+            return
+        if not twistd["nodaemon"] or twistd["pidfile"] != _PID_FILE:
+            _refuse(ConfigError(f"--pidfile: {path}: cannot be written; --pidfile= does without"))
+        twistd["pidfile"] = ""
 
     def getUsage(self, width: int | None = None) -> str:
         """Every flag with its default, by section."""
@@ -68,9 +85,9 @@ class Options(usage.Options):
         sys.exit(0)
 
     def opt_version(self) -> NoReturn:
-        """Print the release whose API is served and exit."""
+        """Print the release whose API is served and the version of this project, and exit."""
         naming = Naming.orch()
-        _print(f"{naming.product_title} {naming.git_version}")
+        _print(f"{naming.product_title} {naming.git_version} (orchtw {__version__})")
         sys.exit(0)
 
 

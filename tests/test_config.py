@@ -134,6 +134,7 @@ class ParseTests(SynchronousTestCase):
             ("--requestheader-client-ca-file=c", "--requestheader-username-headers must be given together"),
             ("--orchlet-preferred-address-types=MAC", '--orchlet-preferred-address-types: "MAC" is not one of'),
             ("--namespace-sync-period=0s", "--namespace-sync-period: must be greater than 0"),
+            ("--service-cluster-ip-range=10.0.0.0", "the prefix length is missing, as in 10.0.0.0/16"),
             ("--service-cluster-ip-range=10.0.0.0/30", "must hold at least 8 addresses"),
             ("--service-cluster-ip-range=10.0.0.0/8", "its prefix must be /12 or longer"),
             ("--service-cluster-ip-range=10.0.0.1/24", "has host bits set"),

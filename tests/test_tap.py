@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import types
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from twisted.application.service import MultiService
@@ -16,7 +18,7 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
 import orchtw
-from orchtw import start, tap
+from orchtw import __version__, start, tap
 from orchtw.assembly.flags import FLAGS
 from orchtw.config import Config
 from orchtw.errors import ConfigError
@@ -201,14 +203,50 @@ class OptionsTests(SynchronousTestCase):
             self.assertIn(f"--{flag.name}", text)
 
     def test_version(self) -> None:
-        """`--version` is the product and the release (reference FLAG-13)."""
-        self.assertRegex(self.printed("--version"), r"^Orch v1\.24\.\d+$")
+        """`--version` is the product, the release and this project's version (reference FLAG-13)."""
+        self.assertRegex(self.printed("--version"), rf"^Orch v1\.24\.\d+ \(orchtw {re.escape(__version__)}\)$")
 
     def test_flags(self) -> None:
         """The options hold the Config of the flags."""
         options = Options()
         options.parseOptions(["--secure-port", "0"])
         self.assertEqual(options.config, Config(secure_port=0))
+
+
+class PidFileTests(SynchronousTestCase):
+    """Folders that cannot be written to, as `os.access` tells of them (reference FLAG-3)."""
+
+    def setUp(self) -> None:
+        self.patch(os, "access", lambda path, mode: False)
+
+    def settled(self, *, nodaemon: bool, pidfile: str = "twistd.pid") -> str:
+        """The PID file that twistd is left with."""
+        options = Options()
+        parent = {"nodaemon": nodaemon, "pidfile": pidfile, "rundir": ".", "logger": "own"}
+        options.parent = parent  # type: ignore[assignment]
+        options.parseOptions([])
+        return str(parent["pidfile"])
+
+    def refusal(self, **options: Any) -> str:
+        """The line that a start ends with."""
+        with mock.patch("builtins.print") as printing:
+            ended = self.assertRaises(SystemExit, self.settled, **options)
+        self.assertEqual(ended.code, 1)
+        (line,) = printing.call_args.args
+        return str(line)
+
+    def test_foreground(self) -> None:
+        """A server in the foreground does without the file that nobody asked for."""
+        self.assertEqual(self.settled(nodaemon=True), "")
+
+    def test_asked_for(self) -> None:
+        """A file that was asked for, or that a server in the background needs, ends the start with one line."""
+        for options in ({"nodaemon": True, "pidfile": "own.pid"}, {"nodaemon": False}):
+            self.assertRegex(self.refusal(**options), r"^Error: --pidfile: \w+\.pid: cannot be written; --pidfile= ")
+
+    def test_none(self) -> None:
+        """Without a file nothing is looked at."""
+        self.assertEqual(self.settled(nodaemon=False, pidfile=""), "")
 
 
 class MakeServiceTests(SynchronousTestCase):

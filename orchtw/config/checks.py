@@ -220,6 +220,9 @@ def _service_ranges(ranges: tuple[str, ...]) -> list[str]:
     """Problems of `--service-cluster-ip-range`: one range, or one of each IP version, none too small or too large."""
     problems, versions = [], []
     for text in ranges:
+        if "/" not in text:
+            problems.append(f"invalid CIDR address: {text}: the prefix length is missing, as in 10.0.0.0/16")
+            continue
         try:
             network = ipaddress.ip_network(text)
         except ValueError as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import orjson
 
+from orchtw import __version__
 from orchtw.naming import Naming
 from orchtw.request import Request, Response
 
@@ -17,18 +18,10 @@ PATH = "/version"
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 _NO_COMMIT = "0" * 40
 _PACKAGE = Path(__file__).resolve().parent.parent
-# Release 1.24.0 says this of itself; tools that speak its vocabulary compare and parse it.
-_KUBERNETES_BUILD = {
-    "gitCommit": "4ce5a8954017644c5420bae81d72b09b735c21f0",
-    "gitTreeState": "clean",
-    "buildDate": "2022-05-03T13:38:19Z",
-    "goVersion": "go1.18.1",
-    "compiler": "gc",
-}
 
 
-def _own_build() -> dict[str, str]:
-    """What this package was built from, as the build has noted it; a checkout that was not built knows its commit."""
+def _build() -> dict[str, str]:
+    """The source of this package, as the build has noted it; a checkout that was not built knows its commit."""
     try:
         build = orjson.loads((_PACKAGE / "build.json").read_bytes())
     except OSError:
@@ -38,7 +31,7 @@ def _own_build() -> dict[str, str]:
         "gitTreeState": "clean" if build["clean"] else "dirty",
         "buildDate": datetime.fromtimestamp(build["seconds"], UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "goVersion": f"python{platform.python_version()}",
-        "compiler": sys.implementation.name,
+        "compiler": f"orchtw {__version__}",
     }
 
 
@@ -57,7 +50,8 @@ def _checked_out(repository: Path) -> str:
 def version_of(naming: Naming) -> dict[str, str]:
     """The document, in the order of its fields.
 
-    Under Kubernetes' names it is filled as that release fills it; else `goVersion` names the runtime in Go's place.
+    `gitVersion` is the release whose API is served. The fields of the build are this project's: `goVersion` names the
+    runtime in Go's place, `compiler` the project and its version.
     """
     major, minor, _ = naming.git_version.removeprefix("v").split(".", 2)
     machine = platform.machine()
@@ -65,7 +59,7 @@ def version_of(naming: Naming) -> dict[str, str]:
         "major": major,
         "minor": minor,
         "gitVersion": naming.git_version,
-        **(_KUBERNETES_BUILD if naming.vocabulary == "kubernetes" else _own_build()),
+        **_build(),
         "platform": f"{sys.platform}/{_MACHINES.get(machine, machine)}",
     }
 

@@ -1,4 +1,4 @@
-"""`orch-user NAME`: a client certificate and a kubeconfig for one more user of a server on this machine.
+"""`orch-user NAME`: a client certificate for one more user of a server, as a kubeconfig and PEM files.
 
 The folder's certificate authority signs, so whoever may read its key can make any user, administrators included.
 """
@@ -47,10 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def write_user(
     data_dir: Path, name: str, groups: Sequence[str], *, output: Path | None, life: timedelta, now: datetime
 ) -> Path:
-    """Issue a certificate for user `name` in `groups` and write its kubeconfig; returns where.
+    """Issue a certificate for user `name` in `groups` and write its files; returns the kubeconfig's path.
 
-    The default place is `users/NAME.kubeconfig` in the data folder. Raises ConfigError for a folder without keys, and
-    for names that no certificate can carry.
+    The default place is `users/NAME.kubeconfig` in the data folder. Beside it, for programs that want PEM files, are
+    NAME.crt, NAME.key and NAME-ca.crt, the server's authority. Raises ConfigError for a folder without keys, and for
+    names that no certificate can carry.
     """
     for text in (name, *groups):
         _check(text)
@@ -60,18 +61,17 @@ def write_user(
     certificate = certificates.issue(
         authority, key, name, certificates.CLIENT, now, organizations=groups, life=life
     )
+    certificate_pem, key_pem = certificates.pem(certificate), certificates.key_pem(key)
     content = kubeconfig.compose(
-        cluster=cluster,
-        user=name,
-        server=server,
-        ca_pem=trust,
-        certificate_pem=certificates.pem(certificate),
-        key_pem=certificates.key_pem(key),
+        cluster=cluster, user=name, server=server, ca_pem=trust, certificate_pem=certificate_pem, key_pem=key_pem
     )
     if output is None:
         output = data_dir / USERS / f"{_FILE_NAME.sub('_', name)}.kubeconfig"
         files.make_folder(output.parent)
     files.replace(output, content, files.PRIVATE_FILE)
+    base = output.with_suffix("") if output.suffix == ".kubeconfig" else output
+    for suffix, pem in ((".crt", certificate_pem), (".key", key_pem), ("-ca.crt", trust)):
+        files.replace(base.with_name(base.name + suffix), pem, files.PRIVATE_FILE)
     return output
 
 
@@ -102,14 +102,18 @@ def _days(text: str) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "orch-user",
-        description="Writes a kubeconfig with a client certificate for one more user.",
+        description="Writes a client certificate for one more user, as a kubeconfig and as PEM files.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("name", help="the user's name")
     parser.add_argument("--group", action="append", default=[], help="a group that the user is in; repeatable")
     parser.add_argument("--data-dir", type=Path, default=Path("orch-data"), help="the server's data folder")
     parser.add_argument("--days", type=_days, default=certificates.LEAF_LIFE.days, help="how long it is valid")
-    parser.add_argument("--output", type=Path, help="where to write it, if not users/NAME.kubeconfig there")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        help="the kubeconfig, if not users/NAME.kubeconfig there; beside it go NAME.crt, NAME.key and NAME-ca.crt",
+    )
     return parser
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw import __version__
 from orchtw.endpoints import version
 from orchtw.naming import Naming
 
@@ -47,6 +48,15 @@ class BuildTests(SynchronousTestCase):
         self.assertEqual(self.shown()[0], OTHER)
         self.repository(HEAD=f"{COMMIT}\n")
         self.assertEqual(self.shown()[0], COMMIT)
+
+    def test_both_vocabularies(self) -> None:
+        """The release is told in its own form, the build is this project's, whatever the names (reference DISC-6)."""
+        for naming in (Naming.orch(), Naming.kubernetes()):
+            found = version.version_of(naming)
+            self.assertEqual((found["major"], found["minor"]), ("1", "24"))
+            self.assertRegex(found["gitVersion"], r"^v1\.24\.\d+$")
+            self.assertEqual(found["compiler"], f"orchtw {__version__}")
+            self.assertTrue(found["goVersion"].startswith("python3."))
 
     def test_unknown(self) -> None:
         """Where neither is to be had, the commit is zeros."""

@@ -55,6 +55,19 @@ class UserCommandTests(SynchronousTestCase):
         self.assertEqual(document["clusters"][0]["cluster"]["server"], "https://127.0.0.1:6443")
         self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
 
+    def test_pem_files(self) -> None:
+        """The same certificate, its key and the server's authority lie beside the kubeconfig as private PEM files."""
+        _, path = self.command("prometheus")
+        document, certificate = self.user(path)
+        folder = self.data / "users"
+        self.assertEqual(x509.load_pem_x509_certificate((folder / "prometheus.crt").read_bytes()), certificate)
+        user = document["users"][0]["user"]
+        self.assertEqual((folder / "prometheus.key").read_bytes(), base64.b64decode(user["client-key-data"]))
+        authority = (self.data / "pki" / "ca.crt").read_bytes()
+        self.assertEqual((folder / "prometheus-ca.crt").read_bytes(), authority)
+        modes = {each.name: os.stat(each).st_mode & 0o777 for each in folder.iterdir()}
+        self.assertEqual(set(modes.values()), {0o600}, modes)
+
     def test_output(self) -> None:
         """A place of one's own; a name that is no file name makes a tame one."""
         wanted = self.data / "elsewhere"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from twisted.internet.error import ConnectionAborted
@@ -292,25 +293,33 @@ class HTTP2Channel(Streams):
         if flags & Flag.ACK:
             return
         self._noise.heard(NOISE_OF_SETTINGS)
-        told = dict(frames.read_settings(content))
-        if told.get(Setting.ENABLE_PUSH, 0) > 1:
-            raise protocol_error("ENABLE_PUSH must be 0 or 1")
-        if not FRAME_BYTES <= told.get(Setting.MAX_FRAME_SIZE, FRAME_BYTES) < 1 << 24:
-            raise protocol_error("MAX_FRAME_SIZE is out of range")
-        if Setting.HEADER_TABLE_SIZE in told:
-            self._prefix = NO_TABLE
+        windows = []
+        # In order, as RFC 9113 asks: each value counts, also one that a later one of the same frame replaces.
+        for setting, value in frames.read_settings(content):
+            if setting == Setting.ENABLE_PUSH and value > 1:
+                raise protocol_error("ENABLE_PUSH must be 0 or 1")
+            if setting == Setting.MAX_FRAME_SIZE and not FRAME_BYTES <= value < 1 << 24:
+                raise protocol_error("MAX_FRAME_SIZE is out of range")
+            if setting == Setting.HEADER_TABLE_SIZE:
+                self._prefix = NO_TABLE
+            if setting == Setting.INITIAL_WINDOW_SIZE:
+                windows.append(value)
         self.write(frames.acknowledged_settings())
-        if Setting.INITIAL_WINDOW_SIZE in told:
-            self._resize(told[Setting.INITIAL_WINDOW_SIZE])
+        if windows:
+            self._resize(windows)
 
-    def _resize(self, window: int) -> None:
-        """All windows of streams change by as much as the first one of each does."""
-        more, self._client_window = window - self._client_window, window
+    def _resize(self, windows: Sequence[int]) -> None:
+        """Change all windows of streams by as much as the initial one, which takes these values one after the other.
+
+        Each stream is looked at once, however many values there are: only the largest can be too large.
+        """
+        largest, more = max(windows) - self._client_window, windows[-1] - self._client_window
+        self._client_window = windows[-1]
         outlets = [stream.transport for stream in self._streams.values()]
+        if max(windows) > MOST_WINDOW or any(outlet.window + largest > MOST_WINDOW for outlet in outlets):
+            raise ConnectionProblem(Code.FLOW_CONTROL_ERROR, "window is too large")
         for outlet in outlets:
             outlet.window += more
-        if window > MOST_WINDOW or any(outlet.window > MOST_WINDOW for outlet in outlets):
-            raise ConnectionProblem(Code.FLOW_CONTROL_ERROR, "window is too large")
         if more > 0:
             for outlet in list(self.stuck):
                 outlet.push()

@@ -49,6 +49,15 @@ class WindowTests(SynchronousTestCase):
         wire.open(0, 1 << 20)
         self.assertTrue(wire.answers[5].ended)
 
+    def test_repeated_setting(self) -> None:
+        """Of a setting that a frame repeats the last value stays in force (RFC 9113, 6.5.3)."""
+        wire = Wire(answering(Response(body=b"x" * 100_000)), frugal=True)
+        wire.get()
+        wire.open(0, 1 << 20)
+        size = Setting.INITIAL_WINDOW_SIZE
+        written = wire.send(frames.settings([(size, 100_000), (size, 0), (size, WINDOW + 5000)]))
+        self.assertEqual(written, frames.acknowledged_settings() + frames.head(5000, 0, 0, 1) + b"x" * 5000)
+
     def test_settings(self) -> None:
         """The client's settings change the windows of all streams, below zero too."""
         wire = Wire(answering(Response(body=b"x" * 100_000)), frugal=True)

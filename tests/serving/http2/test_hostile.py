@@ -53,6 +53,14 @@ class ConnectionTests(SynchronousTestCase):
             "window too large": (frames.window_update(0, (1 << 31) - 1), Code.FLOW_CONTROL_ERROR),
             "first window": (largest, Code.FLOW_CONTROL_ERROR),
             "push": (frames.settings([(Setting.ENABLE_PUSH, 2)]), Code.PROTOCOL_ERROR),
+            "push that is taken back": (
+                frames.settings([(Setting.ENABLE_PUSH, 2), (Setting.ENABLE_PUSH, 0)]),
+                Code.PROTOCOL_ERROR,
+            ),
+            "window that is taken back": (
+                frames.settings([(Setting.INITIAL_WINDOW_SIZE, 1 << 31), (Setting.INITIAL_WINDOW_SIZE, 9)]),
+                Code.FLOW_CONTROL_ERROR,
+            ),
             "small frames": (frames.settings([(Setting.MAX_FRAME_SIZE, 16383)]), Code.PROTOCOL_ERROR),
             "large frames": (frames.settings([(Setting.MAX_FRAME_SIZE, 1 << 24)]), Code.PROTOCOL_ERROR),
             "frame": (frames.head(16385, 0, 0, 1), Code.FRAME_SIZE_ERROR),
