@@ -64,15 +64,17 @@ class Owner(Protocol):
     exchange: Exchange
 
 
-def make_service(config: Config, verbosity: Verbosity) -> APIServer:
+def make_service(config: Config, verbosity: Verbosity | None = None) -> APIServer:
     """The API server as a service that is yet to be started.
 
+    `verbosity` is the log's, if the caller has set one up; by default that of `--v` and `--vmodule`.
     What can go wrong before the reactor runs does so here, while `twistd` is still in the terminal: raises
     ConfigError for a port that is taken and for files that cannot be used. The store is claimed first: a server whose
     folder is another one's touches nothing in it.
     """
     from twisted.internet import reactor
 
+    verbosity = verbosity or Verbosity(config.v, config.vmodule)
     sys.setswitchinterval(SWITCH_S)
     naming = Naming.of(config.vocabulary)
     _allow_connections(config.max_connections)

@@ -34,7 +34,7 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 OTHERS_FLAGS = frozenset(
     "pidfile logfile syslog reactor output out-dir kind api-version check help version image replicas watch "
     "show-labels from-literal kubeconfig cacert cert key data-binary config-settings exclude flag server-side "
-    "all-namespaces standalone for api-group type subresource max-request-bytes".split()
+    "all-namespaces standalone for api-group type subresource max-request-bytes raw".split()
 )
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.M | re.S)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -1,0 +1,191 @@
+"""Programs and recipes of the handbook, run in the form in which the pages print them.
+
+Only what belongs to the reader's machine is put in place: ports are free ones, `.venv/bin` has this interpreter.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from twisted.internet import reactor as installed_reactor
+from twisted.internet.task import deferLater
+from twisted.internet.threads import deferToThread
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from orchtw.testing import kubectl
+from orchtw.testing.process import environment
+from tests.end_to_end.client import Client, tls_context
+from tests.test_docs import PAGES, blocks
+from tests.test_examples import example
+
+reactor: Any = installed_reactor
+
+COMMANDS = {
+    "orch-apiserver": "-m orchtw",
+    "twistd": "-c 'from twisted.scripts.twistd import run; run()'",
+    "python": "",
+    "python3": "",
+}
+LIMIT_S = 90
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return int(bound.getsockname()[1])
+
+
+class RecipeCase(TestCase):
+    """A folder as a reader would have it, and shell scripts in it that may leave servers running."""
+
+    timeout = 180
+
+    def setUp(self) -> None:
+        self.folder = Path(self.mktemp()).absolute()
+        commands = self.folder / ".venv" / "bin"
+        commands.mkdir(parents=True)
+        for name, module in COMMANDS.items():
+            (commands / name).write_text(f'#!/bin/sh\nexec {sys.executable} {module} "$@"\n')
+            (commands / name).chmod(0o755)
+        self.path = f"{commands}:{os.environ['PATH']}"
+
+    def start(self, script: str) -> subprocess.Popen[bytes]:
+        """Run a script with its children in a process group of their own, which ends with the test."""
+        output = (self.folder / "output").open("wb")
+        self.addCleanup(output.close)
+        running = subprocess.Popen(
+            ["/bin/bash", "-c", script],
+            cwd=self.folder,
+            env={**environment(), "PATH": self.path},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self.addCleanup(self.end, running)
+        return running
+
+    async def end(self, running: subprocess.Popen[bytes]) -> None:
+        """End the script and every process that it has left."""
+        try:
+            os.killpg(running.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+        await deferToThread(running.wait)
+
+    @property
+    def output(self) -> str:
+        """What was printed so far."""
+        return (self.folder / "output").read_text()
+
+    async def printed(self, wanted: str) -> str:
+        """Wait until something has been printed; returns all of it."""
+        end = reactor.seconds() + LIMIT_S
+        while not re.search(wanted, self.output, re.M):
+            self.assertLess(reactor.seconds(), end, self.output)
+            await deferLater(reactor, 0.05)
+        return self.output
+
+
+def recipe(page: str, beginning: str, port: int) -> str:
+    """The shell block of a page with a line that begins like this, for another port."""
+    text = next(page_ for page_ in PAGES if page_.name == page).read_text()
+    (found,) = (
+        block.text
+        for block in blocks(text)
+        if block.language == "sh" and any(line.startswith(beginning) for line in block.text.splitlines())
+    )
+    return found.replace("6444", str(port)).replace("6445", str(port))
+
+
+class ServerRecipeTests(RecipeCase):
+    if kubectl.find() is None:
+        skip = "kubectl is not on the PATH (Debian package kubernetes-client): not run"
+
+    async def test_custom_resources(self) -> None:
+        """The server that the page starts is ready for the command that follows."""
+        started = recipe("custom-resources.md", ".venv/bin/orch-apiserver", free_port())
+        self.start(f"{started}kubectl get namespace default -o name && echo done")
+        self.assertIn("namespace/default\n", await self.printed("^done$"))
+
+    async def test_operators(self) -> None:
+        """The recipe starts a server and runs the check of the operator against it."""
+        for name in ("greeter.py", "check_greeter.py"):
+            (self.folder / name).write_text(example("operators.md", name))
+        self.start(recipe("operators.md", ".venv/bin/orch-apiserver", free_port()))
+        await self.printed("^greeted$")
+
+
+class ConfiguredServerTests(RecipeCase):
+    async def test_without_pods(self) -> None:
+        """The file and the command of the page start a server."""
+        port = free_port()
+        text = example("without-pods.md", "without-pods")
+        (self.folder / "lean.yaml").write_text(text.replace("6445", str(port)))
+        self.start(recipe("without-pods.md", "orch-apiserver --config", port))
+        await self.printed(rf"^https://127\.0\.0\.1:{port} .*lean-data/admin\.kubeconfig$")
+
+
+class EmbeddedServerTests(RecipeCase):
+    async def test_program(self) -> None:
+        """The program is a server: it serves, and ends in good order."""
+        port = free_port()
+        program = example("extending.md", "control_plane.py").replace("7443", str(port))
+        (self.folder / "control_plane.py").write_text(program)
+        running = self.start("exec twistd -n -y control_plane.py")
+        await self.printed(f"^https://127.0.0.1:{port} ")
+        client = Client(port, tls_context(self.folder / "orch-data" / "admin.kubeconfig"))
+        self.addCleanup(client.close)
+        self.assertEqual((await client.get("/api/v1/namespaces/default")).code, 200)
+        running.terminate()
+        self.assertEqual(await deferToThread(running.wait), -signal.SIGTERM, self.output)  # twistd's own habit
+        self.assertIn("shutdown: complete", self.output)
+
+
+class ProgramTests(SynchronousTestCase):
+    """Python snippets of the handbook."""
+
+    def snippets(self, tests: bool) -> dict[str, str]:
+        """Those that are test modules, or that are not, by page and place."""
+        found = {}
+        for page in PAGES:
+            for place, block in enumerate(blocks(page.read_text())):
+                if block.language == "python" and ("TestCase)" in block.text) is tests:
+                    found[f"{page.name} {place}"] = block.text
+        return found
+
+    def test_definitions(self) -> None:
+        """A snippet that only defines things can be run as it stands."""
+        checked = 0
+        for name, text in self.snippets(tests=False).items():
+            tree = ast.parse(text, name)
+            if all(isinstance(each, _DEFINING) for each in tree.body):
+                exec(compile(text, name, "exec"), {"__name__": "snippet"})
+                checked += 1
+        self.assertGreater(checked, 10)
+
+    def test_tests(self) -> None:
+        """A snippet that is a test module passes."""
+        folder = Path(self.mktemp()).absolute()
+        folder.mkdir()
+        modules = []
+        for place, text in enumerate(self.snippets(tests=True).values()):
+            modules.append(f"test_mine_{place}")
+            (folder / f"{modules[-1]}.py").write_text(text)
+        command = [sys.executable, "-m", "twisted.trial", *modules]
+        done = subprocess.run(
+            command, cwd=folder, env=environment([folder]), capture_output=True, timeout=LIMIT_S, check=False
+        )
+        self.assertEqual(done.returncode, 0, done.stdout.decode())
+        self.assertGreater(len(modules), 3)
+
+
+_DEFINING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.Expr)
