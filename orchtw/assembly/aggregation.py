@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from random import SystemRandom
+
 import attrs
 from twisted.application.service import MultiService
 from twisted.internet.defer import Deferred
 
 from orchtw.assembly.outward import resolver
 from orchtw.assembly.resources import Resources
+from orchtw.client.aggregated.client import AggregatedClient
+from orchtw.client.aggregated.discovery import AggregatedDiscovery
+from orchtw.client.aggregated.requests import Requests
+from orchtw.client.interface import Client
 from orchtw.config import Config
 from orchtw.outbound.dialer import Dialer
 from orchtw.outbound.policy import TLSPolicy
@@ -23,6 +29,7 @@ from orchtw.registry.aggregation.services import GROUP, PLURAL, VERSION, ApiServ
 from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo
 from orchtw.registry.bootstrap.maker import Maker
 from orchtw.reloads import Reloads
+from orchtw.request import UserInfo
 from orchtw.rules.front_proxy import EXTRA, USER
 from orchtw.rules.front_proxy import GROUP as GROUP_HEADER
 
@@ -57,6 +64,22 @@ class Aggregation(MultiService):
         self.api_services.listen(self._changed)
         self.documents = RemoteDocuments(self.api_services, self.backends, resources.offload, clock)
         self.documents.setServiceParent(self)  # type: ignore[no-untyped-call]
+        user = UserInfo(name=f"system:{naming.component_prefix}aggregator", groups=("system:authenticated",))
+        self._discovery = AggregatedDiscovery(self.api_services, self._requests(user))
+
+    def joined(self, client: Client, user: UserInfo) -> Client:
+        """The client of this process joined with the servers behind APIServices, which are asked as `user`."""
+        return AggregatedClient(client, self._discovery, self._requests(user), self._resources.clock, SystemRandom())
+
+    def _requests(self, user: UserInfo) -> Requests:
+        resources = self._resources
+        return Requests(
+            servers=self.backends,
+            user=user,
+            offload=resources.offload,
+            suspect=self.suspect,
+            meta_group=resources.naming.meta_group,
+        )
 
     def look_after(self, maker: Maker) -> None:
         """Say in the status of all APIServices whether they work, as one of the processes of a cluster."""

@@ -114,8 +114,8 @@ class Instance:
         self._measure()
         self._know_users()
         admissions, registry = self._take_writes()
-        self._work(registry, signing)
         self._aggregate(front_proxy)
+        self._work(registry, signing)
         self._leases = ServerLeases(store, reactor, place, alone=config.workers > 1)
         self._follow(registry)
         self._keep_up()
@@ -321,6 +321,7 @@ class Instance:
             metrics_for=self.instruments.queues.of,
             signing=Means(authorities, timedelta(seconds=config.cluster_signing_duration_s), resources.offload),
             charges=QuotaCharges(unsettled=resources.unsettled, shared=resources.store.shared),
+            aggregated=self._aggregation.joined,
         )
         self._join(made)
         self.instruments.show_election(made, resources.naming.controller_manager)

@@ -5,7 +5,7 @@ Objects are canonical dicts of the resource's version. Every refusal is a `Statu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import attrs
@@ -21,7 +21,10 @@ BACKGROUND = DeleteOptions(propagation="Background")
 
 @attrs.frozen(slots=True, kw_only=True, cache_hash=True)
 class Resource:
-    """One kind of object that can be named in requests; versions of one stored kind are one Resource."""
+    """One kind of object that can be named in requests; versions of one stored kind are one Resource.
+
+    `remote`: another API server serves it, behind an APIService.
+    """
 
     group: str
     version: str
@@ -29,6 +32,7 @@ class Resource:
     kind: str
     namespaced: bool
     verbs: tuple[str, ...] = attrs.field(default=(), eq=False)
+    remote: bool = False
 
     @property
     def api_version(self) -> str:
@@ -86,10 +90,10 @@ class Listing:
 
 @attrs.frozen(slots=True)
 class Discovered:
-    """What the server serves: each stored kind once, and what could not be asked (a line for each group)."""
+    """What the server serves: each stored kind once, and why a group version (`apps/v1`) could not be asked."""
 
     resources: Sequence[Resource]
-    failures: Sequence[str] = ()
+    failures: Mapping[str, str] = attrs.field(factory=dict)
 
 
 class Receiver(Protocol):

@@ -61,7 +61,8 @@ async def at_once(size_bytes: int, work: Callable[[], T]) -> T:
 class Host:
     """What the process that runs the controllers gives to each of them.
 
-    `client_for` makes the client of the service account of that name; `now` is the time in seconds since the epoch;
+    `client_for` makes the client of the service account of that name, and `joined` of it one that sees aggregated API
+    servers as well; `now` is the time in seconds since the epoch;
     `metrics_for` gives the metrics of a controller's queue; `access` tells what others may do; `run` is where large
     objects are read, and `turns` are what long work is done in. `unsettled` is what quotas are charged for writes of
     this process on their way, and `foreign_charges_s` how long the charges of other processes may be without an
@@ -69,6 +70,7 @@ class Host:
     """
 
     client_for: Callable[[str], Client]
+    joined: Callable[[Client, str], Client] | None = None
     naming: Naming
     clock: IReactorTime
     random: Random
@@ -98,16 +100,20 @@ class Source(Protocol):
 class Controller(Service, ABC):
     """Keys come from `sources`, go through `queue`, and end in `reconcile`, which is repeated until it succeeds.
 
-    `name` is how `--controllers` names it; `account` the service account it writes as.
+    `name` is how `--controllers` names it; `account` the service account it writes as. `sees_all`: what aggregated
+    API servers store concerns it too.
     """
 
     name: str
     account: ClassVar[str]
     backoff: ClassVar[Backoff] = CONTROLLER
+    sees_all: ClassVar[bool] = False
 
     def __init__(self, host: Host, concurrency: int) -> None:
         self.host = host
         self.client = host.client_for(self.account)
+        if self.sees_all and host.joined is not None:
+            self.client = host.joined(self.client, self.account)
         self.queue: WorkQueue[str] = WorkQueue(
             self.reconcile,
             host.clock,

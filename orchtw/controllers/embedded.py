@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
+from functools import partial
 from random import SystemRandom
 from typing import Final
 from uuid import uuid4
@@ -75,11 +76,16 @@ def embedded(
     identity: ControllerIdentity,
     signing: Means,
     charges: QuotaCharges,
+    aggregated: Joining | None = None,
     metrics_for: Callable[[str], QueueMetrics] = no_metrics,
 ) -> Manager:
-    """The controllers that the flags ask for, yet to be started; `lost` ends the process."""
+    """The controllers that the flags ask for, yet to be started; `lost` ends the process.
+
+    `aggregated` asks other API servers for those controllers that they concern.
+    """
     host = attrs.evolve(
         host_of(naming, registry, clock),
+        joined=None if aggregated is None else partial(_joined, aggregated, naming),
         access=AskedAccess(authorizer),
         run=signing.offload.run,
         metrics_for=metrics_for,
@@ -103,6 +109,14 @@ def embedded(
     election = _terms(config, naming) if config.leader_elect else None
     added = [plugin.make(host, config) for name, plugin in installed.items() if name in settings.enabled]
     return Manager(host, [*enabled(host, settings), *added], election, lost)
+
+
+Joining = Callable[[Client, UserInfo], Client]
+"""Makes of a client of this process one that sees aggregated API servers too, which are asked as that user."""
+
+
+def _joined(joining: Joining, naming: Naming, client: Client, account: str) -> Client:
+    return joining(client, service_account(account, naming))
 
 
 def host_of(naming: Naming, registry: Registry, clock: IReactorTime) -> Host:

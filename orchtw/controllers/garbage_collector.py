@@ -75,21 +75,25 @@ class Monitor:
             gone.update(node.uid for node in nodes if node.is_one_of(resource))
             yield
         for item in items:
-            meta = item.owner_metadata()
-            gone.discard(meta.uid)
-            graph.changed(resource, item.namespace, item.name, meta)
+            gone.discard(item.owner_metadata().uid)
+            self.changed(item)
             yield
         for uid in gone:
             graph.removed(uid)
             yield
 
     def changed(self, item: Item) -> None:
-        self._graph.changed(self._resource, item.namespace, item.name, item.owner_metadata())
+        meta = item.owner_metadata()
+        if meta.uid:  # other API servers may leave it out
+            self._graph.changed(self._resource, item.namespace, item.name, meta)
 
     def removed(self, item: Item) -> None:
-        uid = item.owner_metadata().uid
-        self._graph.missing(self._resource, item.namespace, item.name, uid)
-        self._graph.removed(uid)
+        """What another API server says of an object that lives elsewhere does not count."""
+        uid, place = item.owner_metadata().uid, (self._resource, item.namespace, item.name)
+        self._graph.missing(*place, uid)
+        node = self._graph.nodes.get(uid)
+        if node is not None and node.is_at(*place):
+            self._graph.removed(uid)
 
 
 class GarbageCollector(Controller):
@@ -97,6 +101,7 @@ class GarbageCollector(Controller):
 
     name = "garbagecollector"
     account = "generic-garbage-collector"
+    sees_all = True
     _log = Logger()
 
     def __init__(self, host: Host, concurrency: int) -> None:
@@ -115,6 +120,13 @@ class GarbageCollector(Controller):
     def synced(self) -> bool:
         """Whether every resource has been listed."""
         return bool(self._monitors) and super().synced
+
+    @property
+    def _knows_owners(self) -> bool:
+        """Whether the resources of this server have been listed: aggregated ones that fail hold up nobody else."""
+        return bool(self._monitors) and all(
+            each.synced for resource, each in self._monitors.items() if not resource.remote
+        )
 
     @property
     def sources(self) -> Sequence[Reflector]:
@@ -158,11 +170,13 @@ class GarbageCollector(Controller):
             self._log.failure("discovery failed", failure)
 
     async def _follow_all(self) -> None:
-        """Follow what has come up, and leave what is no longer served."""
-        found = {
+        """Follow what has come up, and leave what is no longer served; of what cannot be asked nothing is known."""
+        discovered = await self.client.discover()
+        found = {resource for resource in discovered.resources if is_followed(resource, self.host.naming)}
+        found |= {
             resource
-            for resource in (await self.client.discover()).resources
-            if is_followed(resource, self.host.naming)
+            for resource in self._monitors
+            if resource.remote and resource.api_version in discovered.failures
         }
         for resource in found - self._monitors.keys():
             monitor = Monitor(self.graph, resource)
@@ -174,11 +188,14 @@ class GarbageCollector(Controller):
             self.graph.lost(resource)
 
     async def reconcile(self, key: str) -> float | None:
-        """Do what is due about one node."""
+        """Do what is due about one node.
+
+        Who waits for dependents waits for all lists: a dependent that nobody has seen would be overlooked.
+        """
         node = self.graph.nodes.get(key)
         if node is None or node.presence is not Presence.PRESENT:
             return None
-        if not self.synced:
+        if not (self.synced if node.orphaning or node.foreground else self._knows_owners):
             raise Retry("not everything has been listed")
         if node.orphaning:
             await self._orphan(node)
@@ -213,6 +230,8 @@ class GarbageCollector(Controller):
         if Verdict.SOLID in verdicts:
             solid = [each for each, verdict in zip(references, verdicts, strict=True) if verdict is Verdict.SOLID]
             await self._patch(node, meta, {"ownerReferences": solid})
+        elif Verdict.WAITING in verdicts and not self.synced:
+            raise Retry("not all dependents are known")
         elif Verdict.WAITING in verdicts and node.dependents:
             await self._delete_before_owner(node, meta, references)
         else:

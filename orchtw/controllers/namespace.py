@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from twisted.internet.defer import Deferred
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import BACKGROUND, Item, Resource
@@ -18,6 +20,8 @@ FINALIZER_WAIT_S = 15
 """How long to wait at most before looking again at contents that others hold with finalizers."""
 SWEEP_S = 5.0
 """After a namespace is gone: creates that were admitted while it was there have been stored or refused by then."""
+DISCOVERY_S = 1.0
+"""After the resources have changed: namespaces that a failing discovery holds up are looked at again."""
 
 
 class NamespaceController(Controller):
@@ -25,6 +29,7 @@ class NamespaceController(Controller):
 
     name = "namespace"
     account = "namespace-controller"
+    sees_all = True
     # Contents that wait for others are looked at again soon at first, then as often as kube's controller does.
     backoff = Backoff(first_s=0.25, limit_s=FINALIZER_WAIT_S)
 
@@ -34,11 +39,29 @@ class NamespaceController(Controller):
         clock, random, turns = host.clock, host.random, host.turns
         self._informer = Informer(self.client, self._namespaces, clock, random, turns, resync_s=resync_s)
         self._informer.handle(self._seen)
+        self._held_up: set[str] = set()
+        self._leave_discovery: Callable[[], None] | None = None
 
     @property
     def sources(self) -> Sequence[Informer]:
         """Namespaces alone: their contents are listed when they are to go."""
         return (self._informer,)
+
+    def startService(self) -> None:
+        """See `Controller`."""
+        super().startService()
+        self._leave_discovery = self.client.follow_discovery(self._discovery_changed)
+
+    def stopService(self) -> Deferred[None]:
+        """See `Controller`."""
+        if self._leave_discovery is not None:
+            self._leave_discovery()
+            self._leave_discovery = None
+        return super().stopService()
+
+    def _discovery_changed(self) -> None:
+        for name in self._held_up:
+            self.queue.add_after(name, DISCOVERY_S)
 
     def _seen(self, old: Item | None, new: Item | None) -> None:
         """Look at what begins to end, and once more at all of it in each period; not at our own reports."""
@@ -50,6 +73,7 @@ class NamespaceController(Controller):
 
     async def reconcile(self, key: str) -> float | None:
         """One round of deleting a namespace's contents; ends the namespace when none is left."""
+        self._held_up.discard(key)
         try:
             namespace = await self.client.get(self._namespaces, "", key)
         except NotFound:
@@ -60,6 +84,8 @@ class NamespaceController(Controller):
         if not namespace["spec"].get("finalizers"):
             return None
         progress = await self._delete_contents(key)
+        if progress.discovery_failures:
+            self._held_up.add(key)
         namespace = await self._report(namespace, progress)
         if not progress.done:
             raise Retry("contents remain")
@@ -70,17 +96,20 @@ class NamespaceController(Controller):
         discovered = await self.client.discover()
         progress = Progress(discovered.failures)
         for resource in discovered.resources:
-            if resource.namespaced and resource.allows("delete", "list"):
+            if resource.namespaced and resource.allows("delete"):
                 await self._delete_all(resource, namespace, progress)
         return progress
 
     async def _delete_all(self, resource: Resource, namespace: str, progress: Progress) -> None:
         """Delete the namespace's objects of one resource, and count what is left of them."""
+        listable = resource.allows("list")
+        if not listable and not resource.allows("deletecollection"):
+            return
         try:
-            if not (await self.client.list(resource, namespace)).items:
+            if listable and not (await self.client.list(resource, namespace)).items:
                 return
             await self.client.delete_collection(resource, namespace, BACKGROUND)
-            left = (await self.client.list(resource, namespace)).items
+            left = (await self.client.list(resource, namespace)).items if listable else ()
         except StatusError as error:
             progress.failures.append(f"{resource.plural}.{resource.group}: {error.message}")
             return

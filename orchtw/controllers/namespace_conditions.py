@@ -16,6 +16,8 @@ CONTENT = "NamespaceDeletionContentFailure"
 REMAINING = "NamespaceContentRemaining"
 FINALIZERS = "NamespaceFinalizersRemaining"
 
+_INCOMPLETE = "unable to retrieve the complete list of server APIs"
+
 # Of each condition, in the order in which they are written: reason and message when all is well; {} is what the
 # vocabulary calls the types without a group.
 _WELL = {
@@ -31,10 +33,11 @@ _WELL = {
 class Progress:
     """The outcome of one round of deleting a namespace's content.
 
-    `remaining` counts objects by resource, `finalizers` objects by finalizer.
+    `discovery_failures` says of group versions why they could not be asked; `remaining` counts objects by resource,
+    `finalizers` objects by finalizer.
     """
 
-    discovery_failures: Sequence[str] = ()
+    discovery_failures: Mapping[str, str] = attrs.field(factory=dict)
     failures: list[str] = attrs.field(factory=list)
     remaining: dict[Resource, int] = attrs.field(factory=dict)
     finalizers: Counter[str] = attrs.field(factory=Counter)
@@ -48,9 +51,10 @@ class Progress:
         """Reason and message of every condition that is true."""
         out = {}
         if self.discovery_failures:
-            text = ", ".join(sorted(self.discovery_failures))
+            text = ", ".join(sorted(f"{part}: {why}" for part, why in self.discovery_failures.items()))
             count = len(self.discovery_failures)
-            out[DISCOVERY] = ("DiscoveryFailed", f"Discovery failed for some groups, {count} failing: {text}")
+            message = f"Discovery failed for some groups, {count} failing: {_INCOMPLETE}: {text}"
+            out[DISCOVERY] = ("DiscoveryFailed", message)
         if self.failures:
             text = ", ".join(sorted(self.failures))
             message = f"Failed to delete all resource types, {len(self.failures)} remaining: {text}"

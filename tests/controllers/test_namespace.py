@@ -172,11 +172,14 @@ class NamespaceControllerTests(ControllerTestCase):
 
         async def failing() -> Discovered:
             found = await discover()
-            return Discovered(found.resources, ("metrics.example.com/v1: unavailable",))
+            return Discovered(found.resources, {"metrics.example.com/v1": "unavailable"})
 
         controller.client.discover = failing  # type: ignore[method-assign]
         self.delete()
-        text = "Discovery failed for some groups, 1 failing: metrics.example.com/v1: unavailable"
+        text = (
+            "Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: "
+            "metrics.example.com/v1: unavailable"
+        )
         self.assertEqual(self.condition("NamespaceDeletionDiscoveryFailure"), ("True", "DiscoveryFailed", text))
         controller.client.discover = discover  # type: ignore[method-assign]
         self.world.settle(17)

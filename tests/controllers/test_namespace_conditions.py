@@ -32,7 +32,7 @@ class ProgressTests(SynchronousTestCase):
         for progress in (
             Progress(remaining={PODS: 1}),
             Progress(failures=["no"]),
-            Progress(discovery_failures=("apps/v1",)),
+            Progress(discovery_failures={"apps/v1": "no"}),
         ):
             self.assertFalse(progress.done)
             self.assertEqual(len(progress.problems()), 1)
@@ -40,7 +40,7 @@ class ProgressTests(SynchronousTestCase):
     def test_messages(self) -> None:
         """Each problem counts what it is about, in alphabetical order."""
         progress = Progress(
-            discovery_failures=("b/v1", "a/v1"),
+            discovery_failures={"b/v1": "no", "a/v1": "not now"},
             failures=["z", "y"],
             remaining={SETS: 2, PODS: 1},
             finalizers=Counter({"x/y": 2, "a/b": 1}),
@@ -48,7 +48,11 @@ class ProgressTests(SynchronousTestCase):
         self.assertEqual(
             progress.problems(),
             {
-                DISCOVERY: ("DiscoveryFailed", "Discovery failed for some groups, 2 failing: a/v1, b/v1"),
+                DISCOVERY: (
+                    "DiscoveryFailed",
+                    "Discovery failed for some groups, 2 failing: unable to retrieve the complete list of server "
+                    "APIs: a/v1: not now, b/v1: no",
+                ),
                 CONTENT: ("ContentDeletionFailed", "Failed to delete all resource types, 2 remaining: y, z"),
                 REMAINING: (
                     "SomeResourcesRemain",

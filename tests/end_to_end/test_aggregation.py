@@ -51,8 +51,10 @@ _pairs: dict[str, Pair] = {}
 _numbers = count(1)
 
 
-async def pair(folder: Path, vocabulary: str) -> Pair:
-    """Both, started; the authority is that of the back one's certificate, which is for the name of its Service."""
+async def pair(folder: Path, vocabulary: str, *more: str) -> Pair:
+    """Both, started, the back one with `more` flags; the authority is that of its certificate, which is for the name
+    of its Service.
+    """
     folder.mkdir()
     own = f"--min-request-timeout={1800 + next(_numbers)}"  # nobody else's server has these flags
     off = "--runtime-config=batch/v1=false,batch/v1beta1=false"
@@ -67,6 +69,7 @@ async def pair(folder: Path, vocabulary: str) -> Pair:
         "--requestheader-group-headers=X-Remote-Group",
         "--requestheader-extra-headers-prefix=X-Remote-Extra-",
         "--requestheader-allowed-names=front-proxy-client",
+        *more,
     )
     return Pair(front, await shared_server(str(folder / "back"), *flags), flags, authority)
 
@@ -77,12 +80,13 @@ class AggregationCase(TestCase):
     vocabulary = "orch"
     domain = "orch.io"
     alone = False
+    back_flags: tuple[str, ...] = ()
     timeout = 180
 
     async def setUp(self) -> None:  # type: ignore[override]
         name = self.id() if self.alone else self.vocabulary
         if name not in _pairs or not _pairs[name].running:
-            _pairs[name] = await pair(Path(self.mktemp()), self.vocabulary)
+            _pairs[name] = await pair(Path(self.mktemp()), self.vocabulary, *self.back_flags)
             self.both = _pairs[name]
             await self.joined()
         self.both = _pairs[name]
@@ -263,6 +267,121 @@ class GoneTests(AggregationCase):
         self.addCleanup(lambda: ensureDeferred(server.terminate()))
         await self.until_available("True")
         self.assertEqual((await self.client.get(self.jobs())).code, 200)
+
+
+class ContentsCase(AggregationCase):
+    """The other server runs no controllers: whatever becomes of its objects, the front one has done."""
+
+    alone = True
+    back_flags = ("--controllers=-*",)
+
+    async def answered(self, path: str) -> int:
+        """The code of an answer."""
+        return (await self.client.get(path)).code
+
+
+class NamespaceContentsTests(ContentsCase):
+    async def test_contents_go(self) -> None:
+        """What an aggregated server stores in a namespace goes with it (reference CTRL-10)."""
+        for name in ("one", "two"):
+            await self.made(self.client, self.jobs(), {"metadata": {"name": name}, "spec": JOB})
+        await self.made(self.direct, "/api/v1/namespaces", {"metadata": {"name": "other"}})
+        other = self.jobs().replace("elsewhere", "other")
+        await self.made(self.direct, other, {"metadata": {"name": "one"}, "spec": JOB})
+        await self.register_elsewhere()
+        self.assertEqual((await self.client.delete("/api/v1/namespaces/elsewhere")).code, 200)
+        await self.until(lambda: self.answered("/api/v1/namespaces/elsewhere"), lambda code: code == 404)
+        self.assertEqual((await self.direct.get(self.jobs())).json["items"], [])
+        self.assertEqual(len((await self.direct.get(other)).json["items"]), 1)
+
+    async def test_failing_discovery(self) -> None:
+        """While a group cannot be asked the namespace stays, and says so; then it goes (reference CTRL-10,
+        CTRL-12).
+        """
+        await self.made(self.client, self.jobs(), {"metadata": {"name": "one"}, "spec": JOB})
+        await self.register_elsewhere()
+        back, port = self.both.back, self.both.back.port
+        await back.kill9()
+        self.assertEqual((await self.client.delete("/api/v1/namespaces/elsewhere")).code, 200)
+
+        async def condition() -> Object:
+            found = (await self.client.get("/api/v1/namespaces/elsewhere")).json
+            conditions = {each["type"]: each for each in found["status"].get("conditions") or ()}
+            return dict(conditions.get("NamespaceDeletionDiscoveryFailure") or {"status": ""})
+
+        met = await self.until(condition, lambda found: found["status"] == "True")
+        text = (
+            "Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: "
+            "batch/v1: the server is currently unable to handle the request"
+        )
+        self.assertEqual((met["reason"], met["message"]), ("DiscoveryFailed", text))
+        server = ServerProcess(forking, back.data_dir, *self.both.back_flags, f"--secure-port={port}")
+        await server.start()
+        self.addCleanup(lambda: ensureDeferred(server.terminate()))
+        await self.until(lambda: self.answered("/api/v1/namespaces/elsewhere"), lambda code: code == 404)
+        self.assertEqual((await self.direct.get(self.jobs())).json["items"], [])
+
+    async def register_elsewhere(self) -> None:
+        """Have the other server found by a Service of another namespace: this one is to go."""
+        await self.made(self.client, "/api/v1/namespaces", {"metadata": {"name": "kept"}})
+        name = {"metadata": {"name": "batch"}, "spec": {"type": "ExternalName", "externalName": "localhost"}}
+        await self.made(self.client, "/api/v1/namespaces/kept/services", name)
+        service: Object = {"caBundle": None, "insecureSkipTLSVerify": True, "service": {"namespace": "kept"}}
+        changed = await self.client.merge(f"{self.services}/v1.batch", {"spec": service})
+        self.assertEqual(changed.code, 200, changed)
+        await self.until(lambda: self.answered(self.jobs()), lambda code: code == 200)
+
+
+class KubernetesNamespaceContentsTests(NamespaceContentsTests):
+    """The same under the other names."""
+
+    vocabulary = "kubernetes"
+    domain = "k8s.io"
+
+
+class GarbageTests(ContentsCase):
+    async def owned(self, client: Client, path: str, name: str, owner: Object, **more: object) -> Object:
+        """An object that is made with an owner."""
+        reference = {key: owner[key] for key in ("apiVersion", "kind")} | {
+            key: owner["metadata"][key] for key in ("name", "uid")
+        }
+        return await self.made(client, path, {"metadata": {"name": name, "ownerReferences": [reference]}, **more})
+
+    async def test_owners_here(self) -> None:
+        """What an aggregated server stores goes after its owner, which this one stores (reference CTRL-13)."""
+        maps = "/api/v1/namespaces/elsewhere/configmaps"
+        owners = [await self.made(self.client, maps, {"metadata": {"name": name}}) for name in ("a", "b")]
+        for owner in owners:
+            await self.owned(self.client, self.jobs(), f"of-{owner['metadata']['name']}", owner, spec=JOB)
+        await self.client.delete(f"{maps}/a")
+        await self.until(lambda: self.answered(self.jobs("of-a")), lambda code: code == 404)
+        self.assertEqual(await self.answered(self.jobs("of-b")), 200)
+
+    async def test_owners_there(self) -> None:
+        """What this server stores goes after its owner, which an aggregated one stores, and not while that one
+        cannot be asked (reference CTRL-13, CTRL-17).
+        """
+        maps = "/api/v1/namespaces/elsewhere/configmaps"
+        job = await self.made(self.client, self.jobs(), {"metadata": {"name": "a"}, "spec": JOB})
+        gone = {**job, "metadata": {**job["metadata"], "uid": "11111111-2222-3333-4444-555555555555"}}
+        await self.owned(self.client, maps, "kept", job)
+        await self.owned(self.client, maps, "stray", gone)
+        await self.until(lambda: self.answered(f"{maps}/stray"), lambda code: code == 404)
+        back, port = self.both.back, self.both.back.port
+        await back.kill9()
+        await self.owned(self.client, maps, "late", gone)
+        local = await self.made(self.client, maps, {"metadata": {"name": "local"}})
+        await self.owned(self.client, maps, "dependent", local)
+        await self.client.delete(f"{maps}/local")
+        await self.until(lambda: self.answered(f"{maps}/dependent"), lambda code: code == 404)
+        self.assertEqual([await self.answered(f"{maps}/{name}") for name in ("kept", "late")], [200, 200])
+        server = ServerProcess(forking, back.data_dir, *self.both.back_flags, f"--secure-port={port}")
+        await server.start()
+        self.addCleanup(lambda: ensureDeferred(server.terminate()))
+        await self.until(lambda: self.answered(f"{maps}/late"), lambda code: code == 404)
+        self.assertEqual(await self.answered(f"{maps}/kept"), 200)
+        await self.direct.delete(f"{self.jobs('a')}?propagationPolicy=Background")
+        await self.until(lambda: self.answered(f"{maps}/kept"), lambda code: code == 404)
 
 
 class EndTests(AggregationCase):

@@ -33,6 +33,14 @@ class NoAnswer(Exception):
     """There is no answer, or none in time; the text is the reference server's."""
 
 
+class TooLarge(NoAnswer):
+    """There is more of an answer than was wanted; `code` is its status."""
+
+    def __init__(self, limit: int, code: int) -> None:
+        super().__init__(f"the answer is larger than {limit} bytes")
+        self.code = code
+
+
 @attrs.frozen(slots=True, kw_only=True)
 class Ask:
     """One request: `target` is path and query as they are sent."""
@@ -100,9 +108,13 @@ class Backends:
 
         Raises NoAnswer.
         """
-        whole = self._get(backend, Ask(method="GET", target=path, headers=[*identity_headers(user), *headers]), limit)
+        return await self.whole(backend, Ask(method="GET", target=path, headers=headers), user, timeout_s, limit)
+
+    async def whole(self, backend: Backend, ask: Ask, user: UserInfo, timeout_s: float, limit: int = 0) -> Answer:
+        """Its answer to a question as `user`, as `get` has it. Raises NoAnswer, TooLarge among them."""
+        asked = attrs.evolve(ask, headers=[*identity_headers(user), *ask.headers])
         try:
-            return await Deferred.fromCoroutine(whole).addTimeout(timeout_s, self._clock)
+            return await Deferred.fromCoroutine(self._whole(backend, asked, limit)).addTimeout(timeout_s, self._clock)
         except TimeoutError:
             raise NoAnswer(LATE) from None
         except StatusError as problem:
@@ -118,12 +130,12 @@ class Backends:
         for backend in list(self._known):
             self.forget(backend)
 
-    async def _get(self, backend: Backend, ask: Ask, limit: int) -> Answer:
+    async def _whole(self, backend: Backend, ask: Ask, limit: int) -> Answer:
         exchange, head = await self.ask(backend, ask)
         if not limit:
             exchange.abort()
             return Answer(head=head, body=b"")
-        collected = _Collected(exchange, limit)
+        collected = _Collected(exchange, limit, head.code)
         exchange.read_into(collected)
         return Answer(head=head, body=await collected.whole)
 
@@ -181,10 +193,11 @@ class _Known:
 class _Collected:
     """The sink of a body that is wanted whole; `whole` fails with NoAnswer."""
 
-    def __init__(self, exchange: Exchange, limit: int) -> None:
+    def __init__(self, exchange: Exchange, limit: int, code: int) -> None:
         self.whole: Deferred[bytes] = Deferred(lambda _: exchange.abort())
         self._exchange = exchange
         self._limit = limit
+        self._code = code
         self._pieces: list[bytes] = []
         self._size = 0
 
@@ -194,7 +207,7 @@ class _Collected:
         self._size += len(data)
         if self._size > self._limit:
             self._exchange.abort()
-            self.whole.errback(NoAnswer(f"the answer is larger than {self._limit} bytes"))
+            self.whole.errback(TooLarge(self._limit, self._code))
 
     def ended(self, outcome: Outcome) -> None:
         """See `Sink`."""

@@ -1,0 +1,212 @@
+"""The client of this process joined with aggregated API servers (reference AGG-17)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+from twisted.internet.interfaces import IReactorTime
+
+from orchtw.client.aggregated.answers import LargeAnswer, made
+from orchtw.client.aggregated.discovery import AggregatedDiscovery
+from orchtw.client.aggregated.items import PageOfItems, RemoteItem
+from orchtw.client.aggregated.requests import MERGE_PATCH, Asked, Requests, path_of
+from orchtw.client.aggregated.watch import RemoteWatch
+from orchtw.client.concurrency import each
+from orchtw.client.interface import PLAIN_DELETE, Client, Discovered, Item, Listing, Receiver, Resource, Watch
+from orchtw.errors import InternalError, MethodNotAllowed, NotFound
+from orchtw.objects import Object
+from orchtw.rules.options import DeleteOptions
+
+PAGE: Final = 500
+"""Objects of a list that are asked for at a time; of large ones fewer."""
+
+MOST_ITEMS: Final = 1_000_000
+"""Of one list: more are taken for a server that has no end."""
+
+ONE: Final = "PartialObjectMetadata"
+MANY: Final = "PartialObjectMetadataList"
+DELETES_AT_A_TIME: Final = 16
+LEAST_WATCH_S, MOST_WATCH_S = 300, 600
+
+
+class AggregatedClient:
+    """See `Client`. What other servers serve is asked of them, as the user of `requests`.
+
+    A group version that an APIService leads elsewhere with is never answered for by this process, whatever it knows.
+    Items of lists and watches of other servers hold their metadata alone.
+    """
+
+    def __init__(
+        self, local: Client, discovery: AggregatedDiscovery, requests: Requests, clock: IReactorTime, random: Random
+    ) -> None:
+        self._local = local
+        self._discovery = discovery
+        self._requests = requests
+        self._clock = clock
+        self._random = random
+
+    async def discover(self) -> Discovered:
+        """See `Client`, as all of these."""
+        local, remote = await self._local.discover(), await self._discovery.discover()
+        return Discovered([*local.resources, *remote.resources], remote.failures)
+
+    def follow_discovery(self, changed: Callable[[], None]) -> Callable[[], None]:
+        ends = self._local.follow_discovery(changed), self._discovery.listen(changed)
+
+        def end() -> None:
+            for each_end in ends:
+                each_end()
+
+        return end
+
+    def resource(self, group: str, version: str, plural: str) -> Resource:
+        return self._local.resource(group, version, plural)
+
+    def resource_of(self, api_version: str, kind: str) -> Resource | None:
+        if self._discovery.is_remote(api_version):
+            return self._discovery.resource_of(api_version, kind)
+        return self._local.resource_of(api_version, kind)
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Object:
+        if not resource.remote:
+            return await self._local.get(resource, namespace, name)
+        return (await self._item(resource, Asked(path=path_of(resource, namespace, name)))).load()
+
+    async def find(self, resource: Resource, namespace: str, name: str) -> Item | None:
+        if not resource.remote:
+            return await self._local.find(resource, namespace, name)
+        try:
+            return await self._item(resource, Asked(path=path_of(resource, namespace, name), transform=ONE))
+        except NotFound as error:
+            if (error.details or {}).get("name") != name and not await self._discovery.serves(resource):
+                raise made(InternalError, f"{resource.plural}.{resource.group} is not served at present") from None
+            return None
+
+    async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+        if not resource.remote:
+            return await self._local.list(resource, namespace, labels=labels, fields=fields)
+        selected = {"labelSelector": labels, "fieldSelector": fields}
+        query = {key: value for key, value in selected.items() if value}
+        items: list[Item] = []
+        page: PageOfItems | None = None
+        limit = PAGE
+        while page is None or page.token:
+            asked = query | {"limit": str(limit)} | ({"continue": page.token} if page is not None else {})
+            try:
+                page = await self._page(resource, namespace, asked)
+            except LargeAnswer:
+                if limit == 1:
+                    raise
+                limit = max(1, limit // 10)
+                continue
+            items += page.items
+            if len(items) > MOST_ITEMS or (page.token and not page.items):
+                raise made(InternalError, "the list of the aggregated API server has no end")
+        return Listing(items, page.version)
+
+    def watch(self, resource: Resource, since: str, receiver: Receiver) -> Watch:
+        if not resource.remote:
+            return self._local.watch(resource, since, receiver)
+        timeout_s = self._random.randrange(LEAST_WATCH_S, MOST_WATCH_S)
+        query = {"watch": "true", "resourceVersion": since, "timeoutSeconds": str(timeout_s)}
+        asked = Asked(path=path_of(resource, ""), query=query, transform=ONE)
+        watch = RemoteWatch(self._requests, self._discovery.service_of(resource), asked, receiver, self._clock)
+        watch.start()
+        return watch
+
+    async def create(self, resource: Resource, namespace: str, obj: Object) -> Object:
+        """Of this process' own resources alone, as `update` and `apply`."""
+        return await self._local.create(resource, namespace, obj)
+
+    async def update(
+        self, resource: Resource, namespace: str, name: str, obj: Object, subresource: str = ""
+    ) -> Object:
+        return await self._local.update(resource, namespace, name, obj, subresource)
+
+    async def apply(
+        self, resource: Resource, namespace: str, name: str, wanted: Object, manager: str, size_bytes: int = 0
+    ) -> None:
+        await self._local.apply(resource, namespace, name, wanted, manager, size_bytes)
+
+    async def patch(
+        self, resource: Resource, namespace: str, name: str, changes: Object, subresource: str = ""
+    ) -> Object:
+        if not resource.remote:
+            return await self._local.patch(resource, namespace, name, changes, subresource)
+        path = path_of(resource, namespace, name) + (f"/{subresource}" if subresource else "")
+        asked = Asked(method="PATCH", path=path, body=changes, transform=ONE, media_type=MERGE_PATCH)
+        return (await self._item(resource, asked)).load()
+
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, options: DeleteOptions = PLAIN_DELETE
+    ) -> bool:
+        if not resource.remote:
+            return await self._local.delete(resource, namespace, name, options)
+        path = path_of(resource, namespace, name)
+        asked = Asked(method="DELETE", path=path, body=_body(options), transform=ONE)
+        return await self._requests.ask(self._discovery.service_of(resource), asked, _is_gone)
+
+    async def delete_collection(
+        self, resource: Resource, namespace: str, options: DeleteOptions = PLAIN_DELETE, *, labels: str = "",
+        fields: str = "",
+    ) -> int:
+        """See `Client`. How many other servers delete in one request nobody tells: such count as 0."""
+        if not resource.remote:
+            return await self._local.delete_collection(resource, namespace, options, labels=labels, fields=fields)
+        if not (labels or fields) and await self._deleted_together(resource, namespace, options):
+            return 0
+        deleted = 0
+
+        async def delete(item: Item) -> None:
+            nonlocal deleted
+            try:
+                await self.delete(resource, item.namespace, item.name, options)
+            except NotFound:
+                return
+            deleted += 1
+
+        listing = await self.list(resource, namespace, labels=labels, fields=fields)
+        await each(listing.items, delete, DELETES_AT_A_TIME)
+        return deleted
+
+    async def _deleted_together(self, resource: Resource, namespace: str, options: DeleteOptions) -> bool:
+        """Whether one request has deleted all of a namespace: not every server knows it."""
+        if not resource.allows("deletecollection"):
+            return False
+        service = self._discovery.service_of(resource)
+        asked = Asked(method="DELETE", path=path_of(resource, namespace), body=_body(options), transform=MANY)
+        try:
+            await self._requests.ask(service, asked, lambda _: None)
+        except LargeAnswer as error:
+            return 200 <= error.answered < 300
+        except (NotFound, MethodNotAllowed):
+            return False
+        return True
+
+    async def _item(self, resource: Resource, asked: Asked) -> RemoteItem:
+        return await self._requests.ask(self._discovery.service_of(resource), asked, RemoteItem.of)
+
+    async def _page(self, resource: Resource, namespace: str, query: dict[str, str]) -> PageOfItems:
+        asked = Asked(path=path_of(resource, namespace), query=query, transform=MANY)
+        return await self._requests.ask(self._discovery.service_of(resource), asked, PageOfItems.of)
+
+
+def _is_gone(found: Object) -> bool:
+    """Whether the answer to a DELETE tells that the object is gone: a Status does, one that ends does not."""
+    meta = found.get("metadata")
+    return not (isinstance(meta, dict) and meta.get("deletionTimestamp"))
+
+
+def _body(options: DeleteOptions) -> Object:
+    """The DeleteOptions of a request."""
+    conditions = {"uid": options.precondition_uid, "resourceVersion": options.precondition_version}
+    body = {
+        "kind": "DeleteOptions",
+        "apiVersion": "v1",
+        "gracePeriodSeconds": options.grace_period_s,
+        "propagationPolicy": options.propagation,
+        "preconditions": {key: value for key, value in conditions.items() if value} or None,
+    }
+    return {key: value for key, value in body.items() if value is not None}

@@ -1,0 +1,141 @@
+"""Requests of one user to the servers of APIServices, and what their answers hold (reference AGG-17)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol, TypeVar
+from urllib.parse import quote, urlencode
+
+import attrs
+import orjson
+
+from orchtw.client.aggregated.answers import LargeAnswer, made, refusal, unavailable
+from orchtw.client.interface import Resource
+from orchtw.errors import InternalError, NotFound
+from orchtw.objects import Object
+from orchtw.outbound.exchange import Exchange, Head
+from orchtw.registry.aggregation.backends import Answer, Ask, NoAnswer, TooLarge
+from orchtw.registry.aggregation.services import ApiService, Backend
+from orchtw.registry.offload import Offload
+from orchtw.request import UserInfo
+from orchtw.rules.front_proxy import identity_headers
+from orchtw.rules.names import path_segment
+
+REQUEST_S: Final = 30.0
+"""How long an answer may take, all of it."""
+
+BODY_BYTES: Final = 16 << 20
+"""Of an answer: it takes the reactor's thread some 40 ms to wait for so much JSON to be read."""
+
+MERGE_PATCH: Final = "application/merge-patch+json"
+JSON: Final = "application/json"
+
+
+T = TypeVar("T")
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Asked:
+    """One request. `transform` is what is asked for in place of an object, such as PartialObjectMetadata."""
+
+    method: str = "GET"
+    path: str
+    query: Mapping[str, str] = attrs.field(factory=dict)
+    body: Object | None = None
+    transform: str = ""
+    media_type: str = JSON
+
+
+class Servers(Protocol):
+    """What asks the servers: `Backends`."""
+
+    async def ask(self, backend: Backend, ask: Ask) -> tuple[Exchange, Head]: ...
+
+    async def whole(
+        self, backend: Backend, ask: Ask, user: UserInfo, timeout_s: float, limit: int = 0
+    ) -> Answer: ...
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Requests:
+    """Asks as `user`. `suspect` is told who does not answer; `meta_group` is what metadata is asked for by."""
+
+    servers: Servers
+    user: UserInfo
+    offload: Offload
+    suspect: Callable[[ApiService], None]
+    meta_group: str
+
+    async def ask(self, service: ApiService, asked: Asked, read: Callable[[Object], T]) -> T:
+        """What `read` makes of the object that is answered, in the thread for large work if it is long.
+
+        Raises StatusError: what the server refuses with, ServiceUnavailable (503) for one that does not answer,
+        LargeAnswer for more than BODY_BYTES, InternalError (500) for what is no object.
+        """
+        headers = self._headers(asked.transform)
+        data = b"" if asked.body is None else orjson.dumps(asked.body)
+        if data:
+            headers += [("Content-Type", asked.media_type), ("Content-Length", str(len(data)))]
+        ask = Ask(method=asked.method, target=_target(asked.path, asked.query), headers=headers, body=data)
+        answer = await self._answer(service, ask)
+        if not 200 <= answer.head.code < 300:
+            raise refusal(answer.head.code, answer.body)
+        body = answer.body
+        return await self.offload.run(len(body), lambda: read(_object(body)))
+
+    async def stream(self, service: ApiService, asked: Asked) -> tuple[Exchange, Head]:
+        """The head of an answer that goes on, and what the rest comes from. Raises ServiceUnavailable (503)."""
+        headers = [*identity_headers(self.user), *self._headers(asked.transform)]
+        ask = Ask(method=asked.method, target=_target(asked.path, asked.query), headers=headers)
+        try:
+            return await self.servers.ask(_backend(service), ask)
+        except NoAnswer:
+            self.suspect(service)
+            raise unavailable() from None
+
+    def _headers(self, transform: str) -> list[tuple[str, str]]:
+        own = f"{JSON};as={transform};g={self.meta_group};v=v1,{JSON}" if transform else JSON
+        return [("Accept", own), ("User-Agent", self.user.name.rpartition(":")[2])]
+
+    async def _answer(self, service: ApiService, ask: Ask) -> Answer:
+        try:
+            return await self.servers.whole(_backend(service), ask, self.user, REQUEST_S, BODY_BYTES)
+        except TooLarge as problem:
+            raise LargeAnswer(problem.code) from None
+        except NoAnswer:
+            self.suspect(service)
+            raise unavailable() from None
+
+
+def path_of(resource: Resource, namespace: str, name: str = "") -> str:
+    """Where objects are, or the one of that name. Raises NotFound (404) for a name that no object has."""
+    parts = ["", "apis", resource.group, resource.version]
+    if resource.namespaced and namespace:
+        parts += ["namespaces", namespace]
+    parts.append(resource.plural)
+    if name:
+        parts.append(name)
+    if any(path_segment(part) for part in parts[1:]):
+        raise NotFound.of(resource.plural, resource.group, name)
+    return "/".join(quote(part, safe="") for part in parts)
+
+
+def _target(path: str, query: Mapping[str, str]) -> str:
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def _backend(service: ApiService) -> Backend:
+    """Raises ServiceUnavailable (503) while the server is known not to work, as for any client."""
+    if service.backend is None or not service.available:
+        raise unavailable()
+    return service.backend
+
+
+def _object(body: bytes) -> Object:
+    try:
+        found = orjson.loads(body)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise made(InternalError, "the answer of the aggregated API server is no JSON object")
+    return found

@@ -1,0 +1,121 @@
+"""Watches on what aggregated API servers store (reference AGG-17)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from orchtw.client.aggregated.watch import EVENT_BYTES, LEAST_S
+from orchtw.client.interface import Item
+from orchtw.errors import Expired, StatusError
+from tests.client.aggregated.servers import PATH, AggregatedCase, Stream, widget
+
+
+def event(kind: str, obj: Any) -> bytes:
+    """A frame."""
+    return orjson.dumps({"type": kind, "object": obj}) + b"\n"
+
+
+class Told:
+    """A receiver that remembers; it fails if it is to."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, str]] = []
+        self.ends: list[StatusError | None] = []
+        self.fails = False
+
+    def changed(self, item: Item) -> None:
+        if self.fails:
+            raise RuntimeError("fault")
+        self.events.append(("changed", item.name))
+
+    def removed(self, item: Item) -> None:
+        self.events.append(("removed", item.name))
+
+    def ended(self, error: StatusError | None) -> None:
+        self.ends.append(error)
+
+
+class WatchTests(AggregatedCase):
+    def begin(self) -> tuple[Any, Told]:
+        """A watch that has begun."""
+        told = Told()
+        watch = self.client.watch(self.widgets, "9", told)
+        return watch, told
+
+    @property
+    def stream(self) -> Stream:
+        return self.server.streams[-1]
+
+    def test_events(self) -> None:
+        """Events are told as they come, in whatever pieces; bookmarks and empty lines are nothing."""
+        _, told = self.begin()
+        self.assertRegex(
+            self.server.asked[-1][0],
+            rf"\AGET {PATH}/widgets\?watch=true&resourceVersion=9&timeoutSeconds=[345]\d\d\Z",
+        )
+        frames = event("ADDED", widget("one")) + b"\n" + event("BOOKMARK", {}) + event("DELETED", widget("one"))
+        for at in range(len(frames)):
+            self.stream.send(frames[at : at + 1])
+        self.stream.send(event("MODIFIED", widget("two")) + event("ADDED", widget("three")))
+        wanted = [("changed", "one"), ("removed", "one"), ("changed", "two"), ("changed", "three")]
+        self.assertEqual(told.events, wanted)
+
+    def test_end(self) -> None:
+        """The end is told, at the soonest LEAST_S after the beginning: nobody is asked in a loop."""
+        _, told = self.begin()
+        self.stream.close()
+        self.clock.advance(LEAST_S / 2)
+        self.assertEqual(told.ends, [])
+        self.clock.advance(LEAST_S)
+        self.assertEqual(told.ends, [None])
+
+    def test_expired(self) -> None:
+        """An ERROR event ends the watch; a 410 asks for a new list."""
+        _, told = self.begin()
+        self.stream.send(event("ERROR", {"kind": "Status", "code": 410, "reason": "Gone"}))
+        self.assertTrue(self.stream.aborted)
+        self.clock.advance(LEAST_S)
+        self.assertIsInstance(told.ends[0], Expired)
+
+    def test_hostile(self) -> None:
+        """What is no event ends the watch, and so does one that is too large."""
+        events = event("ADDED", {}), event("ERROR", 7), event("?", widget("one"))
+        for data in (b"{\n", b"[]\n", b'{"type": 1}\n', *events, b"x" * (EVENT_BYTES + 1)):
+            _, told = self.begin()
+            self.stream.send(data)
+            self.stream.send(event("ADDED", widget("late")))
+            self.clock.advance(LEAST_S)
+            self.assertEqual((len(told.ends), told.events), (1, []))
+            self.assertTrue(self.stream.aborted)
+
+    def test_refused(self) -> None:
+        """A refusal, and a server that does not answer, end the watch with an error."""
+        widgets = self.widgets
+        self.server.answers["WATCH"] = (403, b"")
+        for code in (403, 503):
+            told = Told()
+            self.client.watch(widgets, "9", told)
+            self.server.down = True
+            self.clock.advance(LEAST_S)
+            self.assertEqual([error.code for error in told.ends if error], [code])
+
+    def test_receiver_fails(self) -> None:
+        """A receiver that fails lists anew."""
+        _, told = self.begin()
+        told.fails = True
+        self.stream.send(event("ADDED", widget("one")))
+        self.clock.advance(LEAST_S)
+        self.assertIsInstance(told.ends[0], Expired)
+        self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 1)
+
+    def test_stop(self) -> None:
+        """Nothing is told after a stop, and nothing is left."""
+        watch, told = self.begin()
+        watch.stop()
+        self.assertTrue(self.stream.aborted)
+        self.stream.send(event("ADDED", widget("one")))
+        self.stream.close()
+        self.clock.advance(LEAST_S)
+        self.assertEqual((told.events, told.ends), ([], []))
