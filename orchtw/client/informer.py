@@ -21,6 +21,9 @@ from orchtw.watch.turns import Turns
 RELIST = Backoff(first_s=0.8, factor=2.0, limit_s=30.0, jitter=0.5)
 """Between attempts at a list or watch that fails."""
 
+_FOR_GOOD = frozenset({400, 401, 403, 404, 405, 406, 415, 422})
+"""Codes of a list that is not allowed, or that there is not."""
+
 
 class Sink(Protocol):
     """What a reflector keeps up to date with one resource."""
@@ -42,7 +45,7 @@ class Reflector:
     """Lists a resource, watches it from there, and lists again when the watch has expired (410).
 
     `synced` says whether the first list has reached the sink, which long lists do in several of the `turns`; without
-    any it is at once.
+    any it is at once. `refused`: the last attempt at a list was turned down for good, as far as one can tell.
     """
 
     _log = Logger()
@@ -57,6 +60,7 @@ class Reflector:
         turns: Turns | None,
     ) -> None:
         self.synced = False
+        self.refused = False
         self.resource = resource
         self._client = client
         self._sink = sink
@@ -115,6 +119,7 @@ class Reflector:
 
     async def _list(self) -> None:
         listing = await self._client.list(self.resource)
+        self.refused = False
         self._version = listing.version
         steps = self._sink.replaced(listing.items)
         await _taken(self._turns, steps)
@@ -124,7 +129,9 @@ class Reflector:
     def _list_failed(self, failure: Failure) -> None:
         if self._stopped or isinstance(failure.value, CancelledError):
             return
-        if not isinstance(failure.value, StatusError):
+        if isinstance(failure.value, StatusError):
+            self.refused = failure.value.code in _FOR_GOOD
+        else:
             self._log.failure("{plural}: the list could not be taken in", failure, plural=self.resource.plural)
         self._fail(failure.value, self._relist)
 

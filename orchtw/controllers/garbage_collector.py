@@ -118,8 +118,10 @@ class GarbageCollector(Controller):
 
     @property
     def synced(self) -> bool:
-        """Whether every resource has been listed."""
-        return bool(self._monitors) and super().synced
+        """Whether every resource has been listed, but those whose lists their own servers refuse for good."""
+        return bool(self._monitors) and all(
+            each.synced or (resource.remote and each.refused) for resource, each in self._monitors.items()
+        )
 
     @property
     def _knows_owners(self) -> bool:

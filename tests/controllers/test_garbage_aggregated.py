@@ -20,9 +20,12 @@ class AggregatedGarbageTests(AggregatedCase):
     def setUp(self) -> None:
         super().setUp()
         self.server.answers[LIST] = {"metadata": {"resourceVersion": "9"}, "items": []}
-        made = attrs.evolve(host(self.world), joined=lambda client, account: self.client)
-        self.collector = GarbageCollector(made, 4)
+        self.collector = self.made()
         self.addCleanup(lambda: self.world.run(self.collector.stopService()))
+
+    def made(self) -> GarbageCollector:
+        """A collector that has not begun."""
+        return GarbageCollector(attrs.evolve(host(self.world), joined=lambda client, account: self.client), 4)
 
     def begin(self) -> None:
         """Start, and let everything happen."""
@@ -65,7 +68,7 @@ class AggregatedGarbageTests(AggregatedCase):
 
     def test_unlisted(self) -> None:
         """A server whose lists fail holds up nobody but those who may have dependents there."""
-        self.server.answers[LIST] = (403, b"")
+        self.server.answers[LIST] = (503, b"")
         self.begin()
         for name in ("plain", "orphaning"):
             self.owned(f"of-{name}", self.world.config_map(name))
@@ -79,6 +82,17 @@ class AggregatedGarbageTests(AggregatedCase):
         dependent = self.world.get("configmaps", "of-orphaning")
         assert dependent is not None
         self.assertNotIn("ownerReferences", dependent["metadata"])
+
+    def test_unlistable(self) -> None:
+        """A server that refuses its lists for good holds up nobody."""
+        for code in (403, 404, 405):
+            self.server.answers[LIST] = (code, b"")
+            self.begin()
+            self.owned("dependent", self.world.config_map("owner"))
+            self.delete("owner", "Foreground")
+            self.assertEqual(self.left(), [])
+            self.world.run(self.collector.stopService())
+            self.collector = self.made()
 
     def test_claimed_uid(self) -> None:
         """What a server tells of the uid of an object that is stored here harms nobody."""
