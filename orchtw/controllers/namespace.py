@@ -12,7 +12,7 @@ from orchtw.client.interface import BACKGROUND, Item, Resource
 from orchtw.client.work_queue import Backoff, Retry
 from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.namespace_conditions import Progress, conditions
-from orchtw.errors import NotFound, StatusError
+from orchtw.errors import MethodNotAllowed, NotFound, StatusError
 from orchtw.objects import Object
 from orchtw.registry.system_metadata import rfc3339
 
@@ -111,6 +111,8 @@ class NamespaceController(Controller):
             await self.client.delete_collection(resource, namespace, BACKGROUND)
             left = (await self.client.list(resource, namespace)).items if listable else ()
         except StatusError as error:
+            if resource.remote and isinstance(error, NotFound | MethodNotAllowed):
+                return  # its server shows it, and has nothing there
             progress.failures.append(f"{resource.plural}.{resource.group}: {error.message}")
             return
         if left:

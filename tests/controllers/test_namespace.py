@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
+
 from orchtw.client.interface import Discovered
-from orchtw.controllers.namespace import SWEEP_S
+from orchtw.controllers.namespace import DISCOVERY_S, SWEEP_S, NamespaceController
 from orchtw.errors import Forbidden
 from orchtw.rules.options import DeleteOptions
 from orchtw.storage.interface import Op
-from tests.controllers.controlled import ControllerTestCase
+from tests.client.aggregated.servers import PATH, WIDGETS, AggregatedCase, listed, widget
+from tests.controllers.controlled import ControllerTestCase, host
 from tests.registry.widgets import GROUP, PREFIX
 
 POD = {"containers": [{"name": "c", "image": "i"}]}
@@ -257,3 +260,72 @@ class KubernetesNamesTests(NamespaceControllerTests):
     """The same under Kubernetes' names: another finalizer, other groups."""
 
     vocabulary = "kubernetes"
+
+
+class AggregatedContentsTests(AggregatedCase):
+    def setUp(self) -> None:
+        super().setUp()
+        made = attrs.evolve(host(self.world), joined=lambda client, account: self.client)
+        self.controller = NamespaceController(made, 2)
+        self.controller.startService()
+        self.addCleanup(lambda: self.world.run(self.controller.stopService()))
+
+    def end(self) -> None:
+        """Delete the namespace."""
+        self.world.run(self.world.client.delete(self.world.resource("namespaces"), "", "a"))
+        self.world.settle(1)
+
+    def failures(self) -> list[str]:
+        """Types and messages of the conditions that tell of problems; nothing once the namespace is gone."""
+        found = self.world.get("namespaces", "a")
+        conditions = found["status"]["conditions"] if found is not None else ()
+        return [f"{each['type']}: {each['message']}" for each in conditions if each["status"] == "True"]
+
+    def test_one_by_one(self) -> None:
+        """Without deletecollection objects go one by one, and those that stay keep the namespace
+        (reference AGG-17).
+        """
+        self.server.answers |= {
+            f"GET {PATH}": listed({**WIDGETS, "verbs": ["delete", "list"]}),
+            f"GET {PATH}/namespaces/a/widgets?limit=500": {"items": [widget("one", finalizers=["x/y"])]},
+            f"DELETE {PATH}/namespaces/a/widgets/one": {"kind": "Status"},
+        }
+        self.end()
+        self.assertEqual(self.failures(), [
+            "NamespaceContentRemaining: Some resources are remaining: widgets.example.com has 1 resource instances",
+            "NamespaceFinalizersRemaining: Some content in the namespace has finalizers remaining: "
+            "x/y in 1 resource instances",
+        ])  # fmt: skip
+        self.assertIn(f"DELETE {PATH}/namespaces/a/widgets/one", [asked for asked, _ in self.server.asked])
+        self.server.answers[f"GET {PATH}/namespaces/a/widgets?limit=500"] = {"items": []}
+        self.world.settle(17)
+        self.assertIsNone(self.world.get("namespaces", "a"))
+
+    def test_without_lists(self) -> None:
+        """A resource that cannot be listed has its objects deleted all the same; one that is not there has none."""
+        self.server.answers |= {
+            f"GET {PATH}": listed({**WIDGETS, "verbs": ["delete", "deletecollection"]}),
+            f"DELETE {PATH}/namespaces/a/widgets": {"kind": "Status"},
+        }
+        self.end()
+        self.assertIn(f"DELETE {PATH}/namespaces/a/widgets", [asked for asked, _ in self.server.asked])
+        self.assertIsNone(self.world.get("namespaces", "a"))
+
+    def test_not_there(self) -> None:
+        """A resource that is shown and not found keeps nobody."""
+        self.end()
+        self.assertIsNone(self.world.get("namespaces", "a"))
+
+    def test_comes_back(self) -> None:
+        """A namespace that a failing group keeps goes soon after that can be asked (reference CTRL-10)."""
+        self.say("v1.example.com", available=False)
+        self.end()
+        self.world.settle(100)
+        text = (
+            "NamespaceDeletionDiscoveryFailure: Discovery failed for some groups, 1 failing: unable to retrieve the "
+            "complete list of server APIs: example.com/v1: the server is currently unable to handle the request"
+        )
+        self.assertEqual(self.failures(), [text])
+        self.say("v1.example.com", available=True)
+        self.world.settle(DISCOVERY_S + 1)
+        self.assertIsNone(self.world.get("namespaces", "a"))
