@@ -83,7 +83,14 @@ def _flag_row(flag: Flag) -> tuple[str, ...]:
 
 def _gate_row(name: str) -> tuple[str, ...]:
     gate = GATES[name]
-    return f"`{name}`", gate.stage, ("on" if gate.on else "off") + (", locked" if gate.locked else "")
+    shown = _switch(gate.on) + (", locked" if gate.locked else "")
+    if gate.on_in_orch is not None:
+        shown += f"; {_switch(gate.on_in_orch)} under the vocabulary `orch`"
+    return f"`{name}`", gate.stage, shown
+
+
+def _switch(on: bool) -> str:
+    return "on" if on else "off"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -14,11 +14,19 @@ from orchtw.flags import parse_boolean
 
 @attrs.frozen(slots=True)
 class Gate:
-    """One gate: its stage (`alpha`, `beta`, `ga`), default, and whether the default can no longer be changed."""
+    """One gate: its stage (`alpha`, `beta`, `ga`), default, and whether the default can no longer be changed.
+
+    `on_in_orch` is the default under the vocabulary `orch`; None: the same.
+    """
 
     stage: str
     on: bool
     locked: bool = False
+    on_in_orch: bool | None = None
+
+    def default(self, vocabulary: str) -> bool:
+        """Whether the gate is on when nobody says anything."""
+        return self.on if self.on_in_orch is None or vocabulary != "orch" else self.on_in_orch
 
 
 def _gates(stage: str, on: bool, *names: str, locked: bool = False) -> dict[str, Gate]:
@@ -49,13 +57,14 @@ GATES: Mapping[str, Gate] = MappingProxyType(
         "APIListChunking",
         "APIPriorityAndFairness",
         "APIResponseCompression",
-        "LegacyServiceAccountTokenNoAutoGeneration",
         "OpenAPIEnums",
         "OpenAPIV3",
         "PodSecurity",
         "RemainingItemCount",
         "StorageVersionHash",
     )
+    # The specification's accounts get a token Secret each, as before 1.24 (reference CTRL-22).
+    | {"LegacyServiceAccountTokenNoAutoGeneration": Gate("beta", on=True, on_in_orch=False)}
     # Alpha and off in the release; on here, because who writes rules into a schema, or asks for unknown fields to be
     # refused, expects that to hold.
     | _gates("alpha", True, "CustomResourceValidationExpressions", "ServerSideFieldValidation")
@@ -71,9 +80,9 @@ GATES: Mapping[str, Gate] = MappingProxyType(
 _WHOLE_STAGES = {"AllAlpha": "alpha", "AllBeta": "beta"}
 
 
-def resolve(settings: Iterable[tuple[str, str]]) -> tuple[dict[str, bool], list[str]]:
+def resolve(settings: Iterable[tuple[str, str]], vocabulary: str) -> tuple[dict[str, bool], list[str]]:
     """Every gate's state under the (name, value) pairs of the flag, and the problems found, a line each."""
-    state = {name: gate.on for name, gate in GATES.items()}
+    state = {name: gate.default(vocabulary) for name, gate in GATES.items()}
     problems: list[str] = []
     singles: dict[str, bool] = {}
     for name, text in settings:

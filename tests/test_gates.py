@@ -6,20 +6,21 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.gates import GATES, resolve
 
+GENERATION = "LegacyServiceAccountTokenNoAutoGeneration"
 ON_HERE = ("CustomResourceValidationExpressions", "ServerSideFieldValidation")
 
 
 class GateTests(SynchronousTestCase):
-    def resolved(self, *settings: tuple[str, str]) -> dict[str, bool]:
+    def resolved(self, *settings: tuple[str, str], vocabulary: str = "kubernetes") -> dict[str, bool]:
         """The state under settings in which nothing is wrong."""
-        state, problems = resolve(settings)
+        state, problems = resolve(settings, vocabulary)
         self.assertEqual(problems, [])
         self.assertEqual(set(state), set(GATES))
         return state
 
     def problem(self, name: str, value: str) -> str:
         """What is wrong with one setting, which changes nothing."""
-        state, problems = resolve([(name, value)])
+        state, problems = resolve([(name, value)], "kubernetes")
         self.assertEqual(state, self.resolved())
         (line,) = problems
         return line
@@ -29,6 +30,18 @@ class GateTests(SynchronousTestCase):
         for name, on in self.resolved().items():
             expected = GATES[name].stage != "alpha" or name in ON_HERE
             self.assertEqual(on, expected, name)
+
+    def test_vocabulary(self) -> None:
+        """One default is the vocabulary's: under `orch` accounts get their Secrets (CTRL-22). It can be set
+        either way under both.
+        """
+        here = self.resolved(vocabulary="orch")
+        self.assertEqual({name for name, on in self.resolved().items() if on != here[name]}, {GENERATION})
+        self.assertFalse(here[GENERATION])
+        for vocabulary in ("orch", "kubernetes"):
+            for text, on in (("true", True), ("false", False)):
+                self.assertEqual(self.resolved((GENERATION, text), vocabulary=vocabulary)[GENERATION], on)
+                self.assertEqual(self.resolved(("AllBeta", text), vocabulary=vocabulary)[GENERATION], on)
 
     def test_one_gate(self) -> None:
         """A gate is switched by any spelling of a boolean; the others stay."""
@@ -74,5 +87,6 @@ class GateTests(SynchronousTestCase):
 
     def test_every_problem(self) -> None:
         """All problems are found at once, and what is right beside them still counts."""
-        state, problems = resolve([("a", "true"), ("DryRun", "x"), ("WatchBookmark", "0"), ("OpenAPIV3", "false")])
+        settings = [("a", "true"), ("DryRun", "x"), ("WatchBookmark", "0"), ("OpenAPIV3", "false")]
+        state, problems = resolve(settings, "kubernetes")
         self.assertEqual((len(problems), state["OpenAPIV3"]), (3, False))

@@ -67,7 +67,7 @@ def check(config: Config, choices: Choices) -> list[str]:
         *(_one_of("tls-cipher-suites", name, tuple(CIPHER_SUITES)) for name in config.tls_cipher_suites),
         *etcd_problems(config),
         *_numbers(config),
-        *(f"--feature-gates: {problem}" for problem in gates.resolve(config.feature_gates)[1]),
+        *(f"--feature-gates: {problem}" for problem in gates.resolve(config.feature_gates, config.vocabulary)[1]),
         *_origins(config.cors_allowed_origins),
         *_transport_security(config.strict_transport_security_directives),
         *_service_ranges(config.service_cluster_ip_range),

@@ -116,7 +116,7 @@ class Config(
     @property
     def gates(self) -> Mapping[str, bool]:
         """Every feature gate's state."""
-        return MappingProxyType(gates.resolve(self.feature_gates)[0])
+        return MappingProxyType(gates.resolve(self.feature_gates, self.vocabulary)[0])
 
 
 _PATHS = tuple(field.name for field in attrs.fields(Config) if field.metadata.get("kind") is PATH)

@@ -168,7 +168,10 @@ class IssuerTests(AccountCase):
 
 
 class GeneratedSecretTests(AccountCase):
-    flags = ("--feature-gates=LegacyServiceAccountTokenNoAutoGeneration=false",)
+    """Under Kubernetes' names, where the gate is on by default."""
+
+    flags: tuple[str, ...] = ("--feature-gates=LegacyServiceAccountTokenNoAutoGeneration=false",)
+    group = "authentication.k8s.io"
 
     async def test_generated(self) -> None:
         """With the gate off each account has a Secret whose token is its own (CTRL-22)."""
@@ -177,9 +180,29 @@ class GeneratedSecretTests(AccountCase):
             await deferLater(reactor, 0.05, lambda: None)
         found = (await self.client.get(self.core("secrets", secrets[0]["name"]))).json
         token = base64.b64decode(found["data"]["token"]).decode()
-        review = await self.client.post("/apis/authentication.k8s.io/v1/tokenreviews", {"spec": {"token": token}})
+        review = await self.client.post(f"/apis/{self.group}/v1/tokenreviews", {"spec": {"token": token}})
         name = review.json["status"]["user"]["username"]
         self.assertEqual(name, f"system:serviceaccount:{self.namespace}:default")
+
+
+class GeneratedByDefaultTests(GeneratedSecretTests):
+    """Under the vocabulary `orch`, where it is off by default (CTRL-22)."""
+
+    vocabulary = "orch"
+    flags = ()
+    group = "authentication.orch.io"
+
+
+class NotGeneratedTests(AccountCase):
+    async def test_none(self) -> None:
+        """Under Kubernetes' names an account gets no Secret by itself (CTRL-22): the one that is asked for is the
+        only one.
+        """
+        await self.created(self.core("serviceaccounts"), {"metadata": {"name": "app"}})
+        await self.secret_of("app")
+        names = [each["metadata"]["name"] for each in (await self.client.get(self.core("secrets"))).json["items"]]
+        self.assertEqual(names, ["token"])
+        self.assertNotIn("secrets", (await self.client.get(self.core("serviceaccounts", "app"))).json)
 
 
 class PodTests(AccountCase):

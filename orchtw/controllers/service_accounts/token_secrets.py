@@ -22,6 +22,11 @@ class TokenSecrets:
         self._name_annotation = naming.service_account_name_annotation
         self._uid_annotation = naming.service_account_uid_annotation
 
+    @property
+    def signs(self) -> bool:
+        """Whether there is a key to make tokens with."""
+        return self._legacy_token is not None
+
     def account_of(self, secret: Object) -> str:
         """The account that a Secret is to hold a token of; empty: it is another kind of Secret."""
         if secret.get("type") != self.type:

@@ -11,7 +11,7 @@ from orchtw.client.interface import Item
 from orchtw.client.work_queue import TURN_S, Retry
 from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.service_accounts.token_secrets import TokenSecrets
-from orchtw.errors import Conflict, NotFound
+from orchtw.errors import Conflict, Forbidden, NotFound, StatusError
 from orchtw.objects import Object
 from orchtw.rules.metadata import generate_name
 from orchtw.rules.options import DeleteOptions
@@ -23,7 +23,7 @@ class TokenController(Controller):
     """Keys are `secret <ns>/<name>`, `account <ns>/<name>`, `without <ns>/<name>` (an account that is gone), and
     `gone <ns>/<account>/<secret>`.
 
-    With `generates` each account gets a Secret by itself.
+    With `generates` each account gets a Secret by itself, if there is a key to sign its token with.
     """
 
     name = "serviceaccount-token"
@@ -32,7 +32,7 @@ class TokenController(Controller):
     def __init__(self, host: Host, concurrency: int, form: TokenSecrets, *, generates: bool) -> None:
         super().__init__(host, concurrency)
         self._form = form
-        self._generates = generates
+        self._generates = generates and form.signs
         self._accounts = self.client.resource("", "v1", "serviceaccounts")
         self._secrets = self.client.resource("", "v1", "secrets")
         self._present = Informer(self.client, self._accounts, host.clock, host.random, host.turns)
@@ -91,7 +91,12 @@ class TokenController(Controller):
         if account is None or account["metadata"].get("deletionTimestamp") or await self._lists_one(account):
             return
         made = self._form.made(account, generate_name(f"{name}-token-", self.host.random))
-        secret = await self.client.create(self._secrets, namespace, made)
+        try:
+            secret = await self.client.create(self._secrets, namespace, made)
+        except (Forbidden, NotFound) as error:
+            if _tells_of_end(error):
+                return
+            raise
         listed = [*(account.get("secrets") or []), {"name": secret["metadata"]["name"]}]
         try:
             await self.client.update(self._accounts, namespace, name, {**account, "secrets": listed})
@@ -148,3 +153,9 @@ class TokenController(Controller):
             await self.client.delete(self._secrets, meta["namespace"], meta["name"], options)
         except (NotFound, Conflict):
             return
+
+
+def _tells_of_end(error: StatusError) -> bool:
+    """Whether an object cannot be created because its namespace ends, or is gone."""
+    causes = (error.details or {}).get("causes") or ()
+    return isinstance(error, NotFound) or any(each.get("reason") == "NamespaceTerminating" for each in causes)

@@ -15,16 +15,22 @@ TYPE = "orch.io/service-account-token"
 NAME, UID = "orch.io/service-account.name", "orch.io/service-account.uid"
 
 
+def token(account: Object, secret: str) -> str:
+    """The token of an account in a Secret."""
+    return f"{account['metadata']['uid']} in {secret}"
+
+
 class AccountCase(ControllerTestCase):
     """Controllers whose tokens say what they are of."""
 
     generates_secrets = False
+    signs = True
 
     def begin(self) -> None:
         made = host(self.world)
         settings = Settings(
             enabled=frozenset(self.names),
-            legacy_token=lambda account, secret: f"{account['metadata']['uid']} in {secret}",
+            legacy_token=token if self.signs else None,
             root_ca_pem=ROOT_CA,
             generates_secrets=self.generates_secrets,
         )
@@ -201,6 +207,17 @@ class GeneratedSecretTests(AccountCase):
         self.assertEqual(self.secrets(), [third])
         self.assertNotEqual(second, third)
 
+    def test_ending_namespace(self) -> None:
+        """In a namespace that ends none is made, and nobody tries again and again (CTRL-22)."""
+        self.patch_object("serviceaccounts", "default", {"metadata": {"finalizers": ["example.com/f"]}})
+        (name,) = self.listed("default")
+        self.delete("namespaces", "a", "")
+        self.delete("secrets", name)
+        self.assertEqual(self.listed("default"), [])
+        self.assertEqual(self.secrets(), [])
+        controller = self.manager.controllers[0]
+        self.assertTrue(controller.queue.idle)
+
     def test_no_second(self) -> None:
         """An account that lists a Secret of its own keeps it, also after a restart."""
         before = self.secrets()
@@ -208,3 +225,16 @@ class GeneratedSecretTests(AccountCase):
         self.restart()
         self.world.settle()
         self.assertEqual(self.secrets(), before)
+
+
+class UnsignedTests(AccountCase):
+    """The gate is off and there is no key (CTRL-22)."""
+
+    names = ("serviceaccount-token", "serviceaccount")
+    generates_secrets = True
+    signs = False
+
+    def test_none(self) -> None:
+        """Without a key no account gets a Secret: its token would be missing."""
+        self.assertIsNotNone(self.found("serviceaccounts", "default"))
+        self.assertEqual(self.world.names("secrets", "a"), [])
