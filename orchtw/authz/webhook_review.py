@@ -56,7 +56,7 @@ def review(spec: Object, api_version: str) -> bytes:
 def decision_of(answer: bytes, api_version: str) -> Decision:
     """What an answer comes to. Raises BadAnswer for one that cannot be understood: it allows nothing."""
     whole = answered(answer)
-    check_type(whole, KIND, api_version, may_lack=True)
+    check_type(whole, KIND, api_version)
     status = field(whole, "status", dict, {})
     allowed, denied = field(status, "allowed", bool, False), field(status, "denied", bool, False)
     reason = field(status, "reason", str, "")

@@ -26,11 +26,11 @@ def answered(answer: bytes) -> dict[str, Any]:
     return whole
 
 
-def check_type(whole: dict[str, Any], kind: str, api_version: str, *, may_lack: bool = False) -> None:
-    """Raises BadAnswer for an object of another kind or version, or, unless it may lack them, of none."""
+def check_type(whole: dict[str, Any], kind: str, api_version: str) -> None:
+    """Raises BadAnswer for an object of another kind or version, or of none."""
     for name, expected in (("kind", kind), ("apiVersion", api_version)):
         found = field(whole, name, str, "")
-        if found != expected and (found or not may_lack):
+        if found != expected:
             raise BadAnswer(f"the webhook's answer has {name} {go_quote(found[:_SHOWN])}, expected {expected}")
 
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 import attrs
 
 from orchtw.admission.attributes import Attributes, Operation, Surface
 from orchtw.admission.chain import NOBODY, Chain, Plan
 from orchtw.objects import Object
+from orchtw.registry.identity import match_shown
 from orchtw.registry.offload import Offload
 from orchtw.registry.write import Write
 from orchtw.request import Request, UserInfo
 from orchtw.rules.options import DeleteOptions, WriteOptions
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
+
+Settle = Callable[[Object], None]
+"""Completes an object in place, and refuses it by raising a StatusError."""
+
+
+def as_it_is(obj: Object) -> None:
+    """There is nothing to check or complete."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -54,13 +62,16 @@ class Admission:
     def outcome(self) -> Object:
         """The wanted object as the mutating plugins left it: canonical, with defaults, in the target's version.
 
-        Raises BadRequest (400) where a plugin left what is no object of the kind.
+        Raises BadRequest (400) where a plugin left what is no object of the kind, and what a view raises; of a view
+        that it is another object's BadRequest and Conflict (409).
         """
         attributes, view = self._attributes, self._write.view
         if not attributes.changes or attributes.obj is None:
             return self._wanted
         if view is not None:
-            return view.absorb(self._wanted, attributes.obj)
+            outcome = view.absorb(self._wanted, attributes.obj)
+            match_shown(self._write, attributes.obj, self._wanted)
+            return outcome
         if attributes.canonical:
             return attributes.obj
         target = self._write.target
@@ -121,20 +132,23 @@ class Admissions:
         attributes.given_options = options
         await plan.both(attributes)
 
-    async def permit(self, asked: Submission, codec: KindCodec) -> Object:
-        """Ask both halves about an object that is not stored; returns it as they left it.
+    async def permit(self, asked: Submission, codec: KindCodec, settle: Settle = as_it_is) -> Object:
+        """Ask both halves about an object that is not stored; returns it as it is after them.
 
-        `codec` is that of its kind. Raises what plugins raise, and BadRequest (400) where they left no such object.
+        `codec` is that of its kind. Between the halves `settle` completes the object in place and refuses what is
+        wrong with it, whoever has made it so. Raises what plugins and `settle` raise, and BadRequest (400) where
+        plugins left no such object.
         """
-        plan = self._chain.plan(asked.operation, asked.resource, asked.subresource)
+        plan, obj = self._chain.plan(asked.operation, asked.resource, asked.subresource), asked.obj
         if plan.empty:
-            return asked.obj
+            settle(obj)
+            return obj
         attributes = self._submitted(asked)
         await plan.mutating.run(attributes)
         changed = attributes.obj if attributes.changes else None
-        obj = asked.obj
         if changed is not None:
             obj = await self._run(attributes.size_bytes, lambda: _canonical(codec, changed))
+        settle(obj)
         attributes.finish(obj)
         await plan.validating.run(attributes)
         return obj

@@ -18,6 +18,7 @@ from orchtw.registry.identity import (
     match_live,
     match_name,
     match_namespace,
+    match_place,
     own_metadata,
 )
 from orchtw.registry.stored import Prepared
@@ -132,6 +133,8 @@ class Drafts:
         )
         if prepared is None:
             raise NotFound.generic()
+        if any(new["metadata"].get(key) != prepared["metadata"].get(key) for key in ("name", "namespace")):
+            match_place(write, new["metadata"])  # what the sub-resource leaves out is refused all the same
         prepared["metadata"] = dict(prepared["metadata"])
         _set_owners(prepared["metadata"], new["metadata"].get("managedFields"))
         return prepared

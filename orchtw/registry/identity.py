@@ -36,9 +36,14 @@ def match_namespace(write: Write, meta: Object) -> None:
     if not write.target.resource.namespaced:
         meta.pop("namespace", None)
         return
-    if meta.get("namespace", "") not in ("", write.namespace):
-        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+    check_namespace({"metadata": meta}, write.namespace)
     meta["namespace"] = write.namespace
+
+
+def check_namespace(obj: Object, namespace: str) -> None:
+    """Raises BadRequest (400) for an object of another namespace than the request's."""
+    if obj["metadata"].get("namespace", "") not in ("", namespace):
+        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
 
 
 def match_place(write: Write, meta: Object) -> None:
@@ -53,6 +58,18 @@ def match_place(write: Write, meta: Object) -> None:
             f"the namespace on the request ({write.namespace})"
         )
     meta["namespace"] = write.namespace
+
+
+def match_shown(write: Write, shown: Object, wanted: Object) -> None:
+    """Refuse a sub-resource that admission has made another object's than the `wanted` one.
+
+    Raises BadRequest (400) and Conflict (409).
+    """
+    found = shown.get("metadata")
+    meta: Object = {**found} if type(found) is dict else {}
+    match_place(write, meta)
+    if meta.get("uid") and meta["uid"] != wanted["metadata"].get("uid", meta["uid"]):
+        raise other_uid(write, meta["uid"], wanted["metadata"]["uid"])
 
 
 def match_live(write: Write, new: Object, old: Object, live: Entry) -> str:

@@ -12,7 +12,7 @@ from orchtw.apply.field_manager import FieldManager
 from orchtw.errors import AlreadyExists, Conflict, InternalError, MethodNotAllowed, NotFound
 from orchtw.metrics.registry import Registry
 from orchtw.objects import Object
-from orchtw.registry.admissions import Admission, Admissions, Submission
+from orchtw.registry.admissions import Admission, Admissions, Settle, Submission, as_it_is
 from orchtw.registry.converting import run_converting
 from orchtw.registry.drafts import Check, Drafts, prepared_object, prepared_update
 from orchtw.registry.field_ownership import FieldOwnership
@@ -86,9 +86,9 @@ class WritePath:
         """What a write has stored, in the version of the target."""
         return await self._run(len(entry.raw), lambda: target.load(entry))
 
-    async def permit(self, asked: Submission, codec: KindCodec) -> Object:
+    async def permit(self, asked: Submission, codec: KindCodec, settle: Settle = as_it_is) -> Object:
         """See `Admissions.permit`: the admission of a request whose own object is not stored."""
-        return await self._admissions.permit(asked, codec)
+        return await self._admissions.permit(asked, codec, settle)
 
     async def create(self, write: Write, obj: Object) -> Entry:
         """Store a new object (reference WRITE-5).

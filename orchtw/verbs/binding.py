@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from orchtw.errors import BadRequest, Cause, Conflict, Invalid, NotFound
 from orchtw.objects import Object
 from orchtw.registry.admissions import Submission
+from orchtw.registry.identity import check_namespace
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
 from orchtw.request import Request, Response
@@ -57,13 +60,9 @@ async def create_binding(context: Writing, pods: Target, acceptance: Acceptance,
 
 async def _bind(context: Writing, pods: Target, asked: Submission) -> None:
     """Bind the pod; admission sees the creation of the Binding, and not the pod's update."""
-    binding, name = await context.writes.permit(asked, context.kinds.binding), asked.name
-    if binding["metadata"].get("name", name) != name:
-        raise BadRequest("name in URL does not match name in Binding object")
-    target: Object = binding.get("target") or {}
-    if causes := _target_causes(target):
-        raise Invalid.of("Binding", "", name, causes)
-    node = target["name"]
+    check_namespace(asked.obj, asked.namespace)
+    binding, name = await context.writes.permit(asked, context.kinds.binding, partial(_check, asked)), asked.name
+    node = binding["target"]["name"]
     now = context.writes.timestamp()
     write = Write(
         target=pods,
@@ -103,6 +102,16 @@ async def _bind(context: Writing, pods: Target, asked: Submission) -> None:
         )
 
     await context.writes.update(write, assign)
+
+
+def _check(asked: Submission, binding: Object) -> None:
+    """Raises BadRequest (400) for another pod's Binding, and Invalid (422) for one to what is no node."""
+    name = asked.name
+    if binding["metadata"].get("name", name) != name:
+        raise BadRequest("name in URL does not match name in Binding object")
+    check_namespace(binding, asked.namespace)
+    if causes := _target_causes(binding.get("target") or {}):
+        raise Invalid.of("Binding", "", name, causes)
 
 
 def _target_causes(target: Object) -> list[Cause]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import attrs
 
 from orchtw.errors import BadRequest, Cause, Conflict, Forbidden, InternalError, TooManyRequests
 from orchtw.objects import Object
 from orchtw.registry.bootstrap.maker import system_user
+from orchtw.registry.identity import check_namespace
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
 from orchtw.registry.write_path import MAX_ATTEMPTS
@@ -34,7 +36,8 @@ async def evict(context: Writing, budgets: Target, call: Call) -> Response:
     """
     options = create_options(call.request.params, context.naming)
     eviction = {**await _read(context, call), "apiVersion": context.kinds.eviction.api_version}
-    eviction = await context.writes.permit(call.submission("CREATE", eviction, options), context.kinds.eviction)
+    asked = call.submission("CREATE", eviction, options)
+    eviction = await context.writes.permit(asked, context.kinds.eviction, partial(_check, call))
     how = delete_options({}, eviction.get("deleteOptions") or {}, context.naming)
     how = attrs.evolve(how, dry_run=options.dry_run or how.dry_run)
     await _delete(context, budgets, call, how)
@@ -65,14 +68,20 @@ async def _read(context: Writing, call: Call) -> Object:
     """The Eviction, in either of its versions."""
     versions = (context.kinds.older_eviction,)
     eviction = await read(context.offload, call.request, context.kinds.eviction, context.negotiator, versions)
+    check_namespace(eviction, call.info.namespace)
+    return eviction
+
+
+def _check(call: Call, eviction: Object) -> None:
+    """Raises BadRequest (400) for another pod's Eviction, and where it contradicts the request's dry run."""
     if eviction["metadata"].get("name", call.info.name) != call.info.name:
         raise BadRequest("name in URL does not match name in Eviction object")
+    check_namespace(eviction, call.info.namespace)
     asked, given = call.request.params.get("dryRun"), (eviction.get("deleteOptions") or {}).get("dryRun")
     if asked and given and asked != given:
         lists = " and ".join(f"[{' '.join(each)}]" for each in (asked, given))
         why = f"Non-matching dry-run options in request and content: {lists}"
         raise BadRequest(f"invalid dryRun option: {why}")
-    return eviction
 
 
 def _has_ended(pod: Object) -> bool:

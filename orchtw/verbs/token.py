@@ -9,6 +9,7 @@ from typing import Final
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.errors import BadRequest, Cause, Conflict, Invalid
 from orchtw.objects import Object
+from orchtw.registry.identity import check_namespace
 from orchtw.registry.system_metadata import rfc3339
 from orchtw.registry.targets import Targets
 from orchtw.request import Response
@@ -43,12 +44,11 @@ class TokenRequests:
         codec = context.kinds.token_request
         options = create_options(call.request.params, context.naming)
         request = await read(context.offload, call.request, codec, context.negotiator)
-        _check_names(request, call, codec.kind, context.naming.authentication_group)
+        check_namespace(request, call.info.namespace)
         account = call.target.load(await find_most_recent(call))
         now = int(time.time())
-        self._complete(request, account, now)
-        request = await context.writes.permit(call.submission("CREATE", request, options), codec)
-        _refuse(request, codec.kind, context.naming.authentication_group)
+        settle = partial(self._settle, call, account, now)
+        request = await context.writes.permit(call.submission("CREATE", request, options), codec, settle)
         bound = await self._find_bound(request, call)
         self._cap(request, call)
         size = codec.work_bytes(len(call.request.body))
@@ -66,6 +66,13 @@ class TokenRequests:
         token = self._tokens.bound(account, audiences, now, lifetime, bound)
         status = {"token": token, "expirationTimestamp": rfc3339(now + seconds)}
         return codec.normalise({**request, "status": status})
+
+    def _settle(self, call: Call, account: Object, now: int, request: Object) -> None:
+        """Complete a request, and refuse one that is another account's or asks for a time that is not given."""
+        kind, group = self._context.kinds.token_request.kind, self._context.naming.authentication_group
+        _check_names(request, call, kind, group)
+        self._complete(request, account, now)
+        _refuse(request, kind, group)
 
     def _complete(self, request: Object, account: Object, now: int) -> None:
         """Fill in what the request leaves open."""
@@ -109,13 +116,11 @@ class TokenRequests:
 
 
 def _check_names(request: Object, call: Call, kind: str, group: str) -> None:
-    """Raise Invalid (422) or BadRequest (400) for another name or namespace than the path's; both may be left out."""
-    meta, info = request["metadata"], call.info
-    if (namespace := meta.get("namespace")) and namespace != info.namespace:
-        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
-    if (name := meta.get("name")) and name != info.name:
-        text = "must match the service account name if specified"
-        raise Invalid.of(kind, group, info.name, [invalid("metadata.name", name, text)])
+    """Raise Invalid (422) for another name or namespace than the path's; both may be left out."""
+    for key, wanted in (("name", call.info.name), ("namespace", call.info.namespace)):
+        if (found := request["metadata"].get(key)) and found != wanted:
+            text = f"must match the service account {key} if specified"
+            raise Invalid.of(kind, group, call.info.name, [invalid(f"metadata.{key}", found, text)])
 
 
 def _refuse(request: Object, kind: str, group: str) -> None:

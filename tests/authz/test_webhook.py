@@ -31,6 +31,7 @@ from orchtw.outbound.caller import Caller, CallFailed
 from orchtw.outbound.services import Resolver, ServiceReference
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.testing.webhook import HANG_UP, Asked, Reply, WebhookServer
+from tests.authz.answers import decided
 from tests.outbound.doubles import Cluster
 from tests.properties import examples
 
@@ -90,7 +91,6 @@ class ReviewTests(SynchronousTestCase):
             ({}, Decision(None)),
         ):
             self.assertEqual(decision_of(status(**fields), V1), decision)
-        self.assertEqual(decision_of(b'{"status":{"allowed":true}}', V1), Decision(True))
 
     def test_lies(self) -> None:
         """What is no review of that version says nothing (reference AUTHZ-37)."""
@@ -98,6 +98,8 @@ class ReviewTests(SynchronousTestCase):
             b"", b"yes", b"[]", b'"x"', b"\xff", b'{"status":true}', b"[" * 100_000,
             status(allowed="true"), status(allowed=1), status(allowed=True, reason=7), status(denied=[]),
             status(allowed=True).replace(b"/v1", b"/v1beta1"), status(allowed=True).replace(b"SubjectA", b"SelfA"),
+            b'{"status":{"allowed":true}}', b'{"kind":"SubjectAccessReview","status":{"allowed":true}}',
+            b'{"apiVersion":"%b","status":{"allowed":true}}' % V1.encode(),
         ):  # fmt: skip
             self.assertRaises(BadAnswer, decision_of, answer, V1)
 
@@ -272,7 +274,12 @@ class RealWebhookTests(TestCase):
         self.replies: list[Any] = [{"status": {"allowed": True}}]
 
     def answer(self, asked: Asked) -> Any:
-        return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        if isinstance(reply, Deferred):
+            return reply.addCallback(lambda status: decided(asked, **status))
+        if not isinstance(reply, dict):
+            return reply
+        return decided(asked, **reply["status"])
 
     def made(self, **settings: Any) -> Webhook:
         path = Path(self.mktemp())
@@ -338,7 +345,7 @@ class RealWebhookTests(TestCase):
         self.replies = [slow]
         waiting = Deferred.fromCoroutine(cast(Any, webhook.authorize(BOB, VERSION)))
         self.assertIsInstance(webhook.authorize(BOB, LOG), Decision)
-        slow.callback({"status": {"denied": True}})
+        slow.callback({"denied": True})
         self.assertIs((await waiting).allowed, False)
 
     def test_bad_file(self) -> None:

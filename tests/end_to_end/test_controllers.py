@@ -27,6 +27,9 @@ def reference(owner: Object) -> Object:
     }
 
 
+OWNERS = "/api/v1/namespaces/default/limitranges"
+
+
 async def fill(client: Client, namespace: str, count: int, *owners: Object) -> None:
     """Create that many config maps, as fast as one client can."""
     pending = iter(range(count))
@@ -201,7 +204,7 @@ class RestartTests(TestCase):
         self.assertNotIn("Traceback", self.server.log)
 
     async def owner(self) -> Object:
-        answer = await self.client.post("/api/v1/namespaces/default/secrets", {"metadata": {"name": "owner"}})
+        answer = await self.client.post(OWNERS, {"metadata": {"name": "owner"}, "spec": {"limits": []}})
         owner: Object = answer.json
         await fill(self.client, "default", 2000, owner)
         return owner
@@ -209,16 +212,16 @@ class RestartTests(TestCase):
     async def test_collecting(self) -> None:
         """Dependents whose owner was deleted are all deleted, in spite of a kill in the middle."""
         await self.owner()
-        await self.client.delete("/api/v1/namespaces/default/secrets/owner", {"propagationPolicy": "Background"})
+        await self.client.delete(f"{OWNERS}/owner", {"propagationPolicy": "Background"})
         await self.kill()
         await emptied(self.client, "/api/v1/namespaces/default/configmaps")
 
     async def test_foreground(self) -> None:
         """An owner that waits for its dependents goes after the last of them, in spite of a kill in the middle."""
         await self.owner()
-        await self.client.delete("/api/v1/namespaces/default/secrets/owner", {"propagationPolicy": "Foreground"})
+        await self.client.delete(f"{OWNERS}/owner", {"propagationPolicy": "Foreground"})
         await self.kill()
-        await emptied(self.client, "/api/v1/namespaces/default/secrets")
+        await emptied(self.client, OWNERS)
         self.assertEqual((await self.client.get("/api/v1/namespaces/default/configmaps")).json["items"], [])
 
     async def test_namespace(self) -> None:

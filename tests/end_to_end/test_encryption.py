@@ -69,7 +69,8 @@ class ProviderTests(EncryptionCase):
             self.folder = self.mktemp()
             flag = self.configuration({provider: {"keys": [key("a")]}}, {"identity": {}})
             server, client = await self.running(flag)
-            watch = await client.watch(f"{SECRETS}?watch=1&resourceVersion={(await client.get(SECRETS)).version}")
+            since = (await client.get(SECRETS)).version
+            watch = await client.watch(f"{SECRETS}?watch=1&fieldSelector=metadata.name%3Da&resourceVersion={since}")
             await self.make(client, "a")
             event = await watch.event()
             self.assertEqual(event["object"]["data"]["words"], b64encode(WORDS.encode()).decode())

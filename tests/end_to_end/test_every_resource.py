@@ -27,7 +27,7 @@ class ResourceCase(ServerCase):
     # Nobody writes meanwhile, so that lists stay as they are while they are compared.
     flags = (
         "--runtime-config=api/all=true",
-        "--controllers=*,-root-ca-cert-publisher,-serviceaccount,-resourcequota",
+        "--controllers=*,-root-ca-cert-publisher,-serviceaccount,-serviceaccount-token,-resourcequota",
         "--disable-admission-plugins=ServiceAccount",
         "--enable-priority-and-fairness=false",
     )

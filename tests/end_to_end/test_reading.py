@@ -68,8 +68,10 @@ class ListTests(ConventionCase):
         """
         for name, kind in (("a", "Opaque"), ("b", "x.io/y")):
             await self.created(self.core("secrets"), {"metadata": {"name": name}, "type": kind})
-        secrets = self.core("secrets")
-        for selector, expected in (("type%3Dx.io/y", ["b"]), ("type!%3Dx.io/y", ["a"]), ("metadata.name%3Da", ["a"])):
+        secrets, tokens = self.core("secrets"), "type!%3Dorch.io/service-account-token"
+        for selector, expected in (
+            ("type%3Dx.io/y", ["b"]), (f"type!%3Dx.io/y,{tokens}", ["a"]), ("metadata.name%3Da", ["a"]),
+        ):  # fmt: skip
             self.assertEqual(names(await self.client.get(f"{secrets}?fieldSelector={selector}")), expected)
         answer = await self.client.get(f"{self.core('pods')}?fieldSelector=spec.foo%3D1")
         self.assertRefused(answer, 400, "BadRequest", "field label not supported: spec.foo")

@@ -162,9 +162,10 @@ class MigrationTests(EncryptionCase):
         flag = self.configuration({"aescbc": {"keys": [key("a")]}}, {"identity": {}})
         server, client = await self.running(flag)
         before = (await client.get("/api/v1/configmaps")).json["items"]
+        count = len((await client.get("/api/v1/secrets")).json["items"])
         status, output, errors = await orch_store("migrate", f"--kubeconfig={server.kubeconfig}")
         self.assertEqual((status, errors), (0, ""))
-        self.assertIn(" 3 of them rewritten", output)
+        self.assertIn(f" {count} of them rewritten", output)
         self.assertEqual((await client.get("/api/v1/configmaps")).json["items"], before)
         status, output, _ = await orch_store("migrate", f"--kubeconfig={server.kubeconfig}")
         self.assertIn(" 0 of them rewritten", output)

@@ -12,6 +12,7 @@ from twisted.trial.unittest import TestCase
 from orchtw.objects import Object
 from orchtw.testing.in_process import Answer, InProcessServer
 from orchtw.testing.webhook import Asked, WebhookServer
+from tests.authz.answers import decided
 
 AUTHORIZATION = "/apis/authorization.orch.io/v1"
 PODS = "/api/v1/namespaces/default/pods"
@@ -100,7 +101,7 @@ class WebhookModeCase(TestCase):
         self.addCleanup(self.server.stop)
 
     def answer(self, asked: Asked) -> Any:
-        return {"status": {"allowed": False}}
+        return decided(asked, allowed=False)
 
     async def as_bob(self, method: str, url: str, body: Any = None) -> Answer:
         """What bob is answered, who is one of dev."""
@@ -130,7 +131,7 @@ class AttributesTests(WebhookModeCase):
             "authorization": "", "impersonate-user": "system:serviceaccount:a:robot", "impersonate-group": "dev",
             "impersonate-uid": "7", "impersonate-extra-acme%2fscope": "x",
         }  # fmt: skip
-        self.webhook.answer = lambda asked: {"status": {"allowed": True}}
+        self.webhook.answer = lambda asked: decided(asked, allowed=True)
         self.assertEqual((await self.server.request("GET", PODS, None, headers)).code, 200)
         specs = [asked.json["spec"] for asked in self.webhook.asked]
         self.assertEqual({spec["user"] for spec in specs[:-1]}, {"system:anonymous"})

@@ -128,7 +128,8 @@ class ColdObjectTests(TestCase):
 
 class FirstOfAKindTests(TestCase):
     async def setUp(self) -> None:
-        self.server = InProcessServer(reactor, self.mktemp())
+        gate = ("LegacyServiceAccountTokenNoAutoGeneration", "true")  # controllers make no Secrets meanwhile
+        self.server = InProcessServer(reactor, self.mktemp(), feature_gates=(gate,))
         await self.server.start()
         self.addCleanup(self.server.stop)
         self.compiled: list[tuple[str, Thread]] = []

@@ -13,6 +13,7 @@ from twisted.trial.unittest import TestCase
 from orchtw.objects import Object
 from orchtw.testing.in_process import Answer, InProcessServer
 from orchtw.testing.webhook import Asked, Reply, WebhookServer
+from tests.authz.answers import decided
 
 AUTHORIZATION = "/apis/authorization.orch.io/v1"
 POLICIES = (
@@ -53,9 +54,7 @@ class ModesTests(TestCase):
         user = asked.json["spec"]["user"]
         if user == "lost":
             return Reply(code=403, body=b"not today", content_type="text/plain")
-        return {
-            "status": {"allowed": user == "joe", "denied": user == "eve", "reason": f"{user} asks"},
-        }
+        return decided(asked, allowed=user == "joe", denied=user == "eve", reason=f"{user} asks")
 
     async def send(self, method: str, url: str, body: Any = None, user: str = "", *groups: str) -> Answer:
         """Ask as the administrator, or as somebody else."""
@@ -135,7 +134,7 @@ class ModesTests(TestCase):
 
     async def test_rules(self) -> None:
         """Rules are those that can be listed, and the rest is told as incomplete (reference AUTHZ-29)."""
-        self.webhook.answer = lambda asked: {"status": {"allowed": True}}
+        self.webhook.answer = lambda asked: decided(asked, allowed=True)
         status = await self.rules("ann")
         read = {"verbs": ["get", "list", "watch"], "apiGroups": ["*"], "resources": ["*"]}
         self.assertEqual(status["resourceRules"], [read])

@@ -96,16 +96,17 @@ class Review:
         if type(review) is not dict:
             raise _Unusable(f"couldn't get version/kind; json parse error: {_go_type(review)} is no object")
         response = review.get("response")
-        v1 = self.version == "v1"  # nothing was compared in v1beta1
-        if v1 and (review.get("apiVersion"), review.get("kind")) != (self._review_version, KIND):
+        v1 = self.version == "v1"  # in v1beta1 an answer need not name the question, nor say of what type it is
+        found = review.get("apiVersion"), review.get("kind")
+        if found != (self._review_version, KIND) and (v1 or any(found)):
             raise _Unusable(
                 f"expected webhook response of {self._review_version}, Kind={KIND}, got {_shown_kind(review)}"
             )
         if type(response) is not dict:
             raise _Unusable("no response provided")
         if v1 and response.get("uid") != self.uid:
-            found = shortened(_text(response.get("uid")))
-            raise _Unusable(f"expected response.uid={go_quote(self.uid)}, got {go_quote(found)}")
+            uid = shortened(_text(response.get("uid")))
+            raise _Unusable(f"expected response.uid={go_quote(self.uid)}, got {go_quote(uid)}")
         result = response.get("result")
         status = _text(result.get("status")) if type(result) is dict else ""
         if status != "Success":

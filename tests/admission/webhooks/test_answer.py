@@ -93,11 +93,18 @@ class AnswerTests(SynchronousTestCase):
             self.assertEqual(error.code, 400)
 
     def test_older(self) -> None:
-        """Of v1beta1 nobody checks the uid, and a patch needs no type; a validating one's is ignored."""
+        """Of v1beta1 nobody checks the uid, kind and version may be left out, and a patch needs no type; a validating
+        one's is ignored.
+        """
         beta = "admission.orch.io/v1beta1"
         found = read(review({"allowed": True, "patch": b64encode(b"[1]").decode()}, beta), "v1beta1")
         self.assertEqual((found.allowed, found.patch), (True, b"[1]"))
-        text = review({"allowed": True, "patch": PATCH, "patchType": "X"}, V1, "Other")
+        text = review({"allowed": True, "patch": PATCH, "patchType": "X"}, beta)
         self.assertEqual(read(text, "v1beta1", mutating=False), Answer(allowed=True))
+        self.assertEqual(read(b'{"response":{"allowed":true}}', "v1beta1"), Answer(allowed=True))
+        for api_version, kind in ((V1, "AdmissionReview"), (beta, "Other"), ("v1", "Status")):
+            text = review({"allowed": True}, api_version, kind)
+            error = self.assertRaises(BadAnswer, read, text, "v1beta1")
+            self.assertIn(f"expected webhook response of {beta}, Kind=AdmissionReview, got ", str(error))
         error = self.assertRaises(BadAnswer, read, review(None, beta), "v1beta1")
         self.assertEqual(str(error), INVALID + "webhook response was absent")

@@ -87,11 +87,14 @@ class AnswerTests(SynchronousTestCase):
             self.assertTrue(error.message.startswith(start), error.message)
 
     def test_older_review(self) -> None:
-        """Of a v1beta1 review, type and uid are not compared."""
+        """Of a v1beta1 review, the uid is not compared, and the type may be left out; another one is refused."""
         response = answer(foo(version=V2), uid="other")["response"]
         (got,) = self.taken({"response": response}, version="v1beta1")
         self.assertEqual(got["apiVersion"], V2)
         self.refused("failed: no response provided", {}, version="v1beta1")
+        expected = "failed: expected webhook response of apiextensions.orch.io/v1beta1, Kind=ConversionReview, got "
+        other = {"kind": "Other", "apiVersion": "v1", "response": response}
+        self.refused(f"{expected}/v1, Kind=Other", other, version="v1beta1")
 
     def test_results(self) -> None:
         """What has not succeeded fails in the webhook's words, if it has any (reference CRD-24)."""

@@ -1,0 +1,13 @@
+"""What a webhook that authorizes says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchtw.objects import Object
+from orchtw.testing.webhook import Asked
+
+
+def decided(asked: Asked, **status: Any) -> Object:
+    """The review that was sent, with this status."""
+    return {"kind": asked.json["kind"], "apiVersion": asked.json["apiVersion"], "status": status}
