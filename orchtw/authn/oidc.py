@@ -82,13 +82,16 @@ class IDTokens:
     def _accept(self, token: Compact, digest: bytes) -> UserInfo | Awaitable[UserInfo]:
         source = source_of(token.claims, self._mapping.groups_claim)
         if source is not None:
-            return self._calls.result(digest, lambda: self._expanded(token.claims, source, digest))
+            return self._calls.result(digest, lambda: self._expanded(token, source, digest))
         return self._believed(token.claims, digest)
 
-    async def _expanded(self, claims: Object, source: Source, digest: bytes) -> UserInfo:
+    async def _expanded(self, token: Compact, source: Source, digest: bytes) -> UserInfo:
+        """The user with groups that are told elsewhere; meanwhile the token's own key may have been taken back."""
         try:
             found = await self._distributed.value(source)
-            return self._believed({**claims, self._mapping.groups_claim: found}, digest)
+            if not is_signed(token, self._keys.keys or ()):
+                raise Unauthorized(UNSIGNED)
+            return self._believed({**token.claims, self._mapping.groups_claim: found}, digest)
         except BadToken as problem:
             raise Unauthorized(str(problem)) from None
 
@@ -105,13 +108,14 @@ def from_flags(host: Host, config: Config) -> IDTokens | None:
         return None
     authorities = b"" if config.oidc_ca_file is None else _authorities(config.oidc_ca_file)
     provider = Provider(host.caller, config.oidc_issuer_url, authorities)
-    keys = IssuerKeys(provider.fetch, host.clock)
+    verdicts = Verdicts(host.key, host.clock.seconds)
+    keys = IssuerKeys(provider.fetch, host.clock, verdicts.clear)
     keys.setServiceParent(host.services)  # type: ignore[no-untyped-call]
     mapping = Mapping.of(config)
     rules = TokenRules(mapping, config.oidc_signing_algs, host.seconds)
-    issuers = OtherIssuers(host.caller, authorities, host.clock, host.services, known=(config.oidc_issuer_url, keys))
+    own = config.oidc_issuer_url, keys
+    issuers = OtherIssuers(host.caller, authorities, host.clock, host.services, own, verdicts.clear)
     distributed = DistributedClaims(mapping.groups_claim, host.caller, authorities, rules, issuers)
-    verdicts = Verdicts(host.key, host.clock.seconds)
     return IDTokens(mapping, rules, keys, distributed, verdicts, host.seconds)
 
 

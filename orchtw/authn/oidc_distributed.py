@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -84,9 +85,11 @@ class OtherIssuers:
         clock: Any,
         services: MultiService,
         known: tuple[str, IssuerKeys],
+        withdrawn: Callable[[], None],
     ) -> None:
-        """`known` is the issuer of ID tokens, whose keys are kept up by others."""
+        """`known` is the issuer of ID tokens, whose keys are kept up by others; `withdrawn` as of `IssuerKeys`."""
         self._own = known
+        self._withdrawn = withdrawn
         self._caller = caller
         self._authorities = authorities
         self._clock = clock
@@ -101,7 +104,7 @@ class OtherIssuers:
             while len(self._keys) >= ISSUERS:
                 self._keys.popitem(last=False)[1].disownServiceParent()  # type: ignore[no-untyped-call]
             provider = Provider(self._caller, issuer, self._authorities)
-            known = self._keys[issuer] = IssuerKeys(provider.fetch, self._clock)
+            known = self._keys[issuer] = IssuerKeys(provider.fetch, self._clock, self._withdrawn)
             known.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self._keys.move_to_end(issuer)
         return known

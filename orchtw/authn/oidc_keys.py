@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -41,7 +41,8 @@ CURVES: Final = {"ES256": "secp256r1", "ES384": "secp384r1", "ES512": "secp521r1
 """The curve of each algorithm; the others are of RSA keys."""
 
 _SHOWN: Final = 200
-_MAX_AGE: Final = re.compile(r"(?:^|[\s,])max-age=(\d{1,9})(?:$|[\s,])", re.IGNORECASE)
+_MAX_AGE: Final = re.compile(r"(?:^|[\s,])max-age=\"?(\d{1,9})\"?(?:$|[\s,])", re.IGNORECASE)
+_NOT_KEPT: Final = re.compile(r"(?:^|[\s,])no-(?:store|cache)(?:$|[\s,=])", re.IGNORECASE)
 _OK: Final = 200
 _algorithms = get_default_algorithms()
 
@@ -75,12 +76,14 @@ class Fetched:
 
 
 def keys_of(document: Object) -> tuple[Key, ...]:
-    """The keys of a JWKS that can verify; others are passed over. Raises NoKeys when none is left."""
+    """The keys of a JWKS that can verify; others are passed over. None left: the issuer has taken all of them back.
+
+    Raises NoKeys for what is no JWKS.
+    """
     listed = document.get("keys")
-    found = tuple(_keys(listed[:KEYS])) if isinstance(listed, list) else ()
-    if not found:
-        raise NoKeys("the issuer has no keys that can be used")
-    return found
+    if not isinstance(listed, list):
+        raise NoKeys("the issuer's answer is no set of keys")
+    return tuple(_keys(listed[:KEYS]))
 
 
 def _keys(listed: Sequence[Any]) -> Iterator[Key]:
@@ -128,7 +131,7 @@ class Provider:
         if not isinstance(url, str) or not is_https(url):
             raise NoKeys(f"oidc: the issuer's jwks_uri {go_quote(str(url)[:_SHOWN])} is no https URL")
         answer = await self._document(url)
-        return Fetched(keys_of(_object(answer)), _fresh_s(answer.headers.get("cache-control", "")))
+        return Fetched(keys_of(_object(answer)), fresh_s(answer.headers))
 
     async def _document(self, url: str) -> Answer:
         parts = urlsplit(url)
@@ -162,24 +165,35 @@ def _object(answer: Answer) -> Object:
     return found
 
 
-def _fresh_s(cache_control: str) -> float:
+def fresh_s(headers: Mapping[str, str]) -> float:
+    """How long an answer with these headers is taken to hold: what a cache on the way had it for is over already."""
     least, usual, most = FRESH_S
-    found = _MAX_AGE.search(cache_control)
-    return min(max(float(found[1]), least), most) if found else usual
+    control, age = headers.get("cache-control", ""), headers.get("age", "").strip()
+    if _NOT_KEPT.search(control):
+        return least
+    found = _MAX_AGE.search(control)
+    if found is None:
+        return usual
+    passed = int(age) if age.isascii() and age.isdigit() and len(age) < 10 else 0
+    return min(max(float(int(found[1]) - passed), least), most)
 
 
 class IssuerKeys(Service):
     """Keeps an issuer's keys: fetched from the start on, when they get old, and when `refreshed` is asked for.
 
-    `keys` is None until the first success. While the issuer cannot be reached the last keys stay.
+    `keys` is None until the first success, and empty when the issuer has taken back all of them. While the issuer
+    cannot be reached the last keys stay. `withdrawn` is called when one that there was is there no more.
     """
 
     _log = Logger()
 
-    def __init__(self, fetch: Callable[[], Coroutine[Deferred[Any], Any, Fetched]], clock: Any) -> None:
+    def __init__(
+        self, fetch: Callable[[], Coroutine[Deferred[Any], Any, Fetched]], clock: Any, withdrawn: Callable[[], None]
+    ) -> None:
         self.keys: tuple[Key, ...] | None = None
         self._fetch = fetch
         self._clock = clock
+        self._withdrawn = withdrawn
         self._not_before = 0.0
         self._running: Deferred[None] | None = None
         self._timer: IDelayedCall | None = None
@@ -228,14 +242,25 @@ class IssuerKeys(Service):
         self._wait_s = RETRY_S
         try:
             fetched = await self._fetch()
-            self.keys, self._wait_s, self._told = fetched.keys, fetched.fresh_s, ""
         except NoKeys as problem:
-            self._tell(str(problem))
+            self._tell(f"the issuer's keys cannot be fetched: {problem}")
+            return
+        self._wait_s = fetched.fresh_s
+        self._take(fetched.keys)
+
+    def _take(self, keys: tuple[Key, ...]) -> None:
+        before, self.keys = self.keys or (), keys
+        if any(key not in keys for key in before):
+            self._withdrawn()
+        if keys:
+            self._told = ""
+        else:
+            self._tell("the issuer has no keys that can be used: its tokens are refused")
 
     def _tell(self, why: str) -> None:
         if why != self._told:
             self._told = why
-            self._log.warn("oidc: the issuer's keys cannot be fetched: {why}", why=why)
+            self._log.warn("oidc: {why}", why=why)
 
     def _failed(self, failure: Failure) -> None:
         if self.running:

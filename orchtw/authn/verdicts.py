@@ -53,6 +53,10 @@ class _Shelf:
         while len(self.kept) > TOKENS or self._characters > CHARACTERS:
             self.drop(next(iter(self.kept)))
 
+    def clear(self) -> None:
+        self.kept.clear()
+        self._characters = 0
+
     def drop(self, digest: bytes) -> None:
         if (kept := self.kept.pop(digest, None)) is not None:
             self._characters -= kept.characters
@@ -101,6 +105,11 @@ class Verdicts:
         if ttl_s > 0 and characters <= CHARACTERS:
             shelf = self._refused if isinstance(verdict, Refused) else self._users
             shelf.put(digest, _Kept(self._seconds() + ttl_s, verdict, characters))
+
+    def clear(self) -> None:
+        """Forget all of them: what they were founded on holds no more."""
+        self._users.clear()
+        self._refused.clear()
 
     def _drop(self, digest: bytes) -> None:
         self._users.drop(digest)

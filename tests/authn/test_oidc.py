@@ -171,6 +171,33 @@ class KeyTests(OIDCCase):
         await self.settled(lambda: self.keys.keys[0].kid == "two")
         self.assertEqual(await self.found(token), UNSIGNED)
 
+    async def test_withdrawn(self) -> None:
+        """From the reading on that no longer has a key its tokens are refused, remembered ones too; a set without any
+        key that can be used withdraws all (reference AUTHN-49).
+        """
+        for left in ([], [{"kty": "oct", "k": "AAAA", "kid": "one"}], [jwk("one", use="enc")], [jwk("two")]):
+            self.issuer.keys, self.issuer.max_age, self.time = [jwk("one"), jwk("two")], "no-store", Timed()
+            await self.begin()
+            token, other = signed(self.issuer.claims()), signed(self.issuer.claims(sub="bob"), "two")
+            self.time.clock.advance(59)
+            self.assertEqual((await self.name(token), await self.name(other)), ("alice", "bob"))
+            self.issuer.keys, before = left, self.keys.keys
+            self.time.clock.advance(1)
+            await self.settled(lambda before=before: self.keys.keys is not before)
+            self.assertEqual(await self.found(token), UNSIGNED, left)
+            self.assertEqual(await self.name(other), "bob" if left == [jwk("two")] else "", left)
+
+    async def test_comes_back(self) -> None:
+        """An issuer that has withdrawn its keys and publishes others is believed again (reference AUTHN-49)."""
+        self.issuer.keys = []
+        await self.begin(ready=False)
+        await self.settled(lambda: self.keys.keys is not None)
+        token = signed(self.issuer.claims(), "two")
+        self.assertEqual(await self.found(token), UNSIGNED)
+        self.issuer.keys = [jwk("two")]
+        self.time.clock.advance(10)
+        self.assertEqual(await self.name(token), "alice")
+
     async def test_unreachable(self) -> None:
         """While the issuer is away its last keys hold."""
         await self.begin()
@@ -181,16 +208,15 @@ class KeyTests(OIDCCase):
         self.assertEqual(await self.name(signed(self.issuer.claims())), "alice")
 
     async def test_lying(self) -> None:
-        """Another's issuer, keys without TLS, no keys, too much, and no JSON leave the method without keys."""
+        """Another's issuer, keys without TLS, no set of keys, too much, and no JSON leave the method without keys."""
         for name, answer in (
             ("discovery", {"issuer": "https://other", "jwks_uri": f"{self.issuer.url}/keys?v=1"}),
             ("discovery", {"issuer": self.issuer.url, "jwks_uri": "http://127.0.0.1/keys"}),
             ("discovery", {"issuer": self.issuer.url}),
             ("discovery", Reply(body=b"[]")),
             ("discovery", Reply(code=302, headers=(("Location", "/keys?v=1"),))),
-            ("jwks", {"keys": []}),
             ("jwks", {"keys": "x"}),
-            ("jwks", {"keys": [{"kty": "oct", "k": "AAAA", "kid": "one"}]}),
+            ("jwks", {"error": "not now"}),
             ("jwks", Reply(body=b"<html>")),
             ("jwks", Reply(body=b" " * (2 << 20))),
         ):

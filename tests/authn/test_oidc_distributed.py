@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import jwt
-from twisted.internet.defer import ensureDeferred, gatherResults
+from twisted.internet.defer import Deferred, ensureDeferred, gatherResults
 
 from orchtw.authn import oidc_distributed
+from orchtw.authn.oidc_rules import UNSIGNED
 from orchtw.testing.webhook import HANG_UP, Asked, Reply
 from tests.authn.issuer import NOW, Issuer, jwk, signed
 from tests.authn.oidc_case import OIDCCase
@@ -119,6 +120,32 @@ class DistributedTests(OIDCCase):
             self.assertIsInstance(await self.found(self.token()), str, reply)
         self.reply = None
         self.assertEqual((await self.found(self.token())).groups, ("x:dev", "system:authenticated"))
+
+    async def test_withdrawn(self) -> None:
+        """Groups that were told with a key that is withdrawn are not believed any more, remembered or not
+        (reference AUTHN-49, AUTHN-58).
+        """
+        await self.begin()
+        token = self.token()
+        self.assertEqual((await self.found(token)).groups, ("x:dev", "system:authenticated"))
+        *_, keys = list(self.services)
+        self.teller.keys = []
+        self.time.clock.advance(300)
+        await self.settled(lambda: keys.keys == ())
+        self.assertIn("failed to verify id token signature", await self.found(token))
+
+    async def test_withdrawn_meanwhile(self) -> None:
+        """Who waits for groups while the token's own key is withdrawn is refused (reference AUTHN-49)."""
+        await self.begin()
+        told: Deferred[Reply] = Deferred()
+        self.reply = told
+        waiting = ensureDeferred(self.found(self.token()))
+        await self.settled(lambda: self.asked)
+        self.issuer.keys = []
+        self.time.clock.advance(300)
+        await self.settled(lambda: self.keys.keys == ())
+        told.callback(Reply(body=signed(self.teller.claims(groups=["dev"])).encode()))
+        self.assertEqual(await waiting, UNSIGNED)
 
     async def test_many_issuers(self) -> None:
         """The keys of so many issuers are kept up, of those that were asked last."""

@@ -17,7 +17,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.compact import compact
 from orchtw.authn.oidc import from_flags
-from orchtw.authn.oidc_keys import Fetched, IssuerKeys, Key, NoKeys, keys_of
+from orchtw.authn.oidc_keys import Fetched, IssuerKeys, Key, NoKeys, fresh_s, keys_of
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from tests.authn.hosts import a_host
@@ -57,8 +57,21 @@ class DocumentTests(SynchronousTestCase):
         self.assertEqual(len(self.kids(*[jwk("good")] * 500)), 100)
 
     def test_none(self) -> None:
-        """A document without a key that can be used is no good."""
-        self.assertRaises(NoKeys, keys_of, {"keys": [{"kty": "oct"}]})
+        """A set without a key that can be used is a set all the same; anything else is none (AUTHN-49)."""
+        for listed in ([], [{"kty": "oct"}], ["text"], [jwk("enc", use="enc")]):
+            self.assertEqual(keys_of({"keys": listed}), ())
+        for document in ({}, {"keys": None}, {"keys": {}}, {"keys": "x"}):
+            self.assertRaises(NoKeys, keys_of, document)
+
+    def test_fresh(self) -> None:
+        """How long a set holds is for its headers to say, within bounds (AUTHN-49)."""
+        for control, age, seconds in (
+            ("", "", 300), ("max-age=120", "", 120), ("public, MAX-AGE=\"600\"", "", 600), ("max-age=1", "", 60),
+            ("max-age=86400", "", 3600), ("max-age=600", "100", 500), ("max-age=600", "9999999", 60),
+            ("max-age=600", "x", 600), ("no-store", "", 60), ("no-cache, max-age=600", "", 60),
+            ("s-maxage=600", "", 300), ("max-age=" + "9" * 30, "", 300),
+        ):  # fmt: skip
+            self.assertEqual(fresh_s({"cache-control": control, "age": age}), seconds, (control, age))
 
     def test_algorithm_of_key(self) -> None:
         """A key that names its algorithm is for no other."""
@@ -95,7 +108,7 @@ class ServiceTests(SynchronousTestCase):
                 raise RuntimeError("x")
             return Fetched((Key(kid="a", algorithm="", public=key_of("one").public_key()),), 60)
 
-        keys = IssuerKeys(fetch, clock)
+        keys = IssuerKeys(fetch, clock, lambda: None)
         keys.startService()
         self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 1)
         clock.advance(10)
@@ -111,7 +124,7 @@ class ServiceTests(SynchronousTestCase):
             return await pending
 
         clock = Clock()
-        keys = IssuerKeys(fetch, clock)
+        keys = IssuerKeys(fetch, clock, lambda: None)
         keys.startService()
         waits = Deferred.fromCoroutine(keys.refreshed())
         keys.stopService()
