@@ -18,6 +18,7 @@ PREFIX: Final = "bootstrap-token-"
 DEFAULT_GROUP: Final = "system:bootstrappers"
 SECRET_TYPE: Final = "bootstrap.orch.io/token"
 
+_ID: Final = re.compile(r"[a-z0-9]{6}")
 _TOKEN: Final = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})")
 _GROUP: Final = re.compile(r"system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]")
 _MICROSECONDS: Final = 1e6
@@ -96,9 +97,10 @@ class TokenSecret:
         return tuple(sorted(groups))
 
     def signs(self, now: float) -> bool:
-        """Whether it is to sign the cluster's information."""
+        """Whether it is to sign the cluster's information: its secret need not be one that authenticates."""
         return (
-            split(f"{self.token_id}.{self.token_secret}") is not None
+            _ID.fullmatch(self.token_id) is not None
+            and self.token_secret != ""
             and self.name == PREFIX + self.token_id
             and not self.terminating
             and not self.has_expired(now)

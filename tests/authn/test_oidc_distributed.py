@@ -144,7 +144,7 @@ class DistributedTests(OIDCCase):
         self.issuer.keys = []
         self.time.clock.advance(300)
         await self.settled(lambda: self.keys.keys == ())
-        told.callback(Reply(body=signed(self.teller.claims(groups=["dev"])).encode()))
+        told.callback(Reply(body=signed(self.teller.claims(groups=["dev"]), "two").encode()))
         self.assertEqual(await waiting, UNSIGNED)
 
     async def test_many_issuers(self) -> None:

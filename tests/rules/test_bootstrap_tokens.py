@@ -113,13 +113,21 @@ class SigningTests(SynchronousTestCase):
     """Which tokens sign (reference AUTHN-45)."""
 
     def test_good(self) -> None:
-        """One that says so; it need not be for authentication."""
+        """One that says so; it need not be for authentication, nor have a secret that is (reference AUTHN-45)."""
         self.assertTrue(TokenSecret.of(token_secret(usage_bootstrap_authentication=None)).signs(NOW))
+        for secret in ("tokenSecret", "x", "0123456789ABCDEF", "0" * 300):
+            token = token_secret(token_id="dddddd", token_secret=secret)
+            self.assertTrue(TokenSecret.of(token).signs(NOW))
+            self.assertIsNone(split(f"dddddd.{secret}"))
 
     def test_bad(self) -> None:
         """Another form, name or use, and what has expired."""
         for secret in (
-            token_secret(token_secret="short"),
+            token_secret(token_secret=""),
+            token_secret(token_secret=None),
+            token_secret(token_id="abcde"),
+            token_secret(token_id="abcdeF"),
+            token_secret(token_id=None),
             token_secret("bootstrap-token-aaaaaa"),
             token_secret(expiration=PAST),
             token_secret(usage_bootstrap_signing=None),

@@ -102,6 +102,13 @@ class SignerTests(BootstrapCase):
         wanted = {f"jws-kubeconfig-{each}": self.signature(each) for each in ("aaaaaa", "bbbbbb")}
         self.assertEqual(self.signatures(), wanted)
 
+    def test_any_secret(self) -> None:
+        """A secret that could not authenticate signs all the same (reference AUTHN-45)."""
+        self.token("dddddd", token_secret="tokenSecret")
+        self.info()
+        signature = detached_signature(CONTENT, "dddddd", "dddddd.tokenSecret")
+        self.assertEqual(self.signatures(), {"jws-kubeconfig-dddddd": signature})
+
     def test_slices(self) -> None:
         """Much content for many tokens is signed with pauses; what has changed meanwhile is signed anew."""
         self.patch(signer, "SLICE", 10)
