@@ -81,7 +81,7 @@ class Requests:
         if not 200 <= answer.head.code < 300:
             raise refusal(answer.head.code, answer.body)
         body = answer.body
-        return await self.offload.run(len(body), lambda: read(_object(body)))
+        return await self.offload.run(len(body), lambda: read(json_object(body)))
 
     async def stream(self, service: ApiService, asked: Asked) -> tuple[Exchange, Head]:
         """The head of an answer that goes on, and what the rest comes from. Raises ServiceUnavailable (503)."""
@@ -131,9 +131,10 @@ def _backend(service: ApiService) -> Backend:
     return service.backend
 
 
-def _object(body: bytes) -> Object:
+def json_object(text: bytes) -> Object:
+    """The object of an answer, or of an event. Raises InternalError (500)."""
     try:
-        found = orjson.loads(body)
+        found = orjson.loads(text)
     except ValueError:
         found = None
     if not isinstance(found, dict):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import orjson
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
@@ -12,9 +11,9 @@ from twisted.python.failure import Failure
 
 from orchtw.client.aggregated.answers import made, of_status, refusal
 from orchtw.client.aggregated.items import RemoteItem
-from orchtw.client.aggregated.requests import REQUEST_S, Asked, Requests
+from orchtw.client.aggregated.requests import REQUEST_S, Asked, Requests, json_object
 from orchtw.client.interface import Receiver
-from orchtw.errors import Expired, InternalError, ServiceUnavailable, StatusError
+from orchtw.errors import Expired, InternalError, ServiceUnavailable, StatusError, Timeout, TooManyRequests
 from orchtw.outbound.exchange import Exchange, Outcome
 from orchtw.registry.aggregation.services import ApiService
 
@@ -23,6 +22,9 @@ EVENT_BYTES: Final = 4 << 20
 
 LEAST_S: Final = 1.0
 """A watch that ends sooner tells of it then: a server that ends each at once is not asked in a loop."""
+
+POLL_S: Final = 10.0
+"""Where a server has no watches, or none that are any good, this passes before the next list."""
 
 
 class RemoteWatch:
@@ -39,6 +41,7 @@ class RemoteWatch:
         self._receiver: Receiver | None = receiver
         self._clock = clock
         self._begun = clock.seconds()
+        self._has_told = False
         self._asking: Deferred[None] | None = None
         self._exchange: Exchange | None = None
         self._ending: IDelayedCall | None = None
@@ -100,7 +103,7 @@ class RemoteWatch:
     def _take(self, line: bytes) -> None:
         """A receiver that fails must not go without the event: it begins anew with a list."""
         try:
-            self._tell(_event(line))
+            self._tell(json_object(line))
         except StatusError as error:
             self._fail(error)
         except Exception:  # noqa: BLE001 - logged, and the receiver is told to list again
@@ -110,6 +113,7 @@ class RemoteWatch:
     def _tell(self, event: dict[str, Any]) -> None:
         kind, obj = event.get("type"), event.get("object")
         assert self._receiver is not None
+        self._has_told = True
         if kind in ("ADDED", "MODIFIED"):
             self._receiver.changed(RemoteItem.of(obj))
         elif kind == "DELETED":
@@ -128,17 +132,15 @@ class RemoteWatch:
 
     def _end(self, error: StatusError | None) -> None:
         receiver, self._receiver = self._receiver, None
-        if receiver is not None:
-            due_s = max(0.0, self._begun + LEAST_S - self._clock.seconds())
-            self._ending = self._clock.callLater(due_s, receiver.ended, error)
+        if receiver is None:
+            return
+        left_s = self._begun + LEAST_S - self._clock.seconds()
+        if self._is_none(error, left_s):
+            left_s, error = POLL_S, Expired.watch(0, 0)
+        self._ending = self._clock.callLater(max(0.0, left_s), receiver.ended, error)
 
-
-def _event(line: bytes) -> dict[str, Any]:
-    """Raises InternalError (500)."""
-    try:
-        event = orjson.loads(line)
-    except ValueError:
-        event = None
-    if not isinstance(event, dict):
-        raise made(InternalError, "the aggregated API server sends what is no event")
-    return event
+    def _is_none(self, error: StatusError | None, left_s: float) -> bool:
+        """Whether the server cannot watch: it ends at once, refuses, or sends something else."""
+        if error is None:
+            return left_s > 0 and not self._has_told
+        return not isinstance(error, Expired | ServiceUnavailable | Timeout | TooManyRequests)

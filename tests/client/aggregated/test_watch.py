@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from orchtw.client.aggregated.watch import EVENT_BYTES, LEAST_S
+from orchtw.client.aggregated.watch import EVENT_BYTES, LEAST_S, POLL_S
 from orchtw.client.interface import Item
 from orchtw.errors import Expired, StatusError
 from tests.client.aggregated.servers import PATH, AggregatedCase, Stream, widget
@@ -65,11 +65,28 @@ class WatchTests(AggregatedCase):
     def test_end(self) -> None:
         """The end is told, at the soonest LEAST_S after the beginning: nobody is asked in a loop."""
         _, told = self.begin()
+        self.stream.send(event("ADDED", widget("one")))
         self.stream.close()
         self.clock.advance(LEAST_S / 2)
         self.assertEqual(told.ends, [])
         self.clock.advance(LEAST_S)
         self.assertEqual(told.ends, [None])
+
+    def test_no_watches(self) -> None:
+        """Where there are no watches a list is due every POLL_S: ended at once, refused, or something else."""
+        widgets = self.widgets
+        another = b'{"kind":"WidgetList","items":[]}\n'
+        for code, data in ((200, b""), (200, another), (405, b""), (404, b""), (500, b"")):
+            self.server.answers["WATCH"] = (code, b"")
+            told = Told()
+            self.client.watch(widgets, "9", told)
+            if code == 200:
+                self.stream.send(data)
+                self.stream.close()
+            self.clock.advance(POLL_S - 0.1)
+            self.assertEqual(told.ends, [])
+            self.clock.advance(0.1)
+            self.assertIsInstance(told.ends[0], Expired)
 
     def test_expired(self) -> None:
         """An ERROR event ends the watch; a 410 asks for a new list."""
@@ -86,20 +103,23 @@ class WatchTests(AggregatedCase):
             _, told = self.begin()
             self.stream.send(data)
             self.stream.send(event("ADDED", widget("late")))
-            self.clock.advance(LEAST_S)
+            self.clock.advance(POLL_S)
             self.assertEqual((len(told.ends), told.events), (1, []))
             self.assertTrue(self.stream.aborted)
 
     def test_refused(self) -> None:
-        """A refusal, and a server that does not answer, end the watch with an error."""
+        """A server that does not answer, or has too much to do, ends the watch with an error: it is asked again."""
         widgets = self.widgets
-        self.server.answers["WATCH"] = (403, b"")
-        for code in (403, 503):
+        for code in (503, 429, 504):
+            self.server.answers["WATCH"] = (code, b"")
             told = Told()
             self.client.watch(widgets, "9", told)
-            self.server.down = True
             self.clock.advance(LEAST_S)
             self.assertEqual([error.code for error in told.ends if error], [code])
+        self.server.down, told = True, Told()
+        self.client.watch(widgets, "9", told)
+        self.clock.advance(LEAST_S)
+        self.assertEqual([error.code for error in told.ends if error], [503])
 
     def test_receiver_fails(self) -> None:
         """A receiver that fails lists anew."""
