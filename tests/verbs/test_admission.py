@@ -12,9 +12,11 @@ from orchtw.admission.webhooks.patch import patched
 from orchtw.errors import InternalError
 from orchtw.objects import Object
 from orchtw.schema.catalogue import GroupVersionKind, ResourceType
+from tests.controllers.asked_certificates import encoded, pem
 from tests.verbs.served import APPLY, MERGE, ServedCase
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+CERTIFICATES = "/apis/certificates.orch.io/v1/certificatesigningrequests"
 REVIEWS = "/apis/authorization.orch.io/v1"
 TEMPLATE: Object = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
 PDB = {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}}}
@@ -422,6 +424,8 @@ class SettledTests(AdmissionCase):
         self.done("POST", DEPLOYMENTS, {"metadata": {"name": "d"}, "spec": spec})
         self.done("POST", "serviceaccounts", {"metadata": {"name": "sa"}})
         self.done("POST", "/api/v1/namespaces", {"metadata": {"name": "fin"}})
+        asked = {"request": encoded(pem()), "signerName": "example.com/s", "usages": ["client auth"]}
+        self.done("POST", CERTIFICATES, {"metadata": {"name": "c"}, "spec": asked})
         self.requests = self.made()
 
     def made(self) -> dict[str, tuple[str, str, Object | None, dict[str, str]]]:
@@ -443,6 +447,7 @@ class SettledTests(AdmissionCase):
             "ephemeral": ("PATCH", "pods/p/ephemeralcontainers?dryRun=All", {"spec": ephemeral}, MERGE),
             "finalize": ("PUT", f"{fin}/finalize?dryRun=All", {"metadata": {"name": "fin"}, "spec": {}}, {}),
             "namespace": ("PATCH", f"{fin}/status?dryRun=All", {"status": {"phase": "Active"}}, MERGE),
+            "approval": ("PATCH", f"{CERTIFICATES}/c/approval?dryRun=All", {"metadata": {"labels": {}}}, MERGE),
             "exec": ("GET", "pods/n/exec?command=ls&stdout=true", None, {}),
             "attach": ("GET", "pods/n/attach?stdout=true", None, {}),
             "portforward": ("GET", "pods/n/portforward?ports=80", None, {}),
@@ -495,6 +500,7 @@ class SettledTests(AdmissionCase):
             ("status", name, "other", (422, f'Pod "other" {immutable}')),
             ("ephemeral", name, "other", (400, WRONG_NAME.replace("(d)", "(p)"))),
             ("ephemeral", namespace, "orch-system", (400, WRONG_PLACE)),
+            ("approval", name, "other", (422, f'CertificateSigningRequest.certificates.orch.io "other" {immutable}')),
             ("finalize", name, "other", (422, f'Namespace "other" {immutable}')),
             ("namespace", name, "other", (422, f'Namespace "other" {immutable}')),
         ):  # fmt: skip
