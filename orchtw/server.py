@@ -25,7 +25,7 @@ from orchtw.config import Config, host_and_port
 from orchtw.errors import ConfigError
 from orchtw.naming import Naming
 from orchtw.outbound.dialer import MOST
-from orchtw.pki import certificates, files, first_start
+from orchtw.pki import certificates, files, first_start, serving
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.first_start import Pki
 from orchtw.pki.followed_files import FollowedFiles
@@ -304,7 +304,7 @@ class APIServer(Service):
     def _tls_options(self) -> TLSOptions:
         """What the files say at present. Raises ConfigError."""
         config, pki = self._config, self._pki
-        chain, key = first_start.given(config) or (pki.serving_chain, pki.serving_key)
+        chain, key = serving.given(config, pki.own.certificate) or (pki.serving_chain, pki.serving_key)
         client_cas = first_start.given_client_cas(config) or pki.client_cas
         self._instance.trust_clients_of("".join(certificates.pem(each).decode() for each in client_cas))
         return TLSOptions(
@@ -314,7 +314,7 @@ class APIServer(Service):
             announced_cas=given_authorities(config),
             named=tuple(
                 NamedPair(certificates=chain, key=key, names=names)
-                for chain, key, names in first_start.given_named(config)
+                for chain, key, names in serving.given_named(config)
             ),
             min_version=config.tls_min_version,
             cipher_suites=config.tls_cipher_suites,
@@ -337,6 +337,7 @@ class APIServer(Service):
             config.tls_private_key_file,
             config.client_ca_file,
             config.requestheader_client_ca_file,
+            *serving.files_of(config),
         )
         paths = [path for path in given if path is not None]
         paths += [path for pair in config.tls_sni_cert_key for path in (pair.certificate, pair.key)]

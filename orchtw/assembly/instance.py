@@ -35,7 +35,7 @@ from orchtw.authz.decision import Authorizer
 from orchtw.authz.escalation import GrantChecks
 from orchtw.authz.live_roles import LiveRoles
 from orchtw.client.in_process import Registry
-from orchtw.config import Config, host_and_port
+from orchtw.config import Config
 from orchtw.controllers.certificates.signing import Means
 from orchtw.controllers.embedded import ControllerIdentity, QuotaCharges, embedded
 from orchtw.controllers.manager import Manager
@@ -108,7 +108,7 @@ class Instance:
         self._verbosity = verbosity or Verbosity(config.v, config.vmodule)
         self._place = place = Place(address, port)
         self._client_ca_pem = client_ca_pem
-        self._accounts = account_tokens(config, naming, host_and_port(address, port), account_key)
+        self._accounts = account_tokens(config, naming, config.told_address(address, port), account_key)
         self._ca_pem = root_ca(config) or ca_pem
         self._services = MultiService()  # type: ignore[no-untyped-call]
         self._measure()
@@ -241,7 +241,7 @@ class Instance:
             instruments=self.instruments,
             authorizer=self.authorizer,
             checks=self._readiness.checks,
-            address=host_and_port(self._place.address, self._place.port),
+            address=self._config.told_address(self._place.address, self._place.port),
             secret=secret,
             origins=origins,
             services=aggregation.api_services,

@@ -86,6 +86,24 @@ class Server:
     tls_private_key_file: Path | None = attrs.field(
         default=None, metadata=about("Serving", "PEM private key of --tls-cert-file.", PATH)
     )
+    cert_dir: Path | None = attrs.field(
+        default=None,
+        metadata=about(
+            "Serving",
+            "Folder of apiserver.crt and apiserver.key, which are made if missing; empty: pki in --data-dir.",
+            PATH,
+        ),
+    )
+    tls_san: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=about("Serving", "Further DNS names and IP addresses of a generated certificate; repeatable.", LIST),
+    )
+    external_hostname: str = attrs.field(
+        default="",
+        metadata=about(
+            "Serving", "Name by which clients reach the server, in URLs and in a generated certificate.", TEXT
+        ),
+    )
     tls_sni_cert_key: tuple[NamedCertificate, ...] = attrs.field(
         default=(),
         metadata=about(

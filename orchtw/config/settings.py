@@ -93,6 +93,10 @@ class Config(
         address = ipaddress.ip_address(self.bind_address)
         return _LOOPBACK[address.version] if address.is_unspecified else self.bind_address
 
+    def told_address(self, address: str, port: int) -> str:
+        """Host and port in URLs that clients are told: the external name's, or those of the server."""
+        return host_and_port(self.external_hostname or address, port)
+
     @property
     def service_networks(self) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
         """The ranges of `--service-cluster-ip-range`, which has been checked."""

@@ -8,6 +8,7 @@ every client.
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import attrs
@@ -22,14 +23,14 @@ from twisted.logger import Logger
 from orchtw.config import Config, host_and_port
 from orchtw.errors import ConfigError
 from orchtw.naming import Naming
-from orchtw.pki import certificates, files, front_proxy, kubeconfig
+from orchtw.pki import certificates, files, front_proxy, kubeconfig, serving
 from orchtw.pki.certificates import Authority
 from orchtw.pki.front_proxy import FrontProxy
 from orchtw.pki.issuing import SigningAuthority
+from orchtw.pki.stored_pairs import Pair, read_key, read_pair, renewed
 
 FOLDER, KUBECONFIG = "pki", "admin.kubeconfig"
-CA, SERVING, ADMIN, SERVICE_ACCOUNT = "ca", "apiserver", "admin", "sa"
-CLUSTER_DOMAIN = "cluster.local"
+CA, SERVING, ADMIN, SERVICE_ACCOUNT = "ca", serving.NAME, "admin", "sa"
 
 _log = Logger()
 
@@ -70,12 +71,6 @@ class Pki:
         return HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose).derive(secret)
 
 
-@attrs.frozen(slots=True)
-class _Pair:
-    certificate: x509.Certificate
-    key: ec.EllipticCurvePrivateKey
-
-
 def prepare(config: Config, naming: Naming, port: int, now: datetime) -> Pki:
     """The server's keys and certificates, and `admin.kubeconfig` for the address and the real `port`.
 
@@ -85,20 +80,18 @@ def prepare(config: Config, naming: Naming, port: int, now: datetime) -> Pki:
     data = files.make_folder(config.data_dir)
     folder = data / FOLDER
     files.refuse_link(folder)
-    hosts = _hosts(config, naming)
     if not folder.is_dir() or not any(folder.iterdir()):
-        files.write_folder(folder, _first_files(naming, hosts, now))
+        files.write_folder(folder, _first_files(config, naming, now))
     for each in (data, folder):
         files.warn_of_rights(each)
     authority = _authority(folder, now)
-    serving = _renewed(folder, SERVING, authority, now, naming, hosts)
-    admin = _renewed(folder, ADMIN, authority, now, naming, ())
-    chain, key = given(config) or ((serving.certificate,), serving.key)
-    ca_pem = certificates.pem(authority.certificate)
-    trust = b"".join(map(certificates.pem, chain)) if config.tls_cert_file else ca_pem
+    admin = renewed(folder, ADMIN, authority, now, partial(_administrator, authority, now=now, naming=naming))
+    own = serving.given(config, authority.certificate)
+    chain, key = own or _made_serving(config, folder, authority, now, naming)
+    trust = b"".join(map(certificates.pem, chain if own else [authority.certificate]))
     client_cas = given_client_cas(config) or (authority.certificate,)
     server = f"https://{host_and_port(config.public_address, port)}"
-    account_key = _key(folder / f"{SERVICE_ACCOUNT}.key")
+    account_key = read_key(folder / f"{SERVICE_ACCOUNT}.key")
     _write_kubeconfig(data / KUBECONFIG, server, naming, trust, admin)
     return Pki(
         ca_pem=trust,
@@ -113,14 +106,30 @@ def prepare(config: Config, naming: Naming, port: int, now: datetime) -> Pki:
     )
 
 
-def _first_files(naming: Naming, hosts: tuple[str, ...], now: datetime) -> dict[str, tuple[bytes, int]]:
+def _made_serving(
+    config: Config, folder: Path, authority: Authority, now: datetime, naming: Naming
+) -> tuple[tuple[x509.Certificate, ...], ec.EllipticCurvePrivateKey]:
+    pair = serving.made(config, folder, authority, now, naming)
+    return (pair.certificate,), pair.key
+
+
+def _administrator(
+    authority: Authority, key: ec.EllipticCurvePrivateKey, *, now: datetime, naming: Naming
+) -> x509.Certificate:
+    user, groups = naming.administrator_user, (naming.administrators_group,)
+    return certificates.issue(authority, key, user, certificates.CLIENT, now, organizations=groups)
+
+
+def _first_files(config: Config, naming: Naming, now: datetime) -> dict[str, tuple[bytes, int]]:
     """Name, content and mode of each file of a fresh `pki` folder."""
     authority = certificates.new_authority(f"{naming.product}-ca", now)
     keys = {name: certificates.new_key() for name in (SERVING, ADMIN, SERVICE_ACCOUNT)} | {CA: authority.key}
     made = {
         CA: authority.certificate,
-        SERVING: _issue(SERVING, authority, keys[SERVING], now, naming, hosts),
-        ADMIN: _issue(ADMIN, authority, keys[ADMIN], now, naming, ()),
+        SERVING: serving.issued(
+            authority, keys[SERVING], now=now, naming=naming, names=serving.hosts(config, naming)
+        ),
+        ADMIN: _administrator(authority, keys[ADMIN], now=now, naming=naming),
     }
     contents = {f"{name}.key": (certificates.key_pem(key), files.PRIVATE_FILE) for name, key in keys.items()}
     contents |= {f"{name}.crt": (certificates.pem(made[name]), files.PUBLIC_FILE) for name in made}
@@ -128,97 +137,11 @@ def _first_files(naming: Naming, hosts: tuple[str, ...], now: datetime) -> dict[
     return contents
 
 
-def _issue(
-    name: str,
-    authority: Authority,
-    key: ec.EllipticCurvePrivateKey,
-    now: datetime,
-    naming: Naming,
-    hosts: tuple[str, ...],
-) -> x509.Certificate:
-    if name == ADMIN:
-        user, groups = naming.administrator_user, (naming.administrators_group,)
-        return certificates.issue(authority, key, user, certificates.CLIENT, now, organizations=groups)
-    return certificates.issue(authority, key, naming.api_server, certificates.SERVER, now, hosts=hosts)
-
-
 def _authority(folder: Path, now: datetime) -> Authority:
-    pair = _pair(folder, CA)
+    pair = read_pair(folder, CA)
     if certificates.ends_before(pair.certificate, now):
         raise ConfigError(f"{folder / CA}.crt: expired on {pair.certificate.not_valid_after_utc:%Y-%m-%d}")
     return Authority(pair.certificate, pair.key)
-
-
-def _renewed(
-    folder: Path, name: str, authority: Authority, now: datetime, naming: Naming, hosts: tuple[str, ...]
-) -> _Pair:
-    """The pair of that name; its certificate is issued anew, for the same key, when it no longer serves."""
-    pair = _pair(folder, name)
-    current = pair.certificate
-    wanted = frozenset(map(certificates.canonical_host, hosts))
-    end = min(now + certificates.RENEWAL, authority.certificate.not_valid_after_utc - certificates.CLOCK_SKEW)
-    if (
-        certificates.issued_by(current, authority.certificate)
-        and not certificates.ends_before(current, end)
-        and wanted <= certificates.hosts_of(current)
-    ):
-        return pair
-    fresh = _issue(name, authority, pair.key, now, naming, hosts)
-    files.replace(folder / f"{name}.crt", certificates.pem(fresh), files.PUBLIC_FILE)
-    return _Pair(fresh, pair.key)
-
-
-def stored_pair(folder: Path, name: str) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
-    """A certificate of the folder with its key. Raises ConfigError."""
-    pair = _pair(folder, name)
-    return pair.certificate, pair.key
-
-
-def _pair(folder: Path, name: str) -> _Pair:
-    certificate = files.read_certificates(folder / f"{name}.crt", files.read_own)[0]
-    key = _key(folder / f"{name}.key")
-    if not certificates.matches(certificate, key):
-        raise ConfigError(f"{folder / name}.key: is not the key of {name}.crt")
-    return _Pair(certificate, key)
-
-
-def _key(path: Path) -> ec.EllipticCurvePrivateKey:
-    key = files.read_key(path, files.read_private)
-    if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ConfigError(f"{path}: is not an elliptic-curve key")
-    return key
-
-
-def given(config: Config) -> tuple[tuple[x509.Certificate, ...], PrivateKeyTypes] | None:
-    """The operator's own serving certificate and key (`--tls-cert-file`, `--tls-private-key-file`), if given.
-
-    Where those are is up to the operator, links and permissions included; but a key in the data folder is for the
-    owner only, as the others there are. Raises ConfigError.
-    """
-    if config.tls_cert_file is None or config.tls_private_key_file is None:
-        return None
-    flags = "tls-cert-file", "tls-private-key-file"
-    return _read_pair(config, flags, config.tls_cert_file, config.tls_private_key_file)
-
-
-def given_named(config: Config) -> list[tuple[tuple[x509.Certificate, ...], PrivateKeyTypes, tuple[str, ...]]]:
-    """Chain, key and names of each `--tls-sni-cert-key`. Raises ConfigError."""
-    flags = ("tls-sni-cert-key",) * 2
-    return [
-        (*_read_pair(config, flags, each.certificate, each.key), each.names) for each in config.tls_sni_cert_key
-    ]
-
-
-def _read_pair(
-    config: Config, flags: tuple[str, str], certificate: Path, key_file: Path
-) -> tuple[tuple[x509.Certificate, ...], PrivateKeyTypes]:
-    chain = files.of_flag(flags[0], files.read_certificates, certificate)
-    if key_file.absolute().is_relative_to(config.data_dir.absolute()):
-        files.check_private(key_file)
-    key = files.of_flag(flags[1], files.read_key, key_file)
-    if not certificates.matches(chain[0], key):
-        raise ConfigError(f"{key_file}: is not the key of {certificate}")
-    return chain, key
 
 
 def given_client_cas(config: Config) -> tuple[x509.Certificate, ...]:
@@ -233,15 +156,7 @@ def given_signing_key(config: Config) -> PrivateKeyTypes | None:
     return None if path is None else files.of_flag("service-account-signing-key-file", files.read_key, path)
 
 
-def _hosts(config: Config, naming: Naming) -> tuple[str, ...]:
-    """What the serving certificate is good for: this machine, its addresses, and the in-cluster service names."""
-    service = naming.product
-    names = ("localhost", service, f"{service}.default", f"{service}.default.svc")
-    addresses = ("127.0.0.1", "::1", config.public_address, config.bind_address)
-    return tuple(dict.fromkeys((*names, f"{service}.default.svc.{CLUSTER_DOMAIN}", *addresses)))
-
-
-def _write_kubeconfig(path: Path, server: str, naming: Naming, ca_pem: bytes, admin: _Pair) -> None:
+def _write_kubeconfig(path: Path, server: str, naming: Naming, ca_pem: bytes, admin: Pair) -> None:
     """Write the administrator's file unless it already says the same, to the owner only."""
     content = kubeconfig.compose(
         cluster=naming.product,

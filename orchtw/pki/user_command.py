@@ -19,7 +19,8 @@ import yaml
 
 from orchtw.errors import ConfigError
 from orchtw.pki import certificates, files, kubeconfig
-from orchtw.pki.first_start import CA, FOLDER, KUBECONFIG, stored_pair
+from orchtw.pki.first_start import CA, FOLDER, KUBECONFIG
+from orchtw.pki.stored_pairs import read_pair
 
 USERS = "users"
 _FILE_NAME = re.compile(r"[^A-Za-z0-9._-]")
@@ -55,7 +56,7 @@ def write_user(
     """
     for text in (name, *groups):
         _check(text)
-    authority = certificates.Authority(*stored_pair(data_dir / FOLDER, CA))
+    authority = _authority(data_dir / FOLDER)
     cluster, server, trust = _cluster(data_dir / KUBECONFIG)
     key = certificates.new_key()
     certificate = certificates.issue(
@@ -73,6 +74,11 @@ def write_user(
     for suffix, pem in ((".crt", certificate_pem), (".key", key_pem), ("-ca.crt", trust)):
         files.replace(base.with_name(base.name + suffix), pem, files.PRIVATE_FILE)
     return output
+
+
+def _authority(folder: Path) -> certificates.Authority:
+    pair = read_pair(folder, CA)
+    return certificates.Authority(pair.certificate, pair.key)
 
 
 def _check(text: str) -> None:

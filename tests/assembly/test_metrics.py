@@ -15,6 +15,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw import __version__
 from orchtw.assembly.instance import Instance
 from orchtw.config import Config
 from orchtw.naming import Naming
@@ -251,7 +252,8 @@ class ServedTests(SynchronousTestCase):
         """What serves is named as the vocabulary has it."""
         self.assertEqual(self.value("orch_build_info", major="1", minor="24"), 1)
         self.instance = self.process(Naming.kubernetes())
-        self.assertEqual(self.value("kubernetes_build_info", git_version="v1.24.0", compiler="gc"), 1)
+        labels = {"git_version": "v1.24.0", "compiler": f"orchtw {__version__}"}
+        self.assertEqual(self.value("kubernetes_build_info", **labels), 1)
 
     def test_flags(self) -> None:
         """Metrics can be left out, hidden ones shown, values of labels limited (reference METRIC-3)."""
