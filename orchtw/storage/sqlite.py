@@ -59,6 +59,7 @@ class SqliteStore(Store):
     written since, that is done before the interval is over. `quota_bytes` bounds the file
     (0: only the disk does). `max_queued_ops` and `max_queued_bytes` bound writes not yet answered. A store of another
     vocabulary is rewritten once by what `translation` gives for that one; without it such a store is refused.
+    With `erases` nothing that was deleted stays in the file (reference STORE-37).
     """
 
     _log = Logger()
@@ -82,10 +83,13 @@ class SqliteStore(Store):
         max_queued_bytes: int = MAX_QUEUED_BYTES,
         history_bytes: int = HISTORY_BYTES,
         translation: Callable[[str], Translation] | None = None,
+        erases: bool = False,
     ) -> None:
         self._reactor = reactor
         self._clock = clock
-        self._file = StoreFile(path=path, vocabulary=vocabulary, quota_bytes=quota_bytes, translation=translation)
+        self._file = StoreFile(
+            path=path, vocabulary=vocabulary, quota_bytes=quota_bytes, translation=translation, erases=erases
+        )
         self._writer = Writer(self._file, reactor, self._deliver)
         self._counts = Counts()
         self._readers = Readers(self._file, reactor, readers)
@@ -294,4 +298,5 @@ def in_folder(host: Host, config: Config) -> SqliteStore:
         clock=host.reactor,
         compaction_interval_s=config.etcd_compaction_interval_s,
         translation=host.translation,
+        erases=config.encryption_provider_config is not None,
     )

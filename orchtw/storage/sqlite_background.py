@@ -46,6 +46,7 @@ class Background:
         now: Callable[[], float] = time.monotonic,
         *,
         measured: Measured | None = None,
+        erases: bool = False,
     ) -> None:
         self._connection = connection
         self._measured = measured or Measured()
@@ -53,7 +54,7 @@ class Background:
         self._pause_until = 0.0
         self._truncating = False
         self.compaction = Compaction(connection, answer)
-        self._shrinking = Shrinking(connection)
+        self._shrinking = Shrinking(connection, whole=erases)
         self._tasks: tuple[Task, ...] = (self.compaction, Sealing(connection), self._shrinking)
         self._amounts: dict[Task, int] = {task: task.least for task in self._tasks}
 

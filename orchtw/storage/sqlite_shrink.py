@@ -18,15 +18,24 @@ WORTH_PAGES = 128  # 1 MiB
 
 
 class Shrinking:
-    """A task of `Background`. `look` finds out whether there is something to give back."""
+    """A task of `Background`. `look` finds out whether there is something to give back.
+
+    With `whole` it begins by giving back every free page: those may hold content that was deleted before deleted
+    content was overwritten (reference STORE-37).
+    """
 
     least, most = 64, 1024  # pages a slice
     pending = False
     _log = Logger()
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, whole: bool = False) -> None:
         self._connection = connection
+        self._whole = whole and self._count()[1] > 0
+        if self._whole and self._ask("auto_vacuum") == 0:
+            self._whole = False
+            self._log.warn("the store's file may hold deleted content in free pages: run orch-store compact once")
         self.look()
+        self.pending = self.pending or self._whole
 
     def look(self) -> None:
         """Begin if most of the file is free. A file made without room for moving pages stays as large as it is."""
@@ -38,7 +47,8 @@ class Shrinking:
         _, before = self._count()
         self._connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
         total, free = self._count()
-        self.pending = free < before and free * SPARE > total
+        self._whole = self._whole and 0 < free < before
+        self.pending = self._whole or (free < before and free * SPARE > total)
 
     def give_up(self, exc: sqlite3.Error) -> None:
         """See `Task`: the end of the next compaction looks again."""

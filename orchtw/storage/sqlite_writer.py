@@ -167,7 +167,9 @@ class Writer:
             _, self._revision = read_head(self._connection)
             self.index = index = sqlite_scan.whole(self._connection, self._revision)
             self._live = dict(zip(index.keys, index.revisions, strict=True))
-            self._background = Background(self._connection, self._answer, measured=self.measured)
+            self._background = Background(
+                self._connection, self._answer, measured=self.measured, erases=self._file.erases
+            )
             self._expiry = Expiry(self._connection)
             self._checkpoints = Checkpoints(self._file.checkpointer, self.measured.checkpoints)
         except sqlite3.Error as exc:

@@ -102,6 +102,26 @@ class ProviderTests(EncryptionCase):
         server, client = await self.running(self.configuration(second))
         self.assertEqual(await self.words(client, "a"), b64encode(WORDS.encode()).decode())
 
+    async def test_plain_text_goes(self) -> None:
+        """After the last plain value has been sealed, none is left in the file, deleted ones included (STORE-37)."""
+        server, client = await self.running()
+        words = {name: f"{name} {WORDS} " * 400 for name in ("kept", "changed", "deleted")}
+        for name, text in words.items():
+            answer = await client.post(SECRETS, {"metadata": {"name": name}, "stringData": {"words": text}})
+            self.assertEqual(answer.code, 201, answer)
+        await client.delete(f"{SECRETS}/deleted")
+        await client.merge(f"{SECRETS}/changed", {"stringData": {"words": "other"}})
+        await server.terminate()
+        self.assertTrue(all(self.on_disk(text[:60]) for text in words.values()))
+        server, client = await self.running(self.configuration({"aesgcm": {"keys": [key("one")]}}, {"identity": {}}))
+        for obj in (await client.get("/api/v1/secrets")).json["items"]:
+            path = f"/api/v1/namespaces/{obj['metadata']['namespace']}/secrets/{obj['metadata']['name']}"
+            self.assertEqual((await client.put(path, obj)).code, 200)
+        while "encryption: every value is stored" not in server.log:
+            await client.get("/readyz")
+        self.assertEqual(await server.terminate(), 0)
+        self.assertEqual([name for name, text in words.items() if self.on_disk(text[:60])], [])
+
     async def test_lost_key(self) -> None:
         """Without the key: a 500 that says so for reads, writes and deletes, nothing is lost, all else is served."""
         flag = self.configuration({"secretbox": {"keys": [key("a")]}})

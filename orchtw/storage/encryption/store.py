@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import attrs
 from twisted.internet.defer import Deferred, DeferredLock
+from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.errors import InternalError
@@ -36,6 +37,8 @@ class EncryptedStore(Store):
     A value that no provider can open is not lost and not damaged: `get` says so, `list` counts it among the damaged
     with a reason, and a Change has it as it is stored.
     """
+
+    _log = Logger()
 
     def __init__(
         self,
@@ -117,17 +120,20 @@ class EncryptedStore(Store):
             opened = await with_keys(partial(self._open, key, found.value))
         except Unreadable as problem:
             raise InternalError.unreadable(key, str(problem)) from None
-        self._note(key, opened)
+        if not revision:
+            self._note(key, opened)
         return attrs.evolve(found, value=opened.value)
 
     async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
-        return await self._opened_page(await self._store.list(prefix, revision=revision, limit=limit, start=start))
+        page = await self._store.list(prefix, revision=revision, limit=limit, start=start)
+        return await self._opened_page(page, noted=not revision)
 
     async def scan(self, prefix: str, *, revision: int = 0, wanted: Wanted = None) -> AsyncIterator[Page]:
         async for page in self._store.scan(prefix, revision=revision, wanted=wanted):
             yield await self._opened_page(page)
 
-    async def _opened_page(self, page: Page) -> Page:
+    async def _opened_page(self, page: Page, *, noted: bool = True) -> Page:
+        """A page with its values opened; `noted` unless they may be past ones, which say nothing of today's."""
         items, closed = [], []
         for item in page.items:
             try:
@@ -135,7 +141,8 @@ class EncryptedStore(Store):
             except Unreadable as problem:
                 closed.append(Damaged(item.key, item.revision, str(problem)))
             else:
-                self._note(item.key, opened)
+                if noted:
+                    self._note(item.key, opened)
                 items.append(item if opened.value is item.value else attrs.evolve(item, value=opened.value))
         return attrs.evolve(page, items=items, damaged=(*page.damaged, *closed))
 
@@ -193,7 +200,7 @@ class EncryptedStore(Store):
         if isinstance(outcome, Failure):
             return outcome
         if outcome.revision:
-            self._stale.discard(key)
+            self._settled(key)
         # Feeds are told before the writer is answered, also where they wait for data keys.
         busy = [each for each in self._deliveries if each.busy]
         if not busy and outcome.current is None:
@@ -253,4 +260,24 @@ class EncryptedStore(Store):
         if opened.stale:
             self._stale.add(key)
         elif self._stale:
-            self._stale.discard(key)
+            self._settled(key)
+
+    def _settled(self, key: str) -> None:
+        """A value is as the first provider would have it, or gone; after the last one older states are forgotten."""
+        if key in self._stale:
+            self._stale.remove(key)
+            if not self._stale:
+                Deferred.fromCoroutine(self._forget_older())
+
+    async def _forget_older(self) -> None:
+        try:
+            revision = await self._store.revision()
+            await self._store.compact(revision)
+        except Exception as error:  # noqa: BLE001 - the store compacts by itself before long
+            self._log.warn("encryption: older states could not be forgotten at once: {why}", why=str(error))
+        else:
+            self._log.info(
+                "encryption: every value is stored as the first provider of its resource writes it; older states, "
+                "up to revision {revision}, have been forgotten",
+                revision=revision,
+            )

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred
-from twisted.internet.task import Clock
+from twisted.internet.task import Clock, deferLater
 from twisted.trial.unittest import TestCase
 
-from orchtw.errors import InternalError
+from orchtw.errors import Expired, InternalError
 from orchtw.storage.encryption.aes import AesCbc, AesGcm
 from orchtw.storage.encryption.identity import Identity
 from orchtw.storage.encryption.provider import KeyMissing, Provider, Unreadable
@@ -124,6 +124,27 @@ class SealedTests(SealedCase):
         await store.commit(Op(KEY, b"a"))
         self.assertFalse(store.outdated(KEY))
         self.assertTrue((await self.stored()).startswith(b"k8s:enc:aescbc:v1:new:"))
+
+    async def test_end_of_rotation(self) -> None:
+        """When the last value is sealed anew, or gone, older states are forgotten (reference STORE-37)."""
+        old, new = AesCbc("old", KEYS[16]), AesCbc("new", KEYS[32])
+        other = f"{PODS}a/y"
+        for name in (KEY, other):
+            first = await over(self.inner, old).commit(Op(name, b"a"))
+        store = over(self.inner, new, old)
+        await store.list(PODS)
+        await store.commit(Op(KEY, b"b"))
+        self.assertEqual(len((await store.list(PODS, revision=first.revision)).items), 2)
+        await store.commit(Op(other, None))
+        while await self.readable(first.revision):
+            await deferLater(reactor, 0)
+
+    async def readable(self, revision: int) -> bool:
+        try:
+            await self.inner.list(PODS, revision=revision)
+        except Expired:
+            return False
+        return True
 
     async def test_to_plain(self) -> None:
         """With identity first everything is decrypted as it is written, and plain values before are read anyhow."""
