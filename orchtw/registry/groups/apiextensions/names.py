@@ -12,11 +12,14 @@ from orchtw.objects import Object
 from orchtw.registry.groups.apiextensions.conditions import APPROVAL, Finding
 from orchtw.rules.causes import go_quote, invalid, not_supported, required
 from orchtw.rules.names import dns_1035_label, dns_subdomain
+from orchtw.schema.validation.problems import IMMUTABLE
 
 _SCOPES: Final = ("Cluster", "Namespaced")
 _REQUIRED: Final = ("plural", "singular", "kind", "listKind")
 _API_GROUP: Final = "orch.io"
 _APPROVAL: Final = "api-approved.orch.io"
+_ADDRESS: Final = "https://github.com/kubernetes/enhancements/pull/1111"
+_FORM: Final = ' with either a URL or a reason starting with "unapproved"'
 _MIXED: Final = "may have mixed case, but should otherwise match: "
 
 
@@ -78,7 +81,7 @@ def fixed_name_causes(spec: Mapping[str, Any], old: Mapping[str, Any], *, establ
     if established:
         compared.append(("spec.scope", spec.get("scope", ""), old.get("scope", "")))
         compared.append(("spec.names.kind", names.get("kind", ""), before.get("kind", "")))
-    return [invalid(field, now, "field is immutable") for field, now, then in compared if now != then]
+    return [invalid(field, now, IMMUTABLE) for field, now, then in compared if now != then]
 
 
 def approval_finding(group: str, annotations: Mapping[str, str], naming: Naming) -> Finding | None:
@@ -87,15 +90,13 @@ def approval_finding(group: str, annotations: Mapping[str, str], naming: Naming)
         return None
     key, condition = naming.translate(_APPROVAL), naming.translate(APPROVAL)
     approval = annotations.get(key, "")
-    text = f"protected groups must have approval annotation {go_quote(key)}"
     if approval.startswith("unapproved"):
         return Finding(condition, False, "UnapprovedAnnotation", f"not approved: {go_quote(approval)}")
     state = _approval_state(approval)
     if state == "missing":
-        return Finding(condition, False, "MissingAnnotation", text)
+        return Finding(condition, False, "MissingAnnotation", _wanted(key))
     if state == "invalid":
-        why = f'{text} with either a URL or a reason starting with "unapproved"'
-        return Finding(condition, False, "InvalidAnnotation", why)
+        return Finding(condition, False, "InvalidAnnotation", _wanted(key, _FORM))
     return Finding(condition, True, "ApprovedAnnotation", f"approved in {approval}")
 
 
@@ -110,10 +111,12 @@ def approval_causes(new: Object, old: Object | None, naming: Naming) -> list[Cau
     if state == "fine" or (old is not None and state == _approval_state(_approval(old, key))):
         return []
     field = f"metadata.annotations[{key}]"
-    text = f"protected groups must have approval annotation {go_quote(key)}"
-    if state == "missing":
-        return [required(field, text)]
-    return [invalid(field, approval, f'{text} with either a URL or a reason starting with "unapproved"')]
+    return [required(field, _wanted(key))] if state == "missing" else [invalid(field, approval, _wanted(key, _FORM))]
+
+
+def _wanted(key: str, form: str = "") -> str:
+    """The text that asks for the annotation, and says where the rule is from."""
+    return f"protected groups must have approval annotation {go_quote(key)}{form}, see {_ADDRESS}"
 
 
 def _is_protected(group: str, naming: Naming) -> bool:
