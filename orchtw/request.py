@@ -69,7 +69,8 @@ class RequestInfo:
 
     For a non-resource request `is_resource` is False and only `verb` (the lower-case method) and `path`
     have meaning. `verb` is one of get, list, watch, create, update, patch, delete, deletecollection, proxy.
-    `parts` are the path segments from the resource on.
+    `parts` are the path segments from the resource on. A path with empty segments, which the description leaves out,
+    is not `exact`.
     """
 
     is_resource: bool
@@ -83,6 +84,7 @@ class RequestInfo:
     subresource: str = ""
     name: str = ""
     parts: tuple[str, ...] = ()
+    exact: bool = True
 
 
 class Decided(Protocol):

@@ -57,4 +57,5 @@ def auditing(
         codecs=resources.codecs,
         offload=resources.offload,
         seconds=time.time,
+        clock=reactor,
     )

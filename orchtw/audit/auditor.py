@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import attrs
 from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -35,7 +36,9 @@ _log = Logger()
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Auditor:
-    """The policy, where events go, and what they are made with. `seconds` is the time since the epoch."""
+    """The policy, where events go, and what they are made with. `seconds` is the time since the epoch, `clock` the
+    reactor's.
+    """
 
     policy: Policy
     sink: Sink
@@ -44,6 +47,7 @@ class Auditor:
     codecs: Codecs
     offload: Offload
     seconds: Callable[[], float]
+    clock: IReactorTime
     decisions: dict[tuple[bool | None, str], str] = attrs.field(factory=dict, init=False)
     """What events say of them, as JSON; there are as many as bindings that are used."""
     known: Known = attrs.field(factory=Known, init=False)
@@ -149,6 +153,7 @@ class Record:
         "_request_object",
         "_response_object",
         "_sender",
+        "_sent",
         "_truncated",
         "status",
         "wants_answer",
@@ -170,15 +175,17 @@ class Record:
         self._named = named(self._object)
         self._request_object = self._response_object = b""
         self._truncated = False
+        self._sent: tuple[str, ...] = ()
         self.status: Object | None = None
         """`responseStatus`, once it is known."""
         self.wants_answer = outcome.level >= REQUEST_RESPONSE
         """Whether the event holds what is answered."""
 
     def at(self, stage: str) -> Stored:
-        """Send the event of a stage, unless the policy omits it."""
-        if stage in self._outcome.omit_stages:
+        """Send the event of a stage once, unless the policy omits it."""
+        if stage in self._sent or stage in self._outcome.omit_stages:
             return True
+        self._sent += (stage,)
         if stage is RECEIVED:
             return self._send(self._received_text())
         return self._send(self._json(stage))

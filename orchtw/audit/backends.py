@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import attrs
 
-from orchtw.audit.batches import Batches, BatchSettings, Delivery
+from orchtw.audit.batches import PLUGIN, Batches, BatchSettings, Delivery
 from orchtw.audit.counts import Counts
 from orchtw.audit.event import json_lines
 from orchtw.audit.legacy import legacy_line
@@ -18,7 +18,8 @@ from orchtw.audit.log_file import MEGABYTE, LogFile, LogSettings
 from orchtw.audit.old_files import Keeping
 from orchtw.audit.policy_file import GROUP
 from orchtw.audit.shared_log_file import SharedLogFile
-from orchtw.audit.sink import Lenient, Sink, Truncating
+from orchtw.audit.sink import Backend, Blocking, Sink, Truncating
+from orchtw.audit.waiting import Waiting
 from orchtw.audit.webhook import Turns, Way, WebhookBackend
 from orchtw.config import Config
 from orchtw.errors import ConfigError
@@ -80,10 +81,11 @@ def _log(host: Host, config: Config) -> Sink:
     if config.audit_log_format == "legacy":
         form = lambda event: legacy_line(event.members)  # noqa: E731
     if config.audit_log_mode != _BATCH and file.regular:
+        host.counts.waiting["log"] = lambda: 0
         return DirectLog(file, form, host.counts, strict=config.audit_log_mode == _STRICT)
     log = ThreadLog(file, form, host.counts, host.clock)
     if config.audit_log_mode != _BATCH:
-        return _waited_for(config.audit_log_mode, log)
+        return _blocking(host, config.audit_log_mode, "log", log)
     return _batches(host, config, "log", log)
 
 
@@ -110,12 +112,13 @@ def _webhook(host: Host, config: Config) -> Sink:
     )
     webhook = WebhookBackend(way.send, f"{host.group}/v1", host.clock, host.counts)
     if config.audit_webhook_mode != _BATCH:
-        return _waited_for(config.audit_webhook_mode, webhook)
+        return _blocking(host, config.audit_webhook_mode, "webhook", webhook)
     return _batches(host, config, "webhook", webhook)
 
 
-def _waited_for(mode: str, sink: Sink) -> Sink:
-    return sink if mode == _STRICT else Lenient(sink)
+def _blocking(host: Host, mode: str, name: str, backend: Backend) -> Sink:
+    room = Waiting(name, backend, host.counts)
+    return Blocking(backend=backend, room=room, clock=host.clock, strict=mode == _STRICT)
 
 
 def _batches(host: Host, config: Config, name: str, delivery: Delivery) -> Batches:
@@ -129,9 +132,7 @@ def _batches(host: Host, config: Config, name: str, delivery: Delivery) -> Batch
         burst=value("batch_throttle_burst") if throttled else 0,
         max_bytes=value("truncate_max_batch_size") if value("truncate_enabled") else 0,
     )
-    batches = Batches(settings, host.clock, delivery, host.counts)
-    host.counts.waiting[name] = lambda: batches.waiting_bytes
-    return batches
+    return Batches(settings, host.clock, delivery, Waiting(name, delivery, host.counts, plugin=PLUGIN))
 
 
 def _limited(host: Host, config: Config, name: str, sink: Sink) -> Sink:

@@ -8,14 +8,10 @@ from typing import Any, Final, Protocol
 
 import attrs
 
-from orchtw.audit.counts import Counts
 from orchtw.audit.event import Event
+from orchtw.audit.waiting import Holder, Waiting
 
 PLUGIN: Final = "buffered"
-BLOCKED: Final = "audit buffer queue blocked"
-
-WAITING_BYTES: Final = 64 << 20
-"""Of events that have not arrived, whatever their number: a log of ten thousand objects could be gigabytes."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -28,19 +24,14 @@ class BatchSettings:
     qps: float = 0.0
     burst: int = 0
     max_bytes: int = 0
-    waiting_bytes: int = WAITING_BYTES
 
 
-class Delivery(Protocol):
+class Delivery(Holder, Protocol):
     """Where batches go; takes any number at once."""
 
     @property
     def events(self) -> int:
         """That were handed over and still count as waiting."""
-
-    @property
-    def bytes(self) -> int:
-        """Of what was handed over and has neither arrived nor been given up."""
 
     def deliver(self, batch: list[Event]) -> None:
         """Bring the events to where they belong; what becomes of them is the delivery's business."""
@@ -57,23 +48,17 @@ class Batches:
 
     prompt: Final = True
 
-    def __init__(self, settings: BatchSettings, clock: Any, delivery: Delivery, counts: Counts) -> None:
+    def __init__(self, settings: BatchSettings, clock: Any, delivery: Delivery, room: Waiting) -> None:
         self._settings = settings
         self._clock = clock
         self._delivery = delivery
-        self._counts = counts
+        self._room = room
         self._waiting: deque[Event] = deque()
-        self._bytes = 0
         self._due = 0
         self._timer: Any = None
         self._pause: Any = None
         self._bucket = _Bucket(settings.qps, settings.burst, clock.seconds) if settings.qps else None
         self._ending = False
-
-    @property
-    def waiting_bytes(self) -> int:
-        """Of everything that has not arrived."""
-        return self._bytes + self._delivery.bytes
 
     def process(self, *events: Event) -> bool:
         """Take events; without room for one, it is lost. Nobody's request fails for that."""
@@ -83,17 +68,14 @@ class Batches:
 
     def _take(self, event: Event) -> None:
         settings, delivery, size = self._settings, self._delivery, len(event.json)
-        if (
-            len(self._waiting) + delivery.events >= settings.buffer_size
-            or self._bytes + delivery.bytes + size > settings.waiting_bytes
-        ):
-            self._counts.lost(PLUGIN, 1, BLOCKED)
+        if len(self._waiting) + delivery.events >= settings.buffer_size or not self._room.fits(size):
+            self._room.lose(1)
             return
         if settings.max_size == 1 and self._bucket is None:
             delivery.deliver([event])
             return
         self._waiting.append(event)
-        self._bytes += size
+        self._room.queued += size
         if len(self._waiting) >= settings.max_size:
             self._hand_over()
         elif self._timer is None:
@@ -150,7 +132,7 @@ class Batches:
                 break
             batch.append(waiting.popleft())
             size += length
-        self._bytes -= size
+        self._room.queued -= size
         return batch
 
 

@@ -15,7 +15,6 @@ from twisted.internet.threads import deferToThread
 from orchtw.audit.counts import Counts
 from orchtw.audit.event import Event
 from orchtw.audit.log_file import LogFile
-from orchtw.audit.sink import Stored
 
 PLUGIN: Final = "log"
 GATHER_S: Final = 0.02
@@ -26,6 +25,9 @@ END_S: Final = 30.0
 
 WRITE_BYTES: Final = 256 * 1024
 """Of lines that are written with one call; what comes before a new file may be that much too long."""
+
+LINE_BYTES: Final = 1024
+"""About what a line takes that waits, beside its bytes, and whoever waits for it."""
 
 Form = Callable[[Event], bytes]
 """The line of an event."""
@@ -63,12 +65,12 @@ class DirectLog:
 
 
 class ThreadLog:
-    """Writes in a thread what it is given, all that waits with one call; a `Delivery` of mode batch.
+    """Writes in a thread what it is given, all that waits with one call; a `Delivery` of mode batch, and a `Backend`.
 
     `events` and `bytes` are what the thread has yet to write: each number in them is changed by one thread only.
     """
 
-    prompt: Final = False
+    extra_bytes: Final = LINE_BYTES
 
     def __init__(
         self, file: LogFile, form: Form, counts: Counts, reactor: Any, *, gather_s: float = GATHER_S
@@ -100,7 +102,7 @@ class ThreadLog:
         for event in batch:
             self._put(event, None)
 
-    def process(self, *events: Event) -> Stored:
+    def process(self, *events: Event) -> Deferred[bool]:
         """Wait for their lines to be written, in the modes that block: standard output may be a pipe that is full."""
         done: Deferred[bool] = Deferred()
         *others, last = events
@@ -125,10 +127,11 @@ class ThreadLog:
             self._file.close()
 
     def _put(self, event: Event, done: Deferred[bool] | None) -> None:
-        size = len(event.json)
+        line = self._form(event)
+        size = len(line) + self.extra_bytes
         self._given += 1
         self._given_bytes += size
-        self._lines.append((self._form(event), size, done))
+        self._lines.append((line, size, done))
         if self._idle:
             self._idle = False
             self._signal.set()

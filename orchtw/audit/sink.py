@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Final, Protocol
 
 import attrs
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
 
 from orchtw.audit.counts import Counts
 from orchtw.audit.event import Event
+from orchtw.audit.waiting import Holder, Waiting
 
-Stored = bool | Awaitable[bool]
-"""Whether an event is where it belongs as far as its request is concerned; at once where that can be told."""
+Stored = bool | Deferred[bool]
+"""Whether an event is where it belongs as far as its request is concerned; at once where that can be told.
+
+Cancelling it ends the wait, not the delivery: that belongs to the server, whatever becomes of the request.
+"""
 
 
 class Sink(Protocol):
@@ -43,7 +49,7 @@ class Union:
         found = [sink.process(*events) for sink in self._sinks]
         if all(isinstance(each, bool) for each in found):
             return all(found)
-        return _all(found)
+        return Deferred.fromCoroutine(_all(found))
 
     def start(self) -> None:
         """Start each."""
@@ -61,30 +67,56 @@ async def _all(found: Sequence[Stored]) -> bool:
     return all(stored)
 
 
-@attrs.frozen(slots=True)
-class Lenient:
-    """Mode blocking: requests wait for the backend behind it, and go on though it fails."""
+WAIT_S: Final = 90.0
+"""For which a request waits, if it has no limit of its own that is shorter: watches and refusals have none."""
 
-    inner: Sink
+
+class Backend(Holder, Protocol):
+    """Takes the events of one request at a time."""
+
+    def process(self, *events: Event) -> Deferred[bool]:
+        """Bring events to where they belong: False in the end if they are lost."""
+
+    def start(self) -> None:
+        """Threads may begin."""
+
+    async def stop(self) -> None:
+        """Everything has arrived or is given up."""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Blocking:
+    """The modes that block: a request waits until the backend has its events, as long as there is room for them.
+
+    If not `strict`, it goes on though they are lost, or still under way after WAIT_S.
+    """
+
+    backend: Backend
+    room: Waiting
+    clock: IReactorTime
+    strict: bool = False
     prompt: ClassVar[bool] = False
 
     def process(self, *events: Event) -> Stored:
-        """True, perhaps after a wait."""
-        stored = self.inner.process(*events)
-        return True if isinstance(stored, bool) else _after(stored)
+        """Hand events over, whoever waits for them in the end."""
+        if not self.room.fits(sum(len(event.json) for event in events)):
+            self.room.lose(len(events))
+            return not self.strict
+        stored: Deferred[bool] = Deferred()
+
+        def arrived(whole: bool) -> None:
+            stored.callback(whole or not self.strict)
+
+        self.backend.process(*events).addCallback(arrived)
+        return stored.addTimeout(WAIT_S, self.clock, onTimeoutCancel=lambda *_: not self.strict)
 
     def start(self) -> None:
         """As the backend."""
-        self.inner.start()
+        self.backend.start()
 
     async def stop(self) -> None:
         """As the backend."""
-        await self.inner.stop()
-
-
-async def _after(stored: Awaitable[bool]) -> bool:
-    await stored
-    return True
+        await self.backend.stop()
 
 
 TOO_LARGE: Final = "event is too large even after truncating"

@@ -26,6 +26,9 @@ ANSWER_BYTES: Final = 64 * 1024
 END_S: Final = 30.0
 """For what is left at the end, tries and pauses and all (reference AUDIT-19)."""
 
+POST_BYTES: Final = 8 * 1024
+"""About what a list takes that waits for its turn, its answer or another try, beside its bytes."""
+
 Send = Callable[[bytes], Any]
 """Brings an EventList to the other server, in the end; an awaitable. Raises CallFailed."""
 
@@ -56,12 +59,12 @@ class Way:
 
 
 class WebhookBackend:
-    """Sends batches, several at the same time; a `Delivery` of mode batch and a `Sink` of the others.
+    """Sends batches, several at the same time; a `Delivery` of mode batch and a `Backend` of the others.
 
     In mode batch an event that has been handed over waits no more; its bytes count until it has arrived.
     """
 
-    prompt: Final = False
+    extra_bytes: Final = POST_BYTES
 
     def __init__(self, send: Send, api_version: str, clock: Any, counts: Counts) -> None:
         head = {"kind": "EventList", "apiVersion": api_version, "metadata": {}, "items": []}
@@ -70,6 +73,7 @@ class WebhookBackend:
         self._clock = clock
         self._counts = counts
         self._running: set[Deferred[bool]] = set()
+        self._given_up = 0
         self.events = 0
         self.bytes = 0
 
@@ -93,11 +97,15 @@ class WebhookBackend:
         except TimeoutError:
             for each in list(self._running):
                 each.cancel()
+        if self._given_up:
+            self._counts.lost(PLUGIN, self._given_up, "the server is shutting down")
 
     def _begin(self, batch: list[Event]) -> Deferred[bool]:
-        size = sum(len(event.json) for event in batch)
+        body = b"%b%b]}" % (self._head, b",".join([event.json for event in batch]))
+        size = len(body) + self.extra_bytes
         self.bytes += size
-        running = Deferred.fromCoroutine(self._sent(batch))
+        # From here on the body stands for its events, so that their bytes are there once.
+        running = Deferred.fromCoroutine(self._sent(body, len(batch)))
         self._running.add(running)
 
         def ended(result: Any) -> Any:
@@ -108,15 +116,15 @@ class WebhookBackend:
         running.addBoth(ended)
         return running
 
-    async def _sent(self, batch: list[Event]) -> bool:
-        body = b"%b%b]}" % (self._head, b",".join([event.json for event in batch]))
+    async def _sent(self, body: bytes, count: int) -> bool:
         try:
             await self._send(body)
         except CallFailed as problem:
-            self._counts.lost(PLUGIN, len(batch), str(problem))
+            self._counts.lost(PLUGIN, count, str(problem))
             return False
         except CancelledError:
-            self._counts.lost(PLUGIN, len(batch), "the server is shutting down")
+            # Only `stop` gives up what is under way: those who wait for it have no hold on it.
+            self._given_up += count
             return False
         return True
 

@@ -11,6 +11,7 @@ from orchtw.audit.auditor import Auditor, Record
 from orchtw.audit.bodies import Copied, whole_body
 from orchtw.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, REQUEST_RESPONSE, STARTED, Outcome
 from orchtw.audit.senders import attempts
+from orchtw.audit.sink import Stored
 from orchtw.errors import BadRequest, StatusError, Timeout, TooManyRequests, Unauthorized
 from orchtw.filters.chain import Proceed
 from orchtw.filters.first_step import READS, Resumed
@@ -59,7 +60,7 @@ class RefusedRequests:
         if record is not None:
             message = attempts(request) if isinstance(error, Unauthorized) else error.message
             record.status = {"metadata": {}, "message": message, "code": error.code}
-            await _settled(record.at(STARTED))
+            await _began(request, record.at(STARTED))
         raise error
 
 
@@ -107,13 +108,29 @@ class AuditStage:
 
     async def _audited(self, request: Request, record: Record, proceed: Proceed) -> Response:
         stored = record.at(RECEIVED)
-        if stored is not True and not await _settled(stored):
+        if stored is not True and not await self._begins(request, record, stored):
             return self._rejected(request)
         request.on_decoded = record.take_decoded
         try:
             return await self._followed(request, record, proceed)
         finally:
             request.on_decoded = None  # it leads back here: requests leave no reference cycles
+
+    async def _begins(self, request: Request, record: Record, stored: Stored) -> bool:
+        """Whether the first event is stored, as far as the request depends on it."""
+        try:
+            return await _began(request, stored)
+        except CancelledError:
+            self._left(request, record)
+            raise
+
+    def _left(self, request: Request, record: Record) -> None:
+        """Send the last event of a request whose client has left, or whose time is over; nobody waits for that."""
+        if request.given_up:
+            record.refused(Timeout.request())
+        elif record.status is None:
+            record.status = dict(_CLOSED_EARLY)
+        self._auditor.finish(_told(request, record))
 
     async def _followed(self, request: Request, record: Record, proceed: Proceed) -> Response:
         """The rest of a request whose first event is written."""
@@ -124,32 +141,33 @@ class AuditStage:
             await self._ended(request, record)
             raise
         except CancelledError:
-            if request.given_up:
-                record.refused(Timeout.request())
-            else:
-                record.status = dict(_CLOSED_EARLY)
-            await self._ended(request, record)
+            self._left(request, record)
             raise
         except Exception as error:
             why = f"APIServer panic'd: {str(error)[:LONGEST]}"
             record.status = {
                 "metadata": {}, "status": "Failure", "message": why, "reason": "InternalError", "code": 500
             }
-            await _settled(record.at(PANIC))
+            await _settled(self._auditor, request, record.at(PANIC))
             raise
-        if response.stream is not None or response.parts is not None or response.upgrade is not None:
-            await self._begun(request, record, response)
-            return response
-        if request.method in READS and not (is_short(response) or _runs_long(request)):
-            await self._long(record, response)
-            return response
-        body = response.body
-        record.answered(response.code, body if isinstance(body, bytes) else None, response.content_type)
-        if record.wants_answer or request.method == "PATCH" or _runs_long(request):
-            await self._answered(request, record, response)
-        elif (stored := record.at(COMPLETE)) is not True:
-            # Here rather than in a coroutine of its own: most requests wait for nothing.
-            await _settled(stored)
+        try:
+            if response.stream is not None or response.parts is not None or response.upgrade is not None:
+                await self._begun(request, record, response)
+                return response
+            if request.method in READS and not (is_short(response) or _runs_long(request)):
+                await self._long(record, response)
+                return response
+            body = response.body
+            record.answered(response.code, body if isinstance(body, bytes) else None, response.content_type)
+            if record.wants_answer or request.method == "PATCH" or _runs_long(request):
+                await self._answered(request, record, response)
+            elif (stored := record.at(COMPLETE)) is not True:
+                # Here rather than in a coroutine of its own: most requests wait for nothing.
+                await _settled(self._auditor, request, stored)
+        except CancelledError:
+            self._left(request, record)
+            response.drop(Ending.CLIENT_GONE)
+            raise
         return response
 
     def _rejected(self, request: Request) -> Response:
@@ -159,11 +177,15 @@ class AuditStage:
 
     async def _ended(self, request: Request, record: Record) -> None:
         """The events of an answer of which all is known."""
-        if request.method == "PATCH":
-            await record.take_patch()
-        if _runs_long(request):
-            await _settled(record.at(STARTED))
-        await _settled(record.at(COMPLETE))
+        try:
+            if request.method == "PATCH":
+                await record.take_patch()
+            if _runs_long(request):
+                await _settled(self._auditor, request, record.at(STARTED))
+            await _settled(self._auditor, request, record.at(COMPLETE))
+        except CancelledError:
+            self._left(request, record)
+            raise
 
     async def _answered(self, request: Request, record: Record, response: Response) -> None:
         if record.wants_answer and not _runs_long(request):
@@ -189,7 +211,7 @@ class AuditStage:
         if request.method == "PATCH":
             await record.take_patch()
         if _runs_long(request):
-            await _settled(record.at(STARTED))
+            await _settled(self._auditor, request, record.at(STARTED))
         copied: Copied | None = None
         if record.wants_answer and response.parts is not None:
             copied = Copied(response.parts)
@@ -206,13 +228,42 @@ class AuditStage:
 async def _complete(record: Record, copied: Copied | None, content_type: str) -> None:
     if copied is not None:
         await record.take_body(None if copied.pieces is None else b"".join(copied.pieces), content_type)
-    await _settled(record.at(COMPLETE))
+    record.at(COMPLETE)
 
 
-async def _settled(stored: Any) -> bool:
-    """Whether an event is where it belongs."""
-    found: bool = stored if isinstance(stored, bool) else await stored
-    return found
+async def _told(request: Request, record: Record) -> None:
+    """Send what is left of the events of a request that nobody waits for."""
+    if request.method == "PATCH":
+        await record.take_patch()
+    if _runs_long(request):
+        record.at(STARTED)
+    record.at(COMPLETE)
+
+
+async def _began(request: Request, stored: Stored) -> bool:
+    """Whether the first event is stored. Until then nothing is done, so that a write is given up as a read is.
+
+    A request that the server refuses to defend itself does not wait for it.
+    """
+    if isinstance(stored, bool):
+        return stored
+    if request.given_up:
+        return True
+    request.queued = True
+    try:
+        return await stored
+    finally:
+        request.queued = False
+
+
+async def _settled(auditor: Auditor, request: Request, stored: Stored) -> None:
+    """Wait until an event is where it belongs, but no longer than somebody waits for the answer."""
+    if isinstance(stored, bool) or request.given_up:
+        return
+    if request.ends_at_s is not None:
+        left_s = max(request.ends_at_s - auditor.clock.seconds(), 0.0)
+        stored.addTimeout(left_s, auditor.clock, onTimeoutCancel=lambda *_: False)
+    await stored
 
 
 async def _given(response: Response) -> Response:

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 
 import attrs
 
-from orchtw.errors import StatusError
+from orchtw.errors import StatusError, TooManyRequests
 from orchtw.request import Request, Response
 
 ORDER: Final = (
@@ -88,8 +88,10 @@ def _around(stage: Stage, proceed: Proceed) -> Proceed:
 def declined(stages: Sequence[Placed], request: Request, error: StatusError) -> Coroutine[Any, Any, Response]:
     """Answer a request whose body is not taken, as it would be if its handler had found out when it read the body.
 
-    It passes all stages, so that it is counted, logged and audited, and a stranger is told that it is one.
+    It passes all stages, so that it is counted, logged and audited, and a stranger is told that it is one. One for
+    which there is no room takes none in any stage.
     """
+    request.given_up = isinstance(error, TooManyRequests)
 
     async def refuse(_request: Request) -> Response:
         raise error

@@ -9,6 +9,7 @@ from typing import Protocol as Interface
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.endpoints import TCP4ClientEndpoint, TCP6ClientEndpoint, wrapClientTLS
+from twisted.internet.error import ConnectingCancelledError
 from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import Factory
 from twisted.python.failure import Failure
@@ -108,6 +109,8 @@ class Dialer:
                 await self._in_time(exchange.secured, destination.timeout_s, "net/http: TLS handshake timeout")
             except (CancelledError, Unreachable):
                 raise
+            except ConnectingCancelledError:
+                raise CancelledError from None
             except Exception as problem:  # noqa: BLE001 - whatever TLS and TCP raise has words
                 trouble = Unreachable(dialling_words(problem, address, destination.port))
                 if exchange.transport is not None:

@@ -36,9 +36,8 @@ def parse(method: str, path: str, params: Mapping[str, list[str]]) -> RequestInf
     """The request's verb and target.
 
     `path` is raw (undecoded, without query), `params` decoded. A path that is not `/api/V/RESOURCE…` or
-    `/apis/G/V/RESOURCE…`, or that holds an empty segment (one trailing slash is none, what is behind `proxy` is
-    another server's, and `namespaces//RESOURCE` is a collection across all namespaces), is no resource request: its
-    verb is the lower-case method. A method without a verb of its own
+    `/apis/G/V/RESOURCE…` is no resource request: its verb is the lower-case method. Empty segments are no part of a
+    description, except as `segments` says; a path that had others is not `exact`. A method without a verb of its own
     has the empty verb. GET on a collection is `list` or `watch`; `.../watch/...` is `watch` and `.../proxy/...` is
     `proxy` whatever the method.
 
@@ -46,24 +45,47 @@ def parse(method: str, path: str, params: Mapping[str, list[str]]) -> RequestInf
     collection it is the one that `fieldSelector=metadata.name=x` asks for, since authorization goes by it: a request
     for a collection is one with `len(parts) == 1`.
     """
-    parts = path[1:].split("/")
-    if not parts[-1]:
-        parts.pop()
+    parts, exact = segments(path)
     if "%" in path:
         path = unquote(path)
-        parts = [unquote(part) for part in parts]
     at = 2 if parts and parts[0] == "api" else 3
-    if len(parts) <= at or parts[0] not in ("api", "apis") or ("" in parts and not _may_be_empty(parts, at)):
+    if len(parts) <= at or parts[0] not in ("api", "apis"):
         return RequestInfo(is_resource=False, verb=method.lower(), path=path)
     special = parts[at] in _SPECIAL_VERBS
     if special and len(parts) < at + 2:
         return RequestInfo(is_resource=False, verb=method.lower(), path=path)
     verb = parts.pop(at) if special else _VERBS.get(method, "")
-    return _of_resource(path, verb, params, tuple(parts[:at]), parts[at:])
+    return _of_resource(path, verb, params, tuple(parts[:at]), parts[at:], exact)
+
+
+def segments(path: str) -> tuple[list[str], bool]:
+    """The decoded segments that a raw path is described by, and whether it is written as they are.
+
+    Empty segments are dropped, except behind the sub-resource `proxy`, which is another server's path, and for an
+    empty namespace, which means all of them (reference REQ-10). One slash at the end is as good as none.
+    """
+    written = path[1:].split("/") if path[:1] == "/" else []
+    if written and not written[-1]:
+        written.pop()
+    if "%" in path:
+        written = [unquote(part) for part in written]
+    if "" not in written:
+        return written, True
+    kept = _without_empty(written)
+    at = _resource_at(kept)
+    single = kept[at + 1 : at + 2] == [""] and len(kept) > at + 3
+    return kept, kept == written and not single
+
+
+def tail_at(parts: list[str]) -> int:
+    """Where in the segments of a resource's path the tail begins that is behind a sub-resource."""
+    at = _resource_at(parts)
+    in_namespace = len(parts) > at + 2 and parts[at] == "namespaces" and parts[at + 2] not in _NAMESPACE_SUBRESOURCES
+    return at + (5 if in_namespace else 3)
 
 
 def _of_resource(
-    path: str, verb: str, params: Mapping[str, list[str]], root: tuple[str, ...], parts: list[str]
+    path: str, verb: str, params: Mapping[str, list[str]], root: tuple[str, ...], parts: list[str], exact: bool
 ) -> RequestInfo:
     """The target behind `root`, which is `api` and a version, or `apis`, a group and a version."""
     namespace = ""
@@ -88,20 +110,29 @@ def _of_resource(
         subresource=parts[2] if count > 2 and verb != "proxy" else "",
         name=name,
         parts=tuple(parts),
+        exact=exact,
     )
 
 
-def _may_be_empty(parts: list[str], at: int) -> bool:
-    """Whether all empty segments stand behind the sub-resource `proxy`, or the one there is for all namespaces
-    (reference REQ-10); resources begin at `at`.
-    """
-    if parts[at] in _SPECIAL_VERBS:
-        at += 1
-    behind = parts[at:]
-    if len(behind) == 3 and behind[:2] == ["namespaces", ""]:
-        return bool(behind[2]) and "" not in parts[:at]
-    place = at + (4 if behind[:1] == ["namespaces"] else 2)
-    return parts[place : place + 1] == ["proxy"] and "" not in parts[:place]
+def _resource_at(parts: list[str]) -> int:
+    """Where the resource or `namespaces` stands: behind the version and a special verb."""
+    at = 2 if parts[:1] == ["api"] else 3
+    return at + 1 if parts[at : at + 1] and parts[at] in _SPECIAL_VERBS else at
+
+
+def _without_empty(parts: list[str]) -> list[str]:
+    kept: list[str] = []
+    for place, part in enumerate(parts):
+        if part:
+            kept.append(part)
+            continue
+        subresource = tail_at(kept) - 1
+        if kept[subresource : subresource + 1] == ["proxy"]:
+            return kept + parts[place:]
+        at = _resource_at(kept)
+        if len(kept) == at + 1 and kept[at] == "namespaces" and any(parts[place:]):
+            kept.append("")
+    return kept
 
 
 def _collection(verb: str, params: Mapping[str, list[str]]) -> tuple[str, str]:

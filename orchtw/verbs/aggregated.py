@@ -8,11 +8,12 @@ from typing import Any, Final
 from twisted.internet.defer import Deferred, TimeoutError
 from twisted.internet.interfaces import IReactorTime
 
-from orchtw.errors import NotFound, Timeout
+from orchtw.errors import Timeout
 from orchtw.outbound.exchange import Exchange, Head, Outcome
 from orchtw.registry.aggregation.backends import Ask, Backends, NoAnswer
 from orchtw.registry.aggregation.services import ApiService, ApiServices
-from orchtw.request import Request, RequestInfo, Response
+from orchtw.request import Request, Response
+from orchtw.rules.described_path import described_target, group_version
 from orchtw.rules.forwarding import aggregated_headers, has_passed, response_headers, wants_upgrade
 from orchtw.rules.front_proxy import identity_headers
 from orchtw.rules.options import request_timeout_s
@@ -46,7 +47,7 @@ class Aggregated:
         """Answer the request, here or there: without a remote APIService this costs a look at an empty dict."""
         if self._remote:
             assert request.info is not None
-            service = self._remote.get(_asked(request.info))
+            service = self._remote.get(group_version(request, request.info))
             if service is not None:
                 return self._passing.pass_on(request, service)
         return self._local(request)
@@ -87,13 +88,13 @@ class PassingOn:
             return refusal(UNAVAILABLE)
         if has_passed(request.headers, self._name):
             return Response(code=508, content_type=TEXT, headers=[_NO_SNIFFING], body=LOOP)
-        _check_path(request.info.path)
+        target = described_target(request, request.info)
         upgrade = wants_upgrade(request.headers)
         if upgrade:
             check_origin(request.headers, self._origins)
         ask = Ask(
             method=request.method,
-            target=f"{request.path}?{request.query}" if request.query else request.path,
+            target=target,
             headers=_headers(request, service, self._name, upgrade=upgrade),
             body=request.body,
         )
@@ -123,23 +124,6 @@ class PassingOn:
 def refusal(text: str) -> Response:
     """A 503 as the reference server's proxy words it."""
     return Response(code=503, content_type=TEXT, headers=[_NO_SNIFFING], body=f"{text}\n".encode())
-
-
-def _asked(info: RequestInfo) -> tuple[str, str]:
-    """The group version that a request is about; a path of it need not name a resource."""
-    if info.is_resource:
-        return info.group, info.version
-    parts = info.path.split("/", 4)
-    return (parts[2], parts[3]) if len(parts) > 3 and parts[1] == "apis" else ("", "")
-
-
-def _check_path(path: str) -> None:
-    """Refuse what the other server might take for another path than the one that has been authorized.
-
-    Raises NotFound (404).
-    """
-    if "/." in path and not {".", ".."}.isdisjoint(path.split("/")):
-        raise NotFound.generic()
 
 
 def _is_long(request: Request) -> bool:

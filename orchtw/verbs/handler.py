@@ -56,6 +56,8 @@ class ResourceHandler:
         assert info is not None
         if not info.is_resource:
             return await self._endpoints(request)
+        if not info.exact:
+            raise NotFound.generic()
         target = self._targets.find(info.group, info.version, info.resource)
         if target is None:
             return await self._without_target(request, info)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from typing import Any
 
 import orjson
 from twisted.internet.defer import Deferred
 
 from orchtw.audit.event import Event
+from orchtw.audit.sink import Stored
 from orchtw.objects import Object
 
 STAMP = "2022-05-03T12:00:00.120000Z"
@@ -49,11 +49,55 @@ class Kept:
         """Whether no request waits for it."""
         return self.answer is True
 
-    def process(self, *events: Event) -> bool | Awaitable[bool]:
+    def process(self, *events: Event) -> Stored:
         """Keep them."""
         self.events += events
         self.batches.append(len(events))
         return self.answer
+
+    def start(self) -> None:
+        """Note it."""
+        self.calls.append("start")
+
+    async def stop(self) -> None:
+        """Note it."""
+        self.calls.append("stop")
+
+    @property
+    def shown(self) -> list[Object]:
+        """The events as their readers see them."""
+        return [orjson.loads(each.json) for each in self.events]
+
+
+class Held:
+    """A backend in memory that has its events until it is told that they have arrived."""
+
+    extra_bytes = 0
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.waiting: list[Deferred[bool]] = []
+        self.cancelled = 0
+        self.bytes = 0
+        self.calls: list[str] = []
+
+    def process(self, *events: Event) -> Deferred[bool]:
+        """Keep them."""
+        self.events += events
+        self.bytes += sum(len(event.json) for event in events)
+        waiting: Deferred[bool] = Deferred(self._cancelled)
+        self.waiting.append(waiting)
+        return waiting
+
+    def _cancelled(self, _waiting: Deferred[bool]) -> None:
+        self.cancelled += 1
+
+    def arrived(self, whole: bool) -> None:
+        """All of them, or they are lost."""
+        self.bytes = 0
+        waiting, self.waiting = self.waiting, []
+        for each in waiting:
+            each.callback(whole)
 
     def start(self) -> None:
         """Note it."""

@@ -10,14 +10,17 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.audit.batches import BLOCKED, Batches, BatchSettings
+from orchtw.audit.batches import PLUGIN, Batches, BatchSettings
 from orchtw.audit.counts import Counts
 from orchtw.audit.event import Event
+from orchtw.audit.waiting import BLOCKED, WAITING_BYTES, Waiting
 from tests.audit.events import numbered
 
 
 class Delivered:
     """A delivery in memory; what was handed over still counts as long as the test says."""
+
+    extra_bytes = 0
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
@@ -47,7 +50,9 @@ class BatchesTests(SynchronousTestCase):
     def made(self, **changes: Any) -> Batches:
         self.clock, self.delivered = Clock(), Delivered()
         self.counts = Counts(self.clock)
-        return Batches(attrs.evolve(SETTINGS, **changes), self.clock, self.delivered, self.counts)
+        limit_bytes = changes.pop("waiting_bytes", WAITING_BYTES)
+        self.room = Waiting("log", self.delivered, self.counts, plugin=PLUGIN, limit_bytes=limit_bytes)
+        return Batches(attrs.evolve(SETTINGS, **changes), self.clock, self.delivered, self.room)
 
     def give(self, batches: Batches, *numbers: int) -> None:
         for number in numbers:
@@ -70,7 +75,7 @@ class BatchesTests(SynchronousTestCase):
         self.assertEqual(self.delivered.batches, [])
         self.clock.advance(1)
         self.assertEqual(self.delivered.batches, [["id-1", "id-2"]])
-        self.assertEqual((self.clock.getDelayedCalls(), batches.waiting_bytes), ([], 0))
+        self.assertEqual((self.clock.getDelayedCalls(), self.room.bytes), ([], 0))
 
     def test_one_by_one(self) -> None:
         """Batches of one event wait for nothing."""
@@ -119,7 +124,7 @@ class BatchesTests(SynchronousTestCase):
         self.delivered.bytes = 0
         self.give(batches, 3)
         self.assertEqual(self.counts.errors, {"buffered": 2})
-        self.assertEqual(batches.waiting_bytes, len(numbered(3).json))
+        self.assertEqual(self.room.bytes, len(numbered(3).json))
 
     def test_bytes_of_a_batch(self) -> None:
         """A batch takes no more bytes than it may, but one event in any case."""

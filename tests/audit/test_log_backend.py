@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -13,11 +13,12 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import Clock, deferLater
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from orchtw.audit.batches import Batches, BatchSettings
+from orchtw.audit.batches import PLUGIN, Batches, BatchSettings
 from orchtw.audit.counts import Counts
 from orchtw.audit.event import Event, json_lines
 from orchtw.audit.log_backend import DirectLog, Form, ThreadLog
 from orchtw.audit.log_file import LogFile, LogSettings
+from orchtw.audit.waiting import Waiting
 from tests.audit.events import numbered
 
 reactor: Any = installed_reactor
@@ -101,12 +102,10 @@ class ThreadLogTests(TestCase):
         """In the modes that block, a request waits until its event is written, and learns if it is not."""
         log = self.opened()
         stored = log.process(numbered(1))
-        assert isinstance(stored, Awaitable)
         self.assertIs(await stored, True)
         self.assertEqual(self.path.read_text(), "id-1\n")
         with mock.patch("os.write", failing(1)):
             refused = log.process(numbered(2))
-            assert isinstance(refused, Awaitable)
             self.assertIs(await refused, False)
         self.assertEqual(self.counts.errors, {"log": 1})
         await log.stop()
@@ -115,13 +114,14 @@ class ThreadLogTests(TestCase):
         """What a pipe that nobody reads does not take is bounded; the rest is lost and counted, the reactor free."""
         read_fd, write_fd = os.pipe()
         log = self.opened(path=f"/proc/self/fd/{write_fd}", form=json_lines("v1"))
-        settings = BatchSettings(buffer_size=10**6, max_size=1, max_wait_s=0.0, waiting_bytes=1 << 20)
-        batches = Batches(settings, reactor, log, self.counts)
+        settings = BatchSettings(buffer_size=10**6, max_size=1, max_wait_s=0.0)
+        room = Waiting("log", log, self.counts, plugin=PLUGIN, limit_bytes=1 << 20)
+        batches = Batches(settings, reactor, log, room)
         for number in range(3000):
             batches.process(numbered(number, 1000))
             if number % 100 == 0:
                 await deferLater(reactor, 0)
-        self.assertLessEqual(batches.waiting_bytes, 1 << 20)
+        self.assertLessEqual(room.bytes, 1 << 20)
         lost = self.counts.errors["buffered"]
         self.assertGreater(lost, 1000)
         ended = Deferred.fromCoroutine(batches.stop())

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.audit.counts import Counts
 from orchtw.audit.event import Event
-from orchtw.audit.sink import Lenient, Truncating, Union
-from tests.audit.events import Kept, members, numbered
+from orchtw.audit.sink import WAIT_S, Blocking, Truncating, Union
+from orchtw.audit.waiting import Waiting
+from tests.audit.events import Held, Kept, members, numbered
 
 
 class SinkTests(SynchronousTestCase):
-    """`Union`, `Lenient` and `Truncating`."""
+    """`Union` and `Truncating`."""
 
     def test_several(self) -> None:
         """Each backend gets each event; it is stored when it is with all of them."""
@@ -29,28 +28,13 @@ class SinkTests(SynchronousTestCase):
         self.assertIs(union.process(numbered(2)), False)
         second.answer = Deferred()
         waiting = union.process(numbered(3))
-        assert isinstance(waiting, Awaitable)
-        result: Deferred[bool] = Deferred.fromCoroutine(waiting)  # type: ignore[arg-type]
-        self.assertNoResult(result)
+        assert isinstance(waiting, Deferred)
+        self.assertNoResult(waiting)
         second.answer.callback(True)
-        self.assertIs(self.successResultOf(result), True)
+        self.assertIs(self.successResultOf(waiting), True)
         self.successResultOf(Deferred.fromCoroutine(union.stop()))
         for each in (first, second):
             self.assertEqual((len(each.events), each.calls), (3, ["start", "stop"]))
-
-    def test_lenient(self) -> None:
-        """In mode blocking a request waits, and does not fail."""
-        kept = Kept(False)
-        lenient = Lenient(kept)
-        lenient.start()
-        self.assertIs(lenient.process(numbered(1)), True)
-        kept.answer = Deferred()
-        waiting: Deferred[bool] = Deferred.fromCoroutine(lenient.process(numbered(2)))  # type: ignore[arg-type]
-        self.assertNoResult(waiting)
-        kept.answer.callback(False)
-        self.assertIs(self.successResultOf(waiting), True)
-        self.successResultOf(Deferred.fromCoroutine(lenient.stop()))
-        self.assertEqual(kept.calls, ["start", "stop"])
 
     def test_truncated(self) -> None:
         """A long event loses its objects; one that has none, or is too long without them, is lost."""
@@ -70,6 +54,71 @@ class SinkTests(SynchronousTestCase):
         self.assertEqual(counts.errors, {"truncate": 2})
         self.assertIs(Truncating(kept, 10, "audit.orch.io", counts).process(numbered(1)), True)
         self.successResultOf(Deferred.fromCoroutine(truncating.stop()))
+
+
+class BlockingTests(SynchronousTestCase):
+    """`Blocking`."""
+
+    def setUp(self) -> None:
+        self.clock, self.held = Clock(), Held()
+        self.counts = Counts(self.clock)
+
+    def made(self, *, strict: bool = False, limit_bytes: int = 10_000) -> Blocking:
+        room = Waiting("webhook", self.held, self.counts, limit_bytes=limit_bytes)
+        return Blocking(backend=self.held, room=room, clock=self.clock, strict=strict)
+
+    def test_lost(self) -> None:
+        """A request waits; only in mode blocking-strict does it fail when its event is lost."""
+        for strict in (False, True):
+            waiting = self.made(strict=strict).process(numbered(1))
+            assert isinstance(waiting, Deferred)
+            self.assertNoResult(waiting)
+            self.held.arrived(False)
+            self.assertIs(self.successResultOf(waiting), not strict)
+
+    def test_bounded(self) -> None:
+        """Without room an event is lost and counted; nobody waits for it (reference AUDIT-17)."""
+        for strict in (False, True):
+            self.setUp()
+            blocking = self.made(strict=strict, limit_bytes=1000)
+            found = [blocking.process(numbered(number)) for number in range(10)]
+            waiting = [each for each in found if isinstance(each, Deferred)]
+            self.assertTrue(0 < len(waiting) < 5)
+            self.assertEqual(found[len(waiting):], [not strict] * (10 - len(waiting)))
+            self.assertEqual(self.counts.errors, {"webhook": 10 - len(waiting)})
+            self.assertLessEqual(self.counts.waiting["webhook"](), 1000)
+            self.held.arrived(True)
+            self.assertIsInstance(blocking.process(numbered(11)), Deferred)
+
+    def test_left_alone(self) -> None:
+        """Whoever stops waiting does not stop the delivery."""
+        waiting = self.made().process(numbered(1))
+        assert isinstance(waiting, Deferred)
+        waiting.cancel()
+        self.failureResultOf(waiting, CancelledError)
+        self.assertEqual((self.held.cancelled, self.held.bytes > 0), (0, True))
+        self.held.arrived(True)
+        self.assertEqual((self.held.bytes, self.counts.errors), (0, {}))
+
+    def test_not_for_ever(self) -> None:
+        """A request goes on after a while, or fails in mode blocking-strict; the delivery goes on."""
+        for strict in (False, True):
+            waiting = self.made(strict=strict).process(numbered(1))
+            assert isinstance(waiting, Deferred)
+            self.clock.advance(WAIT_S - 1)
+            self.assertNoResult(waiting)
+            self.clock.advance(1)
+            self.assertIs(self.successResultOf(waiting), not strict)
+            self.assertEqual(self.held.cancelled, 0)
+        self.held.arrived(True)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_stopped(self) -> None:
+        """It starts and stops its backend."""
+        blocking = self.made()
+        blocking.start()
+        self.successResultOf(Deferred.fromCoroutine(blocking.stop()))
+        self.assertEqual(self.held.calls, ["start", "stop"])
 
 
 class CountsTests(SynchronousTestCase):

@@ -6,12 +6,15 @@ import random
 from typing import Any
 
 import orjson
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
+from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.audit.batches import Batches, BatchSettings
+from orchtw.audit.batches import PLUGIN, Batches, BatchSettings
 from orchtw.audit.counts import Counts
+from orchtw.audit.sink import Blocking
+from orchtw.audit.waiting import WAITING_BYTES, Waiting
 from orchtw.audit.webhook import END_S, Turns, Way, WebhookBackend
 from orchtw.outbound.caller import CallFailed
 from orchtw.outbound.remote import Remote
@@ -64,8 +67,10 @@ class WebhookTests(SynchronousTestCase):
         self.backend = WebhookBackend(self.way.send, "audit.orch.io/v1", self.clock, self.counts)
 
     def batches(self, **changes: Any) -> Batches:
+        limit_bytes = changes.pop("waiting_bytes", WAITING_BYTES)
+        self.room = Waiting("webhook", self.backend, self.counts, plugin=PLUGIN, limit_bytes=limit_bytes)
         settings = {"buffer_size": 10000, "max_size": 4, "max_wait_s": 30.0, "qps": 10.0, "burst": 15, **changes}
-        return Batches(BatchSettings(**settings), self.clock, self.backend, self.counts)
+        return Batches(BatchSettings(**settings), self.clock, self.backend, self.room)
 
     def test_list(self) -> None:
         """A batch is one EventList, whose items have no kind of their own."""
@@ -88,7 +93,7 @@ class WebhookTests(SynchronousTestCase):
             self.clock.advance(1)
         self.clock.pump([1.0] * 100)
         self.assertEqual(sorted(self.server.ids), sorted(f"id-{number}" for number in range(sent)))
-        self.assertEqual((self.counts.errors, batches.waiting_bytes, self.clock.getDelayedCalls()), ({}, 0, []))
+        self.assertEqual((self.counts.errors, self.room.bytes, self.clock.getDelayedCalls()), ({}, 0, []))
 
     def test_down_for_ever(self) -> None:
         """After five tries with growing pauses a batch is given up, counted and said."""
@@ -118,7 +123,7 @@ class WebhookTests(SynchronousTestCase):
         self.server.up = False
         for number in range(1000):
             batches.process(numbered(number))
-        self.assertLessEqual(batches.waiting_bytes, 20_000)
+        self.assertLessEqual(self.room.bytes, 20_000)
         self.assertGreater(self.counts.errors["buffered"], 900)
 
     def test_few_at_once(self) -> None:
@@ -155,3 +160,22 @@ class WebhookTests(SynchronousTestCase):
         self.successResultOf(ended)
         self.assertEqual((self.server.ids, self.counts.errors), (["id-1"], {"webhook": 1}))
         self.assertEqual(self.backend.bytes, 0)
+
+    def test_said(self) -> None:
+        """That the server is shutting down is said when it is, of all that is given up; not when a client leaves."""
+        self.server.waiting = []
+        room = Waiting("webhook", self.backend, self.counts)
+        blocking = Blocking(backend=self.backend, room=room, clock=self.clock)
+        with capturedLogs() as logged:
+            for number in range(5):
+                waiting = blocking.process(numbered(number))
+                assert isinstance(waiting, Deferred)
+                waiting.cancel()
+                self.failureResultOf(waiting, CancelledError)
+            self.assertEqual((logged, self.counts.errors, self.server.tries), ([], {}, 2))
+            self.assertGreater(room.bytes, 0)
+            ended = Deferred.fromCoroutine(blocking.stop())
+            self.clock.advance(END_S)
+            self.successResultOf(ended)
+        self.assertEqual([(each["count"], each["why"]) for each in logged], [(5, "the server is shutting down")])
+        self.assertEqual((room.bytes, self.clock.getDelayedCalls()), (0, []))

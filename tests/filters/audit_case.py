@@ -65,10 +65,11 @@ class AuditStageCase(SynchronousTestCase):
     def setUp(self) -> None:
         self.sink = Kept()
         self.now_s = START_S
+        self.clock = Clock()
 
     def auditor(self, level: int = METADATA, **outcome: Any) -> Auditor:
         catalogue, codecs = surface("orch")
-        clock = Clock()
+        clock = self.clock
         self.counts = Counts(clock)
         self.made = Auditor(
             policy=Policy([Rule(outcome=Outcome(level=level, **outcome))]),
@@ -78,6 +79,7 @@ class AuditStageCase(SynchronousTestCase):
             codecs=codecs,
             offload=Offload(clock),
             seconds=lambda: self.now_s,
+            clock=clock,
         )
         return self.made
 

@@ -131,6 +131,12 @@ class WordsTests(DialerCase):
         self.assertEqual(words, "net/http: TLS handshake timeout")
         self.assertEqual(self.dialer._open, 0)
 
+    def test_given_up(self) -> None:
+        """Whoever gives up while a connection is made is told so: it is no trouble of the other side."""
+        begun = defer.Deferred.fromCoroutine(self.dial(self.there))
+        begun.cancel()
+        self.failureResultOf(begun, defer.CancelledError)
+
     async def test_addresses(self) -> None:
         """Where only pods and nodes may be dialled this machine is not, by name or address (reference PROXY-13)."""
         for host in (LOOPBACK, "localhost", "::1"):

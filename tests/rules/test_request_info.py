@@ -120,13 +120,24 @@ RESOURCES: list[tuple[str, str, str, str, str, str, str, str, str, str, tuple[st
     ("GET", "/api/v1/nodes/..", "get", "api", "", "v1", "", "nodes", "", "..", ("nodes", "..")),
 ]
 
+# target -> the same without segments that mean nothing
+EMPTY_SEGMENTS = [
+    ("/api/v1/namespaces//pods/p", ("", "pods", "", "p", ("pods", "p"))),
+    ("/api/v1/namespaces//pods/p/proxy//a", ("", "pods", "proxy", "p", ("pods", "p", "proxy", "", "a"))),
+    ("/api//namespaces//pods", ("", "pods", "", "", ("pods",))),
+    ("/api/v1/namespaces///", ("", "namespaces", "", "", ("namespaces",))),
+    ("/api/v1/namespaces///pods", ("", "pods", "", "", ("pods",))),
+    ("/api/v1/namespaces/x/pods//proxy/a", ("x", "pods", "a", "proxy", ("pods", "proxy", "a"))),
+    ("/api/v1/namespaces/x/pods/p/log//a", ("x", "pods", "log", "p", ("pods", "p", "log", "a"))),
+    ("/api//v1/pods", ("", "pods", "", "", ("pods",))),
+    ("//api/v1/pods", ("", "pods", "", "", ("pods",))),
+    ("/api/v1//pods", ("", "pods", "", "", ("pods",))),
+    ("/api/v1/pods//", ("", "pods", "", "", ("pods",))),
+    ("/api/v1//namespaces/x//pods//p//", ("x", "pods", "", "p", ("pods", "p"))),
+    ("/apis/apps//v1///deployments", ("", "deployments", "", "", ("deployments",))),
+]
+
 NON_RESOURCES = [
-    "/api/v1/namespaces//pods/p",
-    "/api/v1/namespaces//pods/p/proxy/a",
-    "/api//namespaces//pods",
-    "/api/v1/namespaces///",
-    "/api/v1/namespaces/x/pods//proxy/a",
-    "/api/v1/namespaces/x/pods/p/log//a",
     "/",
     "",
     "/api",
@@ -141,11 +152,11 @@ NON_RESOURCES = [
     "/healthz/etcd/x/y",
     "/version",
     "/openapi/v3/apis/apps/v1",
-    "/api//v1/pods",
-    "//api/v1/pods",
-    "/api/v1//pods",
-    "/api/v1/pods//",
     "/api/v1/watch",
+    "xapi/v1/pods",
+    "api/v1/pods",
+    "/api//v1//",
+    "//apis//apps/v1",
     "/apis/apps/v1/proxy/",
 ]
 
@@ -176,8 +187,16 @@ class ParseTests(SynchronousTestCase):
             )
             self.assertEqual(ask(method, target), expected, f"{method} {target}")
 
+    def test_empty_segments(self) -> None:
+        """A path with segments that mean nothing is described without them, and known as such (reference REQ-10)."""
+        for path, (namespace, resource, subresource, name, parts) in EMPTY_SEGMENTS:
+            info = ask("GET", path)
+            found = info.namespace, info.resource, info.subresource, info.name, info.parts
+            self.assertEqual(found, (namespace, resource, subresource, name, parts), path)
+            self.assertEqual((info.is_resource, info.exact), (True, False), path)
+
     def test_other_paths(self) -> None:
-        """What is no complete resource path, or holds an empty segment, is asked for by its lower-case method."""
+        """What is no complete resource path is asked for by its lower-case method."""
         for path in NON_RESOURCES:
             expected = RequestInfo(is_resource=False, verb="post", path=path)
             self.assertEqual(ask("POST", path), expected, path)

@@ -1,0 +1,54 @@
+"""The bound on events that have not arrived at a backend, whatever its mode (reference AUDIT-17)."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from orchtw.audit.counts import Counts
+
+WAITING_BYTES: Final = 64 << 20
+"""Of events that have not arrived, whatever their number: a log of ten thousand objects could be gigabytes."""
+
+BLOCKED: Final = "audit buffer queue blocked"
+
+
+class Holder(Protocol):
+    """What brings events to where they belong, and has them until then."""
+
+    @property
+    def bytes(self) -> int:
+        """What it holds, `extra_bytes` for each handing over included."""
+
+    @property
+    def extra_bytes(self) -> int:
+        """What is held for one handing over beside the events."""
+
+
+class Waiting:
+    """What waits for one backend: `queued` bytes that are not handed over yet, and those that have not arrived.
+
+    The gauge of the backend shows them; what finds no room is lost, which is counted under `plugin`.
+    """
+
+    def __init__(
+        self, backend: str, holder: Holder, counts: Counts, *, plugin: str = "", limit_bytes: int = WAITING_BYTES
+    ) -> None:
+        self.queued = 0
+        self._holder = holder
+        self._counts = counts
+        self._plugin = plugin or backend
+        self._limit_bytes = limit_bytes
+        counts.waiting[backend] = lambda: self.bytes
+
+    @property
+    def bytes(self) -> int:
+        """Of everything that has not arrived."""
+        return self.queued + self._holder.bytes
+
+    def fits(self, size: int) -> bool:
+        """Whether there is room for so many bytes more."""
+        return self.bytes + size + self._holder.extra_bytes <= self._limit_bytes
+
+    def lose(self, count: int) -> None:
+        """There is no room for so many events."""
+        self._counts.lost(self._plugin, count, BLOCKED)
