@@ -139,18 +139,31 @@ class Translation(Protocol):
         """The new value of the object that had `key`. Raises StatusError or ValueError when it cannot be decoded."""
 
 
+class Evidence(Protocol):
+    """Tells in which vocabulary objects were stored, where a store does not say it."""
+
+    @property
+    def prefixes(self) -> Sequence[str]:
+        """What the keys begin with under which there are objects that can tell."""
+
+    async def vocabulary(self, key: str, value: bytes) -> str:
+        """The vocabulary of an object; empty: it does not tell. Raises ValueError when it cannot be read."""
+
+
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Host:
     """What the process gives to its store.
 
-    `reactor` runs it and times it. `vocabulary` is that of its objects; `translation` makes what rewrites a store of
-    another one. `check_path` raises ConfigError for a path that must not be followed.
+    `reactor` runs it and times it. `vocabulary` is that of its objects (empty: that which is found); `translation`
+    makes what rewrites a store of another one, `evidence` what tells that of one which does not say it. `check_path`
+    raises ConfigError for a path that must not be followed.
     """
 
     reactor: Any
     vocabulary: str
     translation: Callable[[str], Translation]
     check_path: Callable[[Path], None]
+    evidence: Callable[[], Evidence] | None = None
 
 
 class Store(abc.ABC):

@@ -27,7 +27,7 @@ async def import_lines(path: Path, source: BinaryIO, vocabulary: str, sealing: P
     """
     head, items = lines_of(source, vocabulary)
     naming = Naming.of(head.vocabulary if head is not None else vocabulary)
-    opening, values = Opening(sealing, naming, reactor), Values(naming)
+    opening, values = Opening(sealing, reactor), Values(naming)
     make_folder(path.parent)
     fresh = not path.exists()
     file = StoreFile(path=str(path), vocabulary=naming.vocabulary)

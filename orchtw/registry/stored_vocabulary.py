@@ -1,0 +1,73 @@
+"""The vocabulary in which objects lie in a store, told by what a server of one alone has written into them.
+
+Keys are the same in both. Values begin with the name of their group, which for many groups differs; each namespace
+has the finalizer of its vocabulary, and no client can give it the other one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from orchtw.errors import StatusError
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.rewriting import homes
+from orchtw.registry.targets import REGISTRY, storage_prefix
+from orchtw.schema.catalogue import Catalogue
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.envelope import unwrap
+from orchtw.schema.codec.json_text import load_json
+
+NAMESPACES = f"{REGISTRY}namespaces/"
+
+
+class StoredVocabulary:
+    """Reads the vocabulary off single values."""
+
+    def __init__(self) -> None:
+        neutral = Naming.orch()
+        catalogue = Catalogue.load(neutral)
+        found = {storage_prefix(each, neutral): _names(each.group) for each in homes(catalogue)}
+        self._groups = {prefix: names for prefix, names in found.items() if len(names) > 1}
+        self._namespaces = Codecs(catalogue).kind("v1", "Namespace")
+        self._finalizers = {each.namespace_finalizer: each.vocabulary for each in (neutral, Naming.kubernetes())}
+
+    @property
+    def prefixes(self) -> Sequence[str]:
+        """What keys begin with whose values can tell."""
+        return (*self._groups, NAMESPACES)
+
+    def vocabulary(self, key: str, value: bytes) -> str:
+        """That of an object; empty: it does not tell. Raises ValueError when it cannot be read."""
+        try:
+            if key.startswith(NAMESPACES):
+                return self._of_namespace(value)
+            group = _api_version(value).rpartition("/")[0]
+        except StatusError as problem:
+            raise ValueError(problem.message) from None
+        names = next((names for prefix, names in self._groups.items() if key.startswith(prefix)), {})
+        return names.get(group, "")
+
+    def _of_namespace(self, value: bytes) -> str:
+        is_json = value[:1] == b"{"
+        obj: Object = load_json(value) if is_json else self._namespaces.decode_protobuf(unwrap(value)[2])
+        spec = obj.get("spec")
+        finalizers = spec.get("finalizers") if isinstance(spec, dict) else None
+        if not isinstance(finalizers, list):
+            return ""
+        known = [name for each, name in self._finalizers.items() if each in finalizers]
+        return known[0] if len(known) == 1 else ""
+
+
+def _names(group: str) -> Mapping[str, str]:
+    """The names of a neutral group, each with its vocabulary; one alone where it has the same name in both."""
+    return {each.group(group): each.vocabulary for each in (Naming.orch(), Naming.kubernetes())}
+
+
+def _api_version(value: bytes) -> str:
+    """What a value says, in either form. Raises StatusError."""
+    if value[:1] != b"{":
+        return unwrap(value)[0]
+    obj: object = load_json(value)
+    found = obj.get("apiVersion") if isinstance(obj, dict) else None
+    return found if isinstance(found, str) else ""
