@@ -101,7 +101,7 @@ class SealedTranslation:
 
 
 class SealedEvidence:
-    """Tells the vocabulary of a store whose values are sealed, after opening them."""
+    """Recognises the vocabulary of sealed values by opening them."""
 
     def __init__(self, inner: StoredVocabulary, sealing: Transformers) -> None:
         self._inner = inner

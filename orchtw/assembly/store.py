@@ -54,7 +54,7 @@ def claim_store(
 
 
 def evidence(transformers: Transformers) -> Evidence:
-    """What tells the vocabulary of objects that were stored before their store said it."""
+    """Make what recognises the vocabulary of a store that does not record it."""
     return SealedEvidence(StoredVocabulary(), transformers)
 
 

@@ -1,7 +1,7 @@
-"""The vocabulary in which objects lie in a store, told by what a server of one alone has written into them.
+"""The vocabulary of stored objects, recognised by names that only a server of that vocabulary writes.
 
-Keys are the same in both. Values begin with the name of their group, which for many groups differs; each namespace
-has the finalizer of its vocabulary, and no client can give it the other one.
+Keys are the same in both vocabularies. A value names its group, which differs for many groups; a namespace has the
+finalizer of its vocabulary, and validation keeps clients from adding the other one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NAMESPACES = f"{REGISTRY}namespaces/"
 
 
 class StoredVocabulary:
-    """Reads the vocabulary off single values."""
+    """Recognises the vocabulary of single values."""
 
     def __init__(self) -> None:
         neutral = Naming.orch()
@@ -34,11 +34,11 @@ class StoredVocabulary:
 
     @property
     def prefixes(self) -> Sequence[str]:
-        """What keys begin with whose values can tell."""
+        """Prefixes of the keys whose values tell."""
         return (*self._groups, NAMESPACES)
 
     def vocabulary(self, key: str, value: bytes) -> str:
-        """That of an object; empty: it does not tell. Raises ValueError when it cannot be read."""
+        """Return the vocabulary of an object; empty if it does not tell. Raises ValueError if it cannot be read."""
         try:
             if key.startswith(NAMESPACES):
                 return self._of_namespace(value)
@@ -60,12 +60,12 @@ class StoredVocabulary:
 
 
 def _names(group: str) -> Mapping[str, str]:
-    """The names of a neutral group, each with its vocabulary; one alone where it has the same name in both."""
+    """The names of a neutral group, each with its vocabulary; a single one if it is the same in both."""
     return {each.group(group): each.vocabulary for each in (Naming.orch(), Naming.kubernetes())}
 
 
 def _api_version(value: bytes) -> str:
-    """What a value says, in either form. Raises StatusError."""
+    """The apiVersion of a value in either form. Raises StatusError."""
     if value[:1] != b"{":
         return unwrap(value)[0]
     obj: object = load_json(value)

@@ -140,23 +140,23 @@ class Translation(Protocol):
 
 
 class Evidence(Protocol):
-    """Tells in which vocabulary objects were stored, where a store does not say it."""
+    """Recognises the vocabulary of stored objects, for stores that do not record it."""
 
     @property
     def prefixes(self) -> Sequence[str]:
-        """What the keys begin with under which there are objects that can tell."""
+        """Prefixes of the keys whose values tell."""
 
     async def vocabulary(self, key: str, value: bytes) -> str:
-        """The vocabulary of an object; empty: it does not tell. Raises ValueError when it cannot be read."""
+        """Return the vocabulary of an object; empty if it does not tell. Raises ValueError if it cannot be read."""
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Host:
     """What the process gives to its store.
 
-    `reactor` runs it and times it. `vocabulary` is that of its objects (empty: that which is found); `translation`
-    makes what rewrites a store of another one, `evidence` what tells that of one which does not say it. `check_path`
-    raises ConfigError for a path that must not be followed.
+    `reactor` runs it and times it. `vocabulary` is that of its objects (empty: whichever the store is of);
+    `translation` makes what rewrites a store of another one, `evidence` what recognises that of a store that does not
+    record it. `check_path` raises ConfigError for a path that must not be followed.
     """
 
     reactor: Any

@@ -106,7 +106,7 @@ class EtcdServerTests(TestCase):
         self.flushLoggedErrors()
 
     async def test_restarted(self) -> None:
-        """A server with a folder of its own starts on what the one before has stored, Secrets sealed (STORE-36)."""
+        """A server with a folder of its own starts on what the one before has stored, Secrets sealed (VOC-8)."""
         keys = self.encryption()
         for number in range(3):
             server = self.new_server(encryption_provider_config=keys)

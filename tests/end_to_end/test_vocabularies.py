@@ -1,4 +1,4 @@
-"""A start, a restart and a second server of every store, vocabulary and number of processes (reference STORE-36)."""
+"""A start, a restart and a second server of every store, vocabulary and number of processes (reference VOC-8)."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class EtcdTests(VocabularyCase):
         """A server of the other vocabulary says in a line what the store is of."""
         stranger = self.on(Path(self.mktemp()).absolute(), *flags, vocabulary=other(self.vocabulary))
         line = await self.refusal(stranger)
-        said = f"{self.prefix} was made with --vocabulary {self.vocabulary}, and what lies in etcd is not rewritten"
+        said = f"{self.prefix} was made with --vocabulary {self.vocabulary}, and objects in etcd are not rewritten"
         self.assertIn(said, line)
 
     async def test_made_by_an_earlier_version(self) -> None:

@@ -1,4 +1,4 @@
-"""The vocabulary of stored objects, told by their values (reference STORE-36)."""
+"""The vocabulary of stored objects, told by their values (reference VOC-8)."""
 
 from __future__ import annotations
 

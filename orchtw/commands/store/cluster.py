@@ -92,9 +92,9 @@ async def opened(
 
 
 async def vocabulary_of(store: EtcdStore, given: str) -> str:
-    """The vocabulary of what is in the store; what is `given` decides only where that cannot be told.
+    """Return the vocabulary of the store, or the `given` one if the store does not tell.
 
-    Raises ConfigError where they differ, and where neither says it.
+    Raises ConfigError if they differ, and if the store is uncertain and none is given.
     """
     try:
         found = await store.vocabulary()

@@ -81,7 +81,7 @@ def _store(options: argparse.Namespace) -> Path:
 
 
 def _naming(snapshot: Snapshot, options: argparse.Namespace) -> Naming:
-    """The names of a file's objects. Raises ConfigError if the command line says that they are others."""
+    """Return the names of a file's vocabulary. Raises ConfigError if --vocabulary contradicts it."""
     return Naming.of(agreed(snapshot.path, snapshot.vocabulary, options.vocabulary))
 
 

@@ -29,7 +29,7 @@ class Source(Protocol):
 
 
 def agreed(where: object, found: str, given: str) -> str:
-    """The vocabulary that a store was `found` to be of. Raises ConfigError if another one was `given`."""
+    """Return the vocabulary `found` in a store. Raises ConfigError if another one was `given`."""
     if given not in ("", found):
         raise ConfigError(f"{where} is of --vocabulary {found}, not {given}")
     return found

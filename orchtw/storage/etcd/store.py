@@ -47,9 +47,9 @@ NUDGE_S: Final = 0.02
 class Settings:
     """How the cluster is used. `endpoints` are tried in turn; keys begin with `root` and lie below `prefix`.
 
-    `vocabulary` is that of its objects; empty: any will do, and none is recorded. `evidence` tells that of objects
-    which were stored before it was recorded. `renewed` gives the certificates for a new connection, if they are not
-    those of the endpoint.
+    `vocabulary` is that of its objects; empty: any will do, and none is recorded. `evidence` recognises that of a
+    store without a record. `renewed` gives the certificates for a new connection, if they are not those of the
+    endpoint.
     """
 
     endpoints: Sequence[Destination]
@@ -137,9 +137,9 @@ class EtcdStore(Store):
         self._health.start(self._settings.size_interval_s)
 
     async def settle(self, vocabulary: str) -> bool:
-        """Have it recorded that objects are of `vocabulary`; whether it was not before.
+        """Record that objects are of `vocabulary`; True if this call wrote the record.
 
-        Raises ConfigError where they are of another one.
+        Raises ConfigError if they are of another one.
         """
         try:
             return await self._vocabulary.settle(vocabulary, self._evidence())
@@ -147,14 +147,14 @@ class EtcdStore(Store):
             raise errors.ConfigError(f"--etcd-servers: {problem.message}") from None
 
     async def vocabulary(self) -> str:
-        """The vocabulary of the objects; empty: there is nothing that would tell it.
+        """Return the vocabulary of the objects; empty if nothing tells.
 
-        Raises ConfigError where it cannot be told, StatusError where the cluster fails.
+        Raises ConfigError if it is uncertain, StatusError if the cluster fails.
         """
         return await self._vocabulary.known(self._evidence())
 
     async def unsettle(self) -> None:
-        """Forget the vocabulary of a part of the cluster that is empty again."""
+        """Remove the record of a prefix that holds no objects."""
         await self._vocabulary.forget()
 
     def _evidence(self) -> Evidence | None:

@@ -1,7 +1,7 @@
-"""The vocabulary of the objects below a prefix: a record beside them, or, before there is one, what they tell.
+"""The vocabulary of the objects below a prefix: recorded beside them, or recognised from stored values.
 
-Keys are the same in both vocabularies, values are not. A cluster is never rewritten: servers of the other vocabulary
-are refused (reference VOC-8).
+Keys are the same in both vocabularies, values are not. Objects in a cluster are never rewritten: servers of the other
+vocabulary are refused (reference VOC-8).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from orchtw.storage.etcd.writing import MOD
 from orchtw.storage.interface import Evidence
 
 SHOWN: Final = 40
-"""Characters of a record that a line shows: it may be anything."""
+"""Characters of a record that an error message shows: an operator may have written anything."""
 
 
 @attrs.define(slots=True)
 class Told:
-    """What objects tell: how many of each vocabulary, the first key of each, and why one of them cannot be read."""
+    """Counts of recognised objects and the first key by vocabulary; `closed`: the first value that cannot be read."""
 
     objects: Counter[str] = attrs.field(factory=Counter)
     first: dict[str, str] = attrs.field(factory=dict)
@@ -35,7 +35,7 @@ class Told:
 
 
 class Vocabulary:
-    """Reads and writes the record."""
+    """The record of one prefix."""
 
     _log = Logger()
 
@@ -46,16 +46,16 @@ class Vocabulary:
         self._where = f"--etcd-prefix: {keys.first.decode().rstrip('/')}"
 
     async def known(self, evidence: Evidence | None) -> str:
-        """As recorded, or as the objects tell; empty: neither says it.
+        """Return the vocabulary as recorded or as recognised; empty if neither tells.
 
-        Raises ConfigError where objects are of both, or cannot be read.
+        Raises ConfigError if there are objects of both, or none that tells can be read.
         """
         return await self.recorded() or await self._of_objects(evidence)
 
     async def settle(self, wanted: str, evidence: Evidence | None) -> bool:
-        """Have `wanted` recorded, unless the objects are of another; whether it was not before.
+        """Record `wanted` unless the objects are of another vocabulary; True if this call wrote the record.
 
-        Raises ConfigError for another vocabulary, and where that is not certain.
+        Raises ConfigError if they are, as `known` does, and if the record of a new store cannot be written.
         """
         recorded = await self.recorded()
         found = recorded or await self._of_objects(evidence)
@@ -72,17 +72,17 @@ class Vocabulary:
             return False
 
     async def forget(self) -> None:
-        """Remove the record, of a part of the cluster in which there is nothing else."""
+        """Remove the record of a prefix that holds no objects."""
         request = TxnRequest(success=[RequestOp(request_delete_range={"key": self._keys.vocabulary})])
         await self._txn(request)
 
     async def recorded(self) -> str:
-        """What the record says; empty: there is none. Raises StatusError."""
+        """Return the record; empty if there is none. Raises StatusError."""
         found = await self._reading.get_raw(self._keys.vocabulary)
         return "" if found is None else _text(found)
 
     async def _record(self, vocabulary: str) -> bool:
-        """Make the record where there is none. Raises ConfigError if a server of another one was faster."""
+        """Write the record if there is none. Raises ConfigError if a server of another vocabulary was faster."""
         key = self._keys.vocabulary
         request = TxnRequest(
             success=[RequestOp(request_put={"key": key, "value": vocabulary.encode()})],
@@ -111,7 +111,7 @@ class Vocabulary:
         return waiting
 
     async def _of_objects(self, evidence: Evidence | None) -> str:
-        """What all objects agree on; empty: they do not tell. Raises ConfigError."""
+        """Return the vocabulary that all objects agree on; empty if none tells. Raises ConfigError."""
         told = Told() if evidence is None else await self._look(evidence)
         if len(told.objects) > 1:
             counts = " and ".join(
@@ -119,16 +119,16 @@ class Vocabulary:
             )
             record = self._keys.vocabulary.decode()
             raise ConfigError(
-                f"{self._where} does not say of which --vocabulary it is, and holds objects of both, {counts}: "
-                f"`etcdctl put {record} NAME` decides, after which those of the other one cannot be read"
+                f"{self._where} does not record its --vocabulary and holds objects of both, {counts}; "
+                f"decide with `etcdctl put {record} NAME`; objects of the other one stay unreadable"
             )
         if told.closed and not told.objects:
-            why = f"what would tell it cannot be read: {told.closed}"
-            raise ConfigError(f"{self._where} does not say of which --vocabulary it is, and {why}")
+            why = f"the objects that would tell cannot be read: {told.closed}"
+            raise ConfigError(f"{self._where} does not record its --vocabulary, and {why}")
         return next(iter(told.objects), "")
 
     async def _look(self, evidence: Evidence) -> Told:
-        """Ask every object that may tell it: one look at their values, for once."""
+        """Read every object that can tell; needed once in the life of a store."""
         told = Told()
         for prefix in evidence.prefixes:
             async for page in self._reading.scan(prefix, 0):
@@ -145,11 +145,11 @@ class Vocabulary:
 
     def _other(self, vocabulary: str) -> ConfigError:
         return ConfigError(
-            f"{self._where} was made with --vocabulary {vocabulary}, and what lies in etcd is not rewritten; "
+            f"{self._where} was made with --vocabulary {vocabulary}, and objects in etcd are not rewritten; "
             "start with that, or use another --etcd-prefix"
         )
 
 
 def _text(value: bytes) -> str:
-    """A record in one line, whatever it is; one without a letter says so too."""
+    """Make a record fit for an error message, whatever it holds."""
     return ascii(value.decode(errors="replace").strip()[:SHOWN])[1:-1] or "(empty)"

@@ -1,4 +1,4 @@
-"""The vocabulary of a file, which `orch-store` reads there (reference STORE-36)."""
+"""The vocabulary of a file, which `orch-store` reads there (reference VOC-9)."""
 
 from __future__ import annotations
 

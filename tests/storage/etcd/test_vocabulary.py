@@ -1,4 +1,4 @@
-"""The vocabulary of the objects in a cluster: recorded, told by objects, refused (reference VOC-8, STORE-36)."""
+"""The vocabulary of the objects in a cluster: recorded, told by objects, refused (reference VOC-8)."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ class VocabularyTests(TestCase):
         await self.started(self.vocabulary)
         self.assertEqual(
             await self.refused(other(self.vocabulary)),
-            f"--etcd-prefix: {self.prefix} was made with --vocabulary {self.vocabulary}, and what lies in etcd is "
+            f"--etcd-prefix: {self.prefix} was made with --vocabulary {self.vocabulary}, and objects in etcd are "
             "not rewritten; start with that, or use another --etcd-prefix",
         )
 
     async def test_one_of_two_who_come_at_once_is_refused(self) -> None:
-        """Both find nothing; the first to record its vocabulary has made the store."""
+        """Both find an empty store; the first to write the record decides (reference VOC-8)."""
         stores = {each: self.store(each) for each in ("orch", "kubernetes")}
         starts = [Deferred.fromCoroutine(each.start()) for each in stores.values()]
         results = await DeferredList(starts, consumeErrors=True)
@@ -97,8 +97,8 @@ class VocabularyTests(TestCase):
             else:
                 result.trap(ConfigError)
 
-    async def test_nobody_is_shown_the_record(self) -> None:
-        """No list, scan, get of a prefix or feed has it, and feeds come to its revision (reference STORE-30)."""
+    async def test_the_record_is_hidden(self) -> None:
+        """No list, scan or feed shows it, and feeds come to its revision (reference STORE-30)."""
         store = await self.started("")
         recorder = Recorder()
         await store.subscribe(await store.revision(), recorder.deliver)
@@ -129,12 +129,12 @@ class VocabularyTests(TestCase):
         return await (await self.started("")).vocabulary()
 
     async def test_objects_of_both(self) -> None:
-        """Which one it is cannot be told then: everybody is refused, until somebody who knows has recorded it."""
+        """Servers of either vocabulary are refused until an operator has written the record."""
         await self.fill("orch", "kubernetes", "orch")
         why = (
-            f"--etcd-prefix: {self.prefix} does not say of which --vocabulary it is, and holds objects of both, "
-            "1 of kubernetes (such as /b/1) and 2 of orch (such as /a/0): "
-            f"`etcdctl put {self.prefix}/~vocabulary NAME` decides, after which those of the other one cannot be read"
+            f"--etcd-prefix: {self.prefix} does not record its --vocabulary and holds objects of both, "
+            "1 of kubernetes (such as /b/1) and 2 of orch (such as /a/0); "
+            f"decide with `etcdctl put {self.prefix}/~vocabulary NAME`; objects of the other one stay unreadable"
         )
         self.assertEqual([await self.refused(each) for each in ("orch", "kubernetes")], [why, why])
         self.cluster.control("put", f"{self.prefix}/~vocabulary", self.vocabulary)
@@ -143,11 +143,11 @@ class VocabularyTests(TestCase):
     async def test_objects_that_cannot_be_read(self) -> None:
         """A server without the keys does not guess."""
         await self.fill("sealed", "")
-        why = "and what would tell it cannot be read: /a/0: there is no key"
+        why = "and the objects that would tell cannot be read: /a/0: there is no key"
         self.assertIn(why, await self.refused(self.vocabulary))
 
     async def test_a_record_that_nobody_knows(self) -> None:
-        """One of a later version, or none at all, is refused in one line."""
+        """One of a later version, or one that is no name at all, is refused in one line."""
         for record, shown in (("latin", "latin"), ("\x1b[1m\n" * 99, "\\x1b[1m"), (" ", "(empty)")):
             self.cluster.control("put", f"{self.prefix}/~vocabulary", record)
             problem = await self.refused(self.vocabulary)
@@ -174,7 +174,7 @@ class VocabularyTests(TestCase):
         self.assertEqual(self.record(), "")
 
     async def test_forgotten(self) -> None:
-        """A part of the cluster that is empty again is anybody's."""
+        """A prefix whose record is removed can be given to either vocabulary."""
         store = await self.started(self.vocabulary)
         await store.unsettle()
         await self.started(other(self.vocabulary))
