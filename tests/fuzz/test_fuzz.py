@@ -86,6 +86,9 @@ class ChecksTests(SynchronousTestCase):
         self.assertEqual(self.wrong(404, status), [])
         self.assertEqual(self.wrong(200, b"{}"), [])
         self.assertEqual(self.wrong(404, b'{"paths":[]}'), [])
+        accessor = b"Internal error occurred: .spec.replicas accessor error: [] is of the type []interface {}"
+        of_release = b'{"kind":"Status","status":"Failure","code":500,"message":"%b"}' % accessor
+        self.assertEqual(self.wrong(500, of_release), [])
         for code, body, headers in (
             (404, status, {"audit-id": "other"}),
             (409, status, {}),
