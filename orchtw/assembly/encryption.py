@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,11 +13,13 @@ from orchtw.errors import ConfigError
 from orchtw.naming import Naming
 from orchtw.plugins import EncryptionPlugin
 from orchtw.plugins.entry_points import Plugins
+from orchtw.registry.stored_vocabulary import StoredVocabulary
 from orchtw.registry.targets import REGISTRY
 from orchtw.storage.encryption.configuration import FLAG, KmsPlugin, read
 from orchtw.storage.encryption.kms import Kms, KmsHealth
 from orchtw.storage.encryption.metrics import SealingMetrics
 from orchtw.storage.encryption.provider import KeyMissing, Provider, Unreadable
+from orchtw.storage.encryption.store import with_keys
 from orchtw.storage.encryption.transformer import Transformer, Transformers
 from orchtw.storage.interface import Translation
 
@@ -32,7 +35,7 @@ class Sealing:
     checks: Mapping[str, Callable[[], Awaitable[None]]]
 
 
-def sealing(path: Path, naming: Naming, reactor: Any, plugins: Plugins) -> Sealing:
+def sealing(path: Path, reactor: Any, plugins: Plugins) -> Sealing:
     """What the file at `path` says, with the providers of `plugins` beside the built-in ones.
 
     Raises ConfigError with one line for what is wrong with it.
@@ -52,7 +55,7 @@ def sealing(path: Path, naming: Naming, reactor: Any, plugins: Plugins) -> Seali
             else:
                 providers.append(each)
         for resource in section.resources:
-            found.setdefault(_prefix(resource, naming), []).extend(providers)
+            found.setdefault(_prefix(resource), []).extend(providers)
     by_prefix = {prefix: Transformer(each, metrics=metrics) for prefix, each in found.items()}
     return Sealing(Transformers(by_prefix, metrics), checks)
 
@@ -66,10 +69,10 @@ def _service(plugin: KmsPlugin, reactor: Any, metrics: SealingMetrics) -> Kms:
     return Kms(plugin.name, client, plugin.cache_size, metrics)
 
 
-def _prefix(resource: str, naming: Naming) -> str:
+def _prefix(resource: str) -> str:
     """Where the objects of `plural` or `plural.group` lie; the group's name may be of either vocabulary."""
     plural, _, group = resource.partition(".")
-    neutral = Naming.kubernetes().neutral(naming.neutral(group))
+    neutral = Naming.kubernetes().neutral(group)
     return f"{REGISTRY}{neutral}/{plural}/" if group else f"{REGISTRY}{plural}/"
 
 
@@ -95,3 +98,20 @@ class SealedTranslation:
         except KeyMissing:
             why = "a store whose keys a service keeps cannot be rewritten for another vocabulary"
             raise ConfigError(f"{FLAG}: {why}") from None
+
+
+class SealedEvidence:
+    """Recognises the vocabulary of sealed values by opening them."""
+
+    def __init__(self, inner: StoredVocabulary, sealing: Transformers) -> None:
+        self._inner = inner
+        self._sealing = sealing
+
+    @property
+    def prefixes(self) -> Sequence[str]:
+        """See `Evidence`, as `vocabulary`."""
+        return self._inner.prefixes
+
+    async def vocabulary(self, key: str, value: bytes) -> str:
+        opened = await with_keys(partial(self._sealing.of(key).open, value, key.encode()))
+        return self._inner.vocabulary(key, opened.value)

@@ -7,15 +7,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from orchtw.assembly.encryption import NOTHING, SealedTranslation, sealing
+from orchtw.assembly.encryption import NOTHING, SealedEvidence, SealedTranslation, sealing
 from orchtw.config import Config
 from orchtw.naming import Naming
 from orchtw.pki.files import refuse_link
 from orchtw.registry.rewriting import StoredNames
+from orchtw.registry.stored_vocabulary import StoredVocabulary
 from orchtw.storage import factory
 from orchtw.storage.encryption.store import EncryptedStore
 from orchtw.storage.encryption.transformer import Transformers
-from orchtw.storage.interface import Host, Store
+from orchtw.storage.interface import Evidence, Host, Store
 
 
 def claim_store(
@@ -30,16 +31,18 @@ def claim_store(
 
     A `remote` one, which another process owns, takes the place of what the flags ask for. `over` may put another one
     over it, below what seals values: each process seals for itself.
-    A store of the other vocabulary is rewritten once, which standard error says, since it may take a while.
+    An embedded store of the other vocabulary is rewritten once, which standard error says, since it may take a while.
     Raises ConfigError for a store that cannot be used or is another process'.
     """
     path = config.encryption_provider_config
-    sealed = None if path is None else sealing(path, naming, reactor, config.plugins)
+    sealed = None if path is None else sealing(path, reactor, config.plugins)
+    transformers = NOTHING if sealed is None else sealed.transformers
     host = Host(
         reactor=reactor,
         vocabulary=naming.vocabulary,
-        translation=partial(_other_names, naming, NOTHING if sealed is None else sealed.transformers),
+        translation=partial(_other_names, naming, transformers),
         check_path=refuse_link,
+        evidence=partial(evidence, transformers),
     )
     store = factory(config)(host, config) if remote is None else remote
     if over is not None:
@@ -48,6 +51,11 @@ def claim_store(
         store = EncryptedStore(store, sealed.transformers, sealed.checks)
     store.probe()
     return store
+
+
+def evidence(transformers: Transformers) -> Evidence:
+    """Make what recognises the vocabulary of a store that does not record it."""
+    return SealedEvidence(StoredVocabulary(), transformers)
 
 
 def _other_names(new: Naming, transformers: Transformers, vocabulary: str) -> SealedTranslation:

@@ -22,7 +22,7 @@ class Server:
     vocabulary: str = attrs.field(
         default="orch",
         metadata=about(
-            "Generic", "Names to serve under: orch or kubernetes. A store of the other is rewritten once.", TEXT
+            "Generic", "Names to serve under: orch or kubernetes. A folder of the other is rewritten once.", TEXT
         ),
     )
     config: Path | None = attrs.field(

@@ -10,6 +10,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+import attrs
+
+from orchtw.metrics.exposition import PART_BYTES
+
 _HEAD: Final = b"# HELP "
 _END: Final = b"# EOF\n"
 _LABELS: Final = re.compile(rb"^([a-zA-Z_:][a-zA-Z0-9_:]*)\{", re.MULTILINE)
@@ -24,14 +28,48 @@ def labelled(parts: Iterable[bytes], worker: int) -> Iterator[bytes]:
 
 
 def merged(texts: Sequence[bytes], *, open_metrics: bool) -> Iterator[bytes]:
-    """The families of all, each in one place: a part for each."""
-    families: dict[bytes, list[bytes]] = {}
+    """The families of all texts, each in one place with one head, in parts of PART_BYTES and one series at most."""
+    families: dict[bytes, list[_Family]] = {}
     for text in texts:
-        for family in text.removesuffix(_END).split(_HEAD)[1:]:
-            head, kind, series = family.split(b"\n", 2)
-            found = families.setdefault(head.partition(b" ")[0], [_HEAD + head + b"\n" + kind + b"\n"])
-            found.append(series)
-    for parts in families.values():
-        yield b"".join(parts)
+        for family in _families(text):
+            families.setdefault(family.name, []).append(family)
+    for same in families.values():
+        yield same[0].head
+        for family in same:
+            yield from _pieces(family)
     if open_metrics:
         yield _END
+
+
+@attrs.frozen(slots=True)
+class _Family:
+    """A family in a text: its head, and where its series are."""
+
+    name: bytes
+    head: bytes
+    text: bytes
+    first: int
+    end: int
+
+
+def _families(text: bytes) -> Iterator[_Family]:
+    """The families of one process; a line break inside a label is escaped, so that no series looks like a head."""
+    whole = len(text) - (len(_END) if text.endswith(_END) else 0)
+    begin = 0 if text.startswith(_HEAD) else whole
+    while begin < whole:
+        following = text.find(b"\n" + _HEAD, begin, whole)
+        end = whole if following < 0 else following + 1
+        first = text.index(b"\n", text.index(b"\n", begin) + 1) + 1
+        name = text[begin + len(_HEAD) : first].partition(b" ")[0]
+        yield _Family(name, text[begin:first], text, first, end)
+        begin = end
+
+
+def _pieces(family: _Family) -> Iterator[bytes]:
+    """The series of a family, cut between lines."""
+    begin = family.first
+    while begin < family.end:
+        line = family.text.find(b"\n", min(begin + PART_BYTES, family.end) - 1, family.end)
+        end = family.end if line < 0 else line + 1
+        yield family.text[begin:end]
+        begin = end

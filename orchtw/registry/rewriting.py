@@ -22,7 +22,7 @@ class StoredNames:
         self._objects = Objects(old, self._codecs)
         self._old = old
         self._naming = new
-        self._homes = {storage_prefix(each, new): each for each in _homes(catalogue)}
+        self._homes = {storage_prefix(each, new): each for each in homes(catalogue)}
 
     def key(self, key: str) -> str:
         """The key under which the new vocabulary looks for an object; keys of no known resource stay."""
@@ -65,7 +65,7 @@ class StoredNames:
         return None
 
 
-def _homes(catalogue: Catalogue) -> Iterator[ResourceType]:
+def homes(catalogue: Catalogue) -> Iterator[ResourceType]:
     """Each stored resource in its storage version, or, where that is not served, in the one that stands for it."""
     for each in catalogue.resources:
         if each.storage_version is not None:

@@ -212,7 +212,21 @@ class Targets:
         coming = {name for others in self._opening.values() for each in others for name in _names(each)}
         if home in self._release or home in self._opening or any(coming & _names(each) for each in resources):
             raise ValueError(f"{first.qualified} is there already, or is being added")
+        self._check_place(home, storage_prefix(first, self._catalogue.naming))
         return home
+
+    def _check_place(self, home: Home, prefix: str) -> None:
+        """Raises ValueError if another resource's objects lie below `prefix`.
+
+        Keys are neutral, so that a group which bears the name of the release's group in the other vocabulary would
+        lie where that group's objects do.
+        """
+        naming = self._catalogue.naming
+        kept = [(other, stored.prefix, stored.resource) for other, stored in self._stored.items()]
+        coming = [(other, storage_prefix(each[0], naming), each[0]) for other, each in self._opening.items()]
+        for other, place, resource in (*kept, *coming):
+            if place == prefix and other != home:
+                raise ValueError(f"the objects of {resource.qualified} are kept in the same place")
 
     def _replace(self, home: Home, targets: Sequence[Target]) -> None:
         """Put targets in the place of those that have been added under `home`, and tell everybody."""

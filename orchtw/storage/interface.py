@@ -139,18 +139,31 @@ class Translation(Protocol):
         """The new value of the object that had `key`. Raises StatusError or ValueError when it cannot be decoded."""
 
 
+class Evidence(Protocol):
+    """Recognises the vocabulary of stored objects, for stores that do not record it."""
+
+    @property
+    def prefixes(self) -> Sequence[str]:
+        """Prefixes of the keys whose values tell."""
+
+    async def vocabulary(self, key: str, value: bytes) -> str:
+        """Return the vocabulary of an object; empty if it does not tell. Raises ValueError if it cannot be read."""
+
+
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Host:
     """What the process gives to its store.
 
-    `reactor` runs it and times it. `vocabulary` is that of its objects; `translation` makes what rewrites a store of
-    another one. `check_path` raises ConfigError for a path that must not be followed.
+    `reactor` runs it and times it. `vocabulary` is that of its objects (empty: whichever the store is of);
+    `translation` makes what rewrites a store of another one, `evidence` what recognises that of a store that does not
+    record it. `check_path` raises ConfigError for a path that must not be followed.
     """
 
     reactor: Any
     vocabulary: str
     translation: Callable[[str], Translation]
     check_path: Callable[[Path], None]
+    evidence: Callable[[], Evidence] | None = None
 
 
 class Store(abc.ABC):

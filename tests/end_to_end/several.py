@@ -1,4 +1,4 @@
-"""Two servers on one etcd, as processes that all tests of several servers share; they start at the same time."""
+"""Two servers on one etcd, as processes that all tests of a vocabulary share; they start at the same time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from tests.forked import forking
 from tests.storage.etcd.cluster import FLAGS as CLUSTER_FLAGS
 
 FLAGS = (
-    "--etcd-prefix=/several",
     "--service-cluster-ip-range=10.20.0.0/22",
     "--controllers=*,-root-ca-cert-publisher",
     "--leader-elect",
@@ -39,17 +38,17 @@ FLAGS = (
 )
 PATIENCE_S = 30.0
 
-_pair: list[ServerProcess] = []
+_pairs: dict[str, list[ServerProcess]] = {}
 _clusters: list[EtcdCluster] = []
 _names = count(1)
 
 
-def make_folders(parent: str, names: tuple[str, ...]) -> list[Path]:
+def make_folders(parent: str, names: tuple[str, ...], naming: Naming) -> list[Path]:
     """Data folders whose keys are the same: those of the first, copied."""
     folders = [Path(parent).absolute() / name for name in names]
     first, *others = folders
     first.mkdir(parents=True, mode=0o700)
-    first_start.prepare(Config(data_dir=first), Naming.orch(), 1, datetime.now(UTC))
+    first_start.prepare(Config(data_dir=first), naming, 1, datetime.now(UTC))
     for other in others:
         other.mkdir(mode=0o700)
         shutil.copytree(first / "pki", other / "pki")
@@ -63,11 +62,11 @@ def free_port() -> int:
         return port
 
 
-def sealing_file(folder: Path) -> Path:
+def sealing_file(folder: Path, naming: Naming) -> Path:
     """An EncryptionConfiguration that has Secrets sealed."""
     key = {"name": "k", "secret": b64encode(os.urandom(32)).decode()}
     document = {
-        "apiVersion": "apiserver.config.orch.io/v1",
+        "apiVersion": naming.api_version("apiserver.config.orch.io/v1"),
         "kind": "EncryptionConfiguration",
         "resources": [{"resources": ["secrets"], "providers": [{"aescbc": {"keys": [key]}}, {"identity": {}}]}],
     }
@@ -83,31 +82,43 @@ async def all_of(*works: Any) -> list[Any]:
     return results
 
 
-async def shared_pair(parent: str) -> tuple[EtcdCluster, list[ServerProcess]]:
-    """The cluster, and the two servers on it; `parent` is for their data if they are yet to be started."""
-    if not _pair:
-        cluster = EtcdCluster(Path(parent) / "etcd", *CLUSTER_FLAGS)
-        _clusters.append(cluster)  # of their own: others count the revisions of theirs
-        await cluster.start(reactor)
-        folders = make_folders(parent, ("a", "b"))
-        servers = f"--etcd-servers={','.join(cluster.endpoints)}"
-        sealed = f"--encryption-provider-config={sealing_file(folders[0].parent)}"
+async def shared_cluster(parent: str) -> EtcdCluster:
+    """The cluster of all pairs, each of which has a prefix; not the one whose revisions other tests count."""
+    if not _clusters:
+        _clusters.append(EtcdCluster(Path(parent) / "etcd", *CLUSTER_FLAGS))
+        await _clusters[0].start(reactor)
+    return _clusters[0]
+
+
+async def shared_pair(parent: str, naming: Naming) -> tuple[EtcdCluster, list[ServerProcess]]:
+    """The cluster, and two servers on it; `parent` is for their data if they are yet to be started."""
+    cluster = await shared_cluster(parent)
+    pair = _pairs.setdefault(naming.vocabulary, [])
+    if not pair:
+        folders = make_folders(parent, ("a", "b"), naming)
+        flags = (
+            f"--vocabulary={naming.vocabulary}",
+            f"--etcd-servers={','.join(cluster.endpoints)}",
+            f"--etcd-prefix=/several-{naming.vocabulary}",
+            f"--encryption-provider-config={sealing_file(folders[0].parent, naming)}",
+        )
         for folder in folders:
-            port = f"--secure-port={free_port()}"
-            server = ServerProcess(forking, folder, port, servers, sealed, *FLAGS)
+            server = ServerProcess(forking, folder, f"--secure-port={free_port()}", *flags, *FLAGS)
             case._shared[("several", str(folder))] = server
-            _pair.append(server)
-    await all_of(*(server.start() for server in _pair if not server.running))
-    return _clusters[0], _pair
+            pair.append(server)
+    await all_of(*(server.start() for server in pair if not server.running))
+    return cluster, pair
 
 
 class PairCase(TestCase):
     """Tests with a client at each of the two servers, `a` and `b`, and a namespace that no other test has."""
 
+    vocabulary = "orch"
     timeout = 180
 
     async def setUp(self) -> None:  # type: ignore[override]
-        self.cluster, self.servers = await shared_pair(self.mktemp())
+        self.naming = Naming.of(self.vocabulary)
+        self.cluster, self.servers = await shared_pair(self.mktemp(), self.naming)
         self._logged = [len(server.log) for server in self.servers]
         self.addCleanup(self.no_tracebacks)
         self.a, self.b = (self.new_client(server) for server in self.servers)
@@ -131,7 +142,11 @@ class PairCase(TestCase):
 
     def group(self, group_version: str, plural: str, *rest: str) -> str:
         """The path of a named group's resource in the test's namespace."""
-        return "/".join(("/apis", group_version, "namespaces", self.namespace, plural, *rest))
+        return self.cluster_wide(group_version, "namespaces", self.namespace, plural, *rest)
+
+    def cluster_wide(self, group_version: str, *rest: str) -> str:
+        """The path of what lies below a version of a group, which is named neutrally."""
+        return "/".join(("/apis", self.naming.api_version(group_version), *rest))
 
     async def until(self, done: Any) -> Any:
         """Ask again and again until the coroutine function answers something true; that."""

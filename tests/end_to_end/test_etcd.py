@@ -10,9 +10,11 @@ from typing import Any
 from twisted.internet import reactor as installed_reactor
 from twisted.trial.unittest import TestCase
 
+from orchtw.naming import Naming
 from orchtw.testing.etcd import EtcdCluster
 from orchtw.testing.in_process import InProcessServer
 from tests.storage.etcd.cluster import FLAGS, NO_ETCD
+from tests.vocabularies import in_both
 
 reactor: Any = installed_reactor
 
@@ -20,18 +22,25 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 SECRETS = "/api/v1/namespaces/default/secrets"
 
 
+@in_both
 class EtcdServerTests(TestCase):
     skip = NO_ETCD
+    vocabulary = "orch"
 
     async def setUp(self) -> None:  # type: ignore[override]
         self.cluster = EtcdCluster(self.mktemp(), *FLAGS)
         self.addCleanup(self.cluster.end)
         await self.cluster.start(reactor)
 
-    async def server(self, **settings: Any) -> InProcessServer:
-        """A server on the cluster."""
+    def new_server(self, **settings: Any) -> InProcessServer:
+        """A server on the cluster, yet to be started."""
         servers = tuple(self.cluster.endpoints)
-        server = InProcessServer(reactor, self.mktemp(), etcd_servers=servers, etcd_prefix="/other", **settings)
+        settings = {"vocabulary": self.vocabulary, "etcd_servers": servers, "etcd_prefix": "/other", **settings}
+        return InProcessServer(reactor, self.mktemp(), **settings)
+
+    async def server(self, **settings: Any) -> InProcessServer:
+        """A server on the cluster, until the end of the test."""
+        server = self.new_server(**settings)
         await server.start()
         self.addCleanup(server.stop)
         return server
@@ -44,7 +53,7 @@ class EtcdServerTests(TestCase):
         path.write_text(
             json.dumps(
                 {
-                    "apiVersion": "apiserver.config.orch.io/v1",
+                    "apiVersion": Naming.of(self.vocabulary).api_version("apiserver.config.orch.io/v1"),
                     "kind": "EncryptionConfiguration",
                     "resources": [{"resources": ["secrets"], "providers": providers}],
                 }
@@ -95,3 +104,16 @@ class EtcdServerTests(TestCase):
         self.cluster.members[0].signal("CONT")
         self.assertEqual((await server.request("GET", "/readyz/etcd")).code, 200)
         self.flushLoggedErrors()
+
+    async def test_restarted(self) -> None:
+        """A server with a folder of its own starts on what the one before has stored, Secrets sealed (VOC-8)."""
+        keys = self.encryption()
+        for number in range(3):
+            server = self.new_server(encryption_provider_config=keys)
+            await server.start()
+            try:
+                self.assertEqual((await server.request("POST", MAPS, {"metadata": {"name": f"c{number}"}})).code, 201)
+                for name in ("c0", f"c{number}"):
+                    self.assertEqual((await server.request("GET", f"{MAPS}/{name}")).code, 200)
+            finally:
+                await server.stop()

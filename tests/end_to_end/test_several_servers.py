@@ -15,6 +15,7 @@ from twisted.internet.task import deferLater
 from tests.end_to_end.case import reactor
 from tests.end_to_end.several import PairCase, all_of
 from tests.storage.etcd.cluster import NO_ETCD
+from tests.vocabularies import in_both
 
 WRITE_S = 0.05
 LOST = (OSError, HTTPException, EOFError)
@@ -25,6 +26,7 @@ def config_map(name: str, **data: str) -> dict[str, Any]:
     return {"metadata": {"name": name}, "data": data}
 
 
+@in_both
 class ReadingTests(PairCase):
     """Both servers answer from the same state."""
 
@@ -94,7 +96,8 @@ class ReadingTests(PairCase):
         secret = {"metadata": {"name": "s"}, "stringData": {"word": "nobody-reads-this"}}
         made = await self.a.post(self.core("secrets"), secret)
         self.assertEqual((await self.b.get(self.core("secrets", "s"))).json["data"], made.json["data"])
-        kept = json.loads(self.cluster.control("get", "--prefix", "/several/", "-w", "json"))["kvs"]
+        below = f"/several-{self.vocabulary}/"
+        kept = json.loads(self.cluster.control("get", "--prefix", below, "-w", "json"))["kvs"]
         values = {b64decode(each["key"]).decode(): b64decode(each.get("value", "")) for each in kept}
         [sealed] = [value for key, value in values.items() if key.endswith(f"/secrets/{self.namespace}/s")]
         self.assertNotIn(b"nobody-reads-this", sealed)
@@ -112,6 +115,7 @@ class ReadingTests(PairCase):
             self.assertEqual(await watch.types(2), [("ADDED", "e"), ("DELETED", "e")])
 
 
+@in_both
 class SharingTests(PairCase):
     """What there is once is given once, whoever asks for it."""
 
@@ -175,6 +179,7 @@ class SharingTests(PairCase):
         self.assertEqual(made.code, 201)
 
 
+@in_both
 class ConfigurationTests(PairCase):
     """What objects say of the server's own ways soon counts at every server, as in the release."""
 
@@ -185,8 +190,9 @@ class ConfigurationTests(PairCase):
         alice = self.new_client(self.servers[1], **{"Impersonate-User": "alice"})
         rbac = "rbac.authorization.orch.io/v1"
         role = {"metadata": {"name": "r"}, "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]}
-        subject = {"kind": "User", "name": "alice", "apiGroup": "rbac.authorization.orch.io"}
-        ref = {"kind": "Role", "name": "r", "apiGroup": "rbac.authorization.orch.io"}
+        group = self.naming.group("rbac.authorization.orch.io")
+        subject = {"kind": "User", "name": "alice", "apiGroup": group}
+        ref = {"kind": "Role", "name": "r", "apiGroup": group}
         binding = {"metadata": {"name": "r"}, "subjects": [subject], "roleRef": ref}
 
         async def allowed() -> bool:
@@ -211,10 +217,10 @@ class ConfigurationTests(PairCase):
             "rules": [rule],
             "sideEffects": "None",
             "admissionReviewVersions": ["v1"],
-            "namespaceSelector": {"matchLabels": {"orch.io/metadata.name": self.namespace}},
+            "namespaceSelector": {"matchLabels": {self.naming.namespace_name_label: self.namespace}},
         }
         name = self.unique("hook")
-        path = "/apis/admissionregistration.orch.io/v1/validatingwebhookconfigurations"
+        path = self.cluster_wide("admissionregistration.orch.io/v1", "validatingwebhookconfigurations")
         names = iter(range(10_000))
 
         async def code() -> int:
@@ -260,7 +266,7 @@ class ConfigurationTests(PairCase):
         schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object"}}}}
         version = {"name": "v1", "served": True, "storage": True, "schema": schema}
         spec = {"group": "several.example.com", "scope": "Namespaced", "names": names, "versions": [version]}
-        path = "/apis/apiextensions.orch.io/v1/customresourcedefinitions"
+        path = self.cluster_wide("apiextensions.orch.io/v1", "customresourcedefinitions")
         made = await self.a.post(path, {"metadata": {"name": f"{plural}.several.example.com"}, "spec": spec})
         self.assertEqual(made.code, 201, made)
         things = self.group("several.example.com/v1", plural)
@@ -282,6 +288,7 @@ class ConfigurationTests(PairCase):
         self.assertEqual((await self.a.get(f"{things}/t")).code, 200)
 
 
+@in_both
 class PresenceTests(PairCase):
     """Servers come and go."""
 
@@ -294,17 +301,18 @@ class PresenceTests(PairCase):
             self.assertEqual(errors, [])
 
         async def named() -> bool:
-            found = (await self.b.get("/api/v1/namespaces/default/endpoints/orch")).json
+            found = (await self.b.get(f"/api/v1/namespaces/default/endpoints/{self.naming.product}")).json
             ports = {subset["ports"][0]["port"] for subset in found["subsets"]}
             return ports == {server.port for server in self.servers}
 
         await self.until(named)
-        roles = (await self.a.get("/apis/rbac.authorization.orch.io/v1/clusterroles")).json["items"]
+        roles = (await self.a.get(self.cluster_wide("rbac.authorization.orch.io/v1", "clusterroles"))).json["items"]
         self.assertGreater(len(roles), 50)
 
     async def test_another_leads_when_the_leader_is_killed(self) -> None:
         """Controllers go on at the other server when the Lease has run out (CTRL-4)."""
-        lease = "/apis/coordination.orch.io/v1/namespaces/orch-system/leases/orch-controller-manager"
+        system, name = self.naming.system_namespace, self.naming.controller_manager
+        lease = self.cluster_wide("coordination.orch.io/v1", "namespaces", system, "leases", name)
         leads = [bool(each) for each in await self.until(self.leading)].index(True)
         killed, client = self.servers[leads], (self.b, self.a)[leads]
         holder = (await client.get(lease)).json["spec"]["holderIdentity"]
@@ -326,7 +334,8 @@ class PresenceTests(PairCase):
     async def leading(self) -> list[bool]:
         """Which of the two runs the controllers, by what they measure; nothing when none does."""
         texts = [(await client.get("/metrics")).body.decode() for client in (self.a, self.b)]
-        leads = ['leader_election_master_status{name="orch-controller-manager"} 1' in text for text in texts]
+        status = f'leader_election_master_status{{name="{self.naming.controller_manager}"}} 1'
+        leads = [status in text for text in texts]
         return leads if any(leads) else []
 
     async def test_a_rolling_restart_loses_nothing(self) -> None:

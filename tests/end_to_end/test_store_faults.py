@@ -18,6 +18,7 @@ from orchtw.testing.in_process_watch import WatchEnded
 from tests.end_to_end.case import reactor
 from tests.end_to_end.several import all_of
 from tests.storage.etcd.cluster import NO_ETCD
+from tests.vocabularies import in_both
 
 ANSWER_S = 15.0
 FAULT_S = 0.7
@@ -54,10 +55,12 @@ class InProcessDoor:
             watch.close()
 
 
+@in_both
 class FaultTests(TestCase):
     """Four writers that compare and swap, and six watchers; what each was told is kept and checked."""
 
     skip = NO_ETCD
+    vocabulary = "orch"
     timeout = 120
 
     async def setUp(self) -> None:  # type: ignore[override]
@@ -69,6 +72,7 @@ class FaultTests(TestCase):
             InProcessServer(
                 reactor,
                 folder / name,
+                vocabulary=self.vocabulary,
                 etcd_servers=tuple(self.etcd.endpoints),
                 advertise_address=address,
                 bootstrap=False,

@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz --requests N [--seed S] [--vocabulary V]`: exit status 1 when anything was found."""
+"""`python -m tests.fuzz --requests N [--seed S] [--store T] [--vocabulary V]`: exit status 1 for any finding."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tests.fuzz.case import Case
 from tests.fuzz.cases import Cases
 from tests.fuzz.findings import Finding
 from tests.fuzz.run import Run, Totals
+from tests.fuzz.stores import STORES, flags_of
 from tests.fuzz.surface import Surface
-
-VOCABULARIES = ("orch", "kubernetes")
+from tests.vocabularies import VOCABULARIES
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -30,33 +30,34 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--requests", type=int, default=10_000, help="how many to send, over all vocabularies")
     parser.add_argument("--seed", default="1", help="any text; the same one sends the same requests")
     parser.add_argument("--vocabulary", choices=VOCABULARIES, help="only this one")
+    parser.add_argument("--store", choices=STORES, default=STORES[0], help="what the server keeps its objects in")
     parser.add_argument("--keep", action="store_true", help="write what is found to tests/fuzz/kept")
     options = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # the server goes along
     vocabularies = (options.vocabulary,) if options.vocabulary else VOCABULARIES
     found = 0
     for vocabulary in vocabularies:
-        for finding in fuzz(vocabulary, options.seed, options.requests // len(vocabularies)):
+        for finding in fuzz(vocabulary, options.store, options.seed, options.requests // len(vocabularies)):
             found += 1
             if options.keep and finding.case != Case():
                 print(f"kept in {findings.keep(finding, vocabulary)}")
     return 1 if found else 0
 
 
-def fuzz(vocabulary: str, seed: str, requests: int) -> list[Finding]:
+def fuzz(vocabulary: str, store: str, seed: str, requests: int) -> list[Finding]:
     """Run against a fresh server, then against the same one started again; what was found."""
     surface = Surface(vocabulary)
-    flags = (f"--vocabulary={vocabulary}", "--runtime-config=api/all=true")
-    with data_directory() as directory:
+    with data_directory() as directory, flags_of(store, directory) as of_store:
+        flags = (f"--vocabulary={vocabulary}", "--runtime-config=api/all=true", *of_store)
         log = Log(directory / "server.log")
         server = Server(directory, flags)
         try:
             _prepare(server)
-            began, before = time.monotonic(), _resident_mib(server.pid)
+            began, before = time.monotonic(), _resident_mib(server)
             cases = Cases(surface, seed, findings.kept(vocabulary))
             run = Run(server.endpoint, surface, cases, log, requests)
             run.run()
-            _report(vocabulary, run, time.monotonic() - began, (before, _resident_mib(server.pid)))
+            _report(f"{vocabulary} on {store}", run, time.monotonic() - began, (before, _resident_mib(server)))
             stored = Auditor(server.endpoint, surface).everything()
         finally:
             server.stop()
@@ -96,22 +97,24 @@ def _version(item: dict[str, object]) -> object:
     return meta["resourceVersion"]
 
 
-def _report(vocabulary: str, run: Run, took_s: float, resident: tuple[float, float]) -> None:
+def _report(where: str, run: Run, took_s: float, resident: tuple[float, float]) -> None:
     totals: Totals = run.totals
     codes = " ".join(f"{code or 'none'}:{count}" for code, count in sorted(totals.codes.items()))
     print(
-        f"{vocabulary}: {totals.sent} requests in {took_s:.0f} s ({totals.sent / took_s:.0f}/s), "
+        f"{where}: {totals.sent} requests in {took_s:.0f} s ({totals.sent / took_s:.0f}/s), "
         f"{totals.stored} objects stored and read back, longest {totals.longest_s * 1000:.0f} ms, "
         f"resident {resident[0]:.0f} to {resident[1]:.0f} MiB, {len(run.findings)} found; {codes}",
         flush=True,
     )
 
 
-def _resident_mib(pid: int) -> float:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
+def _resident_mib(server: Server) -> float:
+    """What all processes of a server take."""
+    found = 0
+    for pid in server.pids:
+        status = Path(f"/proc/{pid}/status").read_text().splitlines()
+        found += sum(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+    return found / 1024
 
 
 if __name__ == "__main__":

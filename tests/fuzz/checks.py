@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import quote
 
@@ -22,6 +23,9 @@ _EXPECTED_500 = (
 """What is in answers that the API itself gives with this code (reference KIND-23, PROXY-1, PROXY-7, PROXY-8, CRD-24,
 CRD-62, AUTHN-40).
 """
+
+_ACCESSOR = re.compile(r"Internal error occurred: (?:\.\w+)+ accessor error: ")
+"""The same, with the path of a Scale in front: the value there is of another type (reference CRD-62)."""
 
 
 def problems(case: Case, audit_id: str, answer: Answer, surface: Surface) -> tuple[list[str], Any]:
@@ -48,7 +52,8 @@ def _of_code(answer: Answer, value: Any) -> list[str]:
     if code == 500:
         if isinstance(value, dict):
             message = value.get("message", "")
-            return [] if message.startswith(_EXPECTED_500) else [f"500: {message}"]
+            expected = message.startswith(_EXPECTED_500) or _ACCESSOR.match(message)
+            return [] if expected else [f"500: {message}"]
         text = answer.body.decode(errors="replace")  # all of it: the path that comes first may be long
         return [] if any(words in text for words in _EXPECTED_500) else [f"500: {text[:500]}"]
     if code < 400 or not isinstance(value, dict) or set(value) == {"paths"}:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import orjson
-from twisted.trial.unittest import SynchronousTestCase
+from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from bench.server import ROOT
 from tests.fuzz.answers import Answer, Responses
@@ -16,18 +16,17 @@ from tests.fuzz.cases import Cases
 from tests.fuzz.checks import problems
 from tests.fuzz.findings import KEPT, signature_of_exception
 from tests.fuzz.surface import Surface
+from tests.storage.etcd.cluster import NO_ETCD
+from tests.vocabularies import VOCABULARIES
 
 REQUESTS = 500  # CI sends a hundred thousand
 LIMIT_S = 300  # a busy machine; a free one needs ten
 
 
 class RunTests(SynchronousTestCase):
-    def test_small_run(self) -> None:
-        """A thousand requests, and all that were ever kept, find nothing in either vocabulary
-        (reference LIMIT-16).
-        """
+    def run_on(self, store: str) -> None:
         done = subprocess.run(
-            [sys.executable, "-m", "tests.fuzz", f"--requests={REQUESTS}", "--seed=trial"],
+            [sys.executable, "-m", "tests.fuzz", f"--requests={REQUESTS}", f"--store={store}", "--seed=trial"],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,
@@ -35,7 +34,22 @@ class RunTests(SynchronousTestCase):
             check=False,
         )
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
-        self.assertEqual([line.split(b":")[0] for line in done.stdout.splitlines()], [b"orch", b"kubernetes"])
+        said = [line.split(":")[0] for line in done.stdout.decode().splitlines()]
+        self.assertEqual(said, [f"{vocabulary} on {store}" for vocabulary in VOCABULARIES])
+
+    def test_small_run(self) -> None:
+        """Some requests, and all that were ever kept, find nothing in either vocabulary (reference LIMIT-16)."""
+        self.run_on("sqlite")
+
+    def test_workers(self) -> None:
+        """The same of a server of two processes."""
+        self.run_on("workers")
+
+    def test_etcd(self) -> None:
+        """The same on a cluster."""
+        if NO_ETCD:
+            raise SkipTest(NO_ETCD)
+        self.run_on("etcd")
 
 
 class CasesTests(SynchronousTestCase):
@@ -72,6 +86,9 @@ class ChecksTests(SynchronousTestCase):
         self.assertEqual(self.wrong(404, status), [])
         self.assertEqual(self.wrong(200, b"{}"), [])
         self.assertEqual(self.wrong(404, b'{"paths":[]}'), [])
+        accessor = b"Internal error occurred: .spec.replicas accessor error: [] is of the type []interface {}"
+        of_release = b'{"kind":"Status","status":"Failure","code":500,"message":"%b"}' % accessor
+        self.assertEqual(self.wrong(500, of_release), [])
         for code, body, headers in (
             (404, status, {"audit-id": "other"}),
             (409, status, {}),

@@ -24,10 +24,11 @@ class GatedStore(MemoryStore):
     """Lists of one prefix come when `gate` fires, or fail with it."""
 
     gate: Deferred[None] | None = None
+    gated = PREFIX
 
     async def list(self, prefix, *, revision=0, limit=0, start=""):  # type: ignore[no-untyped-def]
         page = await super().list(prefix, revision=revision, limit=limit, start=start)
-        if self.gate is not None and prefix == PREFIX:
+        if self.gate is not None and prefix == self.gated:
             await self.gate
         return page
 
@@ -35,11 +36,13 @@ class GatedStore(MemoryStore):
 class TargetsCase(SynchronousTestCase):
     """A registry over an empty store; `told` counts what its listener hears."""
 
+    catalogue = CATALOGUE
+
     def setUp(self) -> None:
         clock = Clock()
         self.store = GatedStore(clock)
-        self.codecs = Codecs(CATALOGUE)
-        self.targets = Targets(CATALOGUE, self.codecs, enabled(CATALOGUE, ()))
+        self.codecs = Codecs(self.catalogue)
+        self.targets = Targets(self.catalogue, self.codecs, enabled(self.catalogue, ()))
         self.cacher = Cacher(self.store, clock, lambda flush: clock.callLater(0, flush))
         self.successResultOf(ensureDeferred(self.targets.open(self.cacher)))
         self.addCleanup(lambda: self.successResultOf(ensureDeferred(self.cacher.stop())))
@@ -210,6 +213,39 @@ class AddTests(TargetsCase):
         found = self.targets.find(GROUP, "v1", "widgets")
         assert found is not None
         self.assertIsInstance(found.stored.strategy, Own)
+
+
+class PlaceTests(TargetsCase):
+    """Resources under Kubernetes' names, whose keys are neutral."""
+
+    catalogue = Catalogue.load(Naming.kubernetes())
+
+    def added(self, group: str, **more: str) -> Deferred[None]:
+        """Add widgets of a group."""
+        resource = widget(group=group, storage_group=group, message=f"{group}.Widget", **more)
+        return ensureDeferred(self.targets.add([(resource, schema_of(resource, self.codecs.schemas))]))
+
+    def test_same_keys(self) -> None:
+        """A resource whose keys another one has is refused, and that one goes on with its cache (reference VOC-6)."""
+        roles = self.targets.stored_target("rbac.authorization.k8s.io", "v1", "clusterroles").stored
+        cache = roles.cache
+        refused = self.added("rbac.authorization.orch.io", plural="clusterroles")
+        failure = self.failureResultOf(refused, ValueError)
+        self.assertIn("clusterroles.rbac.authorization.k8s.io are kept in the same place", str(failure.value))
+        self.assertIs(self.cacher.of(roles), cache)
+        self.successResultOf(self.added("snapshot.storage.k8s.io"))
+        self.failureResultOf(self.added("snapshot.storage.orch.io", kind="Other"), ValueError)
+        self.successResultOf(self.added("snapshot.storage.k8s.io"))
+
+    def test_at_the_same_time(self) -> None:
+        """So is one whose keys another one will have that is being added."""
+        gate = self.store.gate = Deferred()
+        self.store.gated = "/registry/snapshot.storage.orch.io/widgets/"
+        adding = self.added("snapshot.storage.k8s.io")
+        self.assertNoResult(adding)
+        self.failureResultOf(self.added("snapshot.storage.orch.io", kind="Other"), ValueError)
+        gate.callback(None)
+        self.successResultOf(adding)
 
 
 class RemoveTests(TargetsCase):

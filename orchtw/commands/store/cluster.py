@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, BinaryIO, Final
 
 from twisted.internet.defer import DeferredList
 from twisted.python.failure import Failure
 
+from orchtw.assembly.encryption import NOTHING
 from orchtw.assembly.flags import parse
+from orchtw.assembly.store import evidence
 from orchtw.commands.store.importing import item_value, lines_of
 from orchtw.commands.store.lines import Item
 from orchtw.commands.store.opening import Opening
+from orchtw.commands.store.source import agreed
 from orchtw.commands.store.values import Values
 from orchtw.config import Config
 from orchtw.errors import ConfigError, StatusError
 from orchtw.naming import Naming
+from orchtw.storage.encryption.transformer import Transformers
 from orchtw.storage.etcd.opening import in_cluster
 from orchtw.storage.etcd.store import EtcdStore
 from orchtw.storage.interface import Damaged, Host, KeyValue, Op
@@ -67,9 +72,17 @@ class ClusterSource:
 
 
 @asynccontextmanager
-async def opened(options: argparse.Namespace, vocabulary: str, reactor: Any) -> AsyncIterator[EtcdStore]:
-    """The store in the cluster, started. Raises ConfigError."""
-    host = Host(reactor=reactor, vocabulary=vocabulary, translation=_refuse, check_path=lambda path: None)
+async def opened(
+    options: argparse.Namespace, reactor: Any, transformers: Transformers = NOTHING
+) -> AsyncIterator[EtcdStore]:
+    """The store in the cluster, of whichever vocabulary, started. Raises ConfigError."""
+    host = Host(
+        reactor=reactor,
+        vocabulary="",
+        translation=_refuse,
+        check_path=lambda path: None,
+        evidence=partial(evidence, transformers),
+    )
     store = in_cluster(host, cluster_config(options))
     await store.start()
     try:
@@ -78,25 +91,43 @@ async def opened(options: argparse.Namespace, vocabulary: str, reactor: Any) -> 
         await store.stop()
 
 
-def vocabulary_of(options: argparse.Namespace) -> str:
-    """The vocabulary that was asked for, or the usual one."""
-    return getattr(options, "vocabulary", "") or Naming.orch().vocabulary
+async def vocabulary_of(store: EtcdStore, given: str) -> str:
+    """Return the vocabulary of the store, or the `given` one if the store does not tell.
+
+    Raises ConfigError if they differ, and if the store is uncertain and none is given.
+    """
+    try:
+        found = await store.vocabulary()
+    except ConfigError:
+        if not given:
+            raise
+        return given
+    return agreed(f"--etcd-prefix: {store.prefix}", found, given) if found else given or Naming.orch().vocabulary
 
 
-async def import_into(
-    store: EtcdStore, source: BinaryIO, vocabulary: str, opening: Callable[[Naming], Opening]
-) -> int:
+async def import_into(store: EtcdStore, source: BinaryIO, vocabulary: str, opening: Opening) -> int:
     """Fill an empty cluster with lines, all or none; the number of objects. Raises ConfigError."""
     if (await store.list(ROOT, limit=1)).items:
         raise ConfigError("the cluster holds objects below that prefix: only an empty one can be filled")
     head, items = lines_of(source, vocabulary)
     naming = Naming.of(head.vocabulary if head is not None else vocabulary)
-    values, sealing = Values(naming), opening(naming)
+    recorded = await store.settle(naming.vocabulary)
+    try:
+        return await _import(store, items, Values(naming), opening)
+    except BaseException:
+        if recorded:
+            await store.unsettle()
+        raise
+
+
+async def _import(
+    store: EtcdStore, items: Iterable[tuple[int, Item]], values: Values, opening: Opening
+) -> int:
     written: list[Op] = []  # what takes it back
     batch: list[Op] = []
     try:
         for number, item in items:
-            op = await _op(number, item, values, sealing)
+            op = await _op(number, item, values, opening)
             if op is not None:
                 batch.append(op)
             if len(batch) >= AT_ONCE:

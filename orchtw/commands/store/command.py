@@ -19,6 +19,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 
 from orchtw.commands.store.outcome import Migrated
+from orchtw.commands.store.source import FileSource, agreed
 from orchtw.errors import ConfigError, StatusError
 from orchtw.naming import Naming
 from orchtw.storage.sqlite import FILE
@@ -28,6 +29,7 @@ from orchtw.storage.sqlite_snapshot import Snapshot
 STDIO: Final = "-"
 MIB: Final = 1 << 20
 KEYS_HELP: Final = "EncryptionConfiguration with the keys"
+VOCABULARY_HELP: Final = "checked against what the store or the lines say; used where they do not say it"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -78,10 +80,14 @@ def _store(options: argparse.Namespace) -> Path:
     return given or folder / FILE
 
 
+def _naming(snapshot: Snapshot, options: argparse.Namespace) -> Naming:
+    """Return the names of a file's vocabulary. Raises ConfigError if --vocabulary contradicts it."""
+    return Naming.of(agreed(snapshot.path, snapshot.vocabulary, options.vocabulary))
+
+
 async def _check(options: argparse.Namespace, reactor: Any) -> int:
     from orchtw.commands.store import checking
     from orchtw.commands.store.opening import Opening
-    from orchtw.commands.store.source import FileSource
     from orchtw.commands.store.values import Values
 
     if options.etcd_servers:
@@ -90,9 +96,9 @@ async def _check(options: argparse.Namespace, reactor: Any) -> int:
         return await check(options, reactor, complain)
     path = _store(options)
     with closing(Snapshot(path)) as snapshot:
+        naming = _naming(snapshot, options)
         wrong = checking.wrong_with_file(path)
-        naming = Naming.of(snapshot.vocabulary)
-        opening = Opening(options.encryption_provider_config, naming, reactor)
+        opening = Opening(options.encryption_provider_config, reactor)
         found = await checking.look(FileSource(snapshot), opening, Values(naming))
         print(*checking.file_summary(snapshot, found), sep="\n")
     for problem in (*wrong, *found.wrong):
@@ -125,7 +131,9 @@ async def _compact(options: argparse.Namespace, reactor: Any) -> int:
     from orchtw.commands.store.compacting import compact
 
     path = _store(options)
-    before, after = compact(path)
+    with closing(Snapshot(path)) as snapshot:
+        naming = _naming(snapshot, options)
+    before, after = compact(path, naming.vocabulary)
     print(f"{path}: {before / MIB:.1f} MiB before, {after / MIB:.1f} MiB now")
     return 0
 
@@ -133,7 +141,6 @@ async def _compact(options: argparse.Namespace, reactor: Any) -> int:
 async def _export(options: argparse.Namespace, reactor: Any) -> int:
     from orchtw.commands.store.exporting import export
     from orchtw.commands.store.opening import Opening
-    from orchtw.commands.store.source import FileSource
     from orchtw.commands.store.values import Values
 
     if options.etcd_servers:
@@ -142,8 +149,8 @@ async def _export(options: argparse.Namespace, reactor: Any) -> int:
         with _output(options.target) as output:
             return _say_missing(await export_cluster(options, reactor, output, complain))
     with closing(Snapshot(_store(options))) as snapshot:
-        naming = Naming.of(snapshot.vocabulary)
-        opening = Opening(options.encryption_provider_config, naming, reactor)
+        naming = _naming(snapshot, options)
+        opening = Opening(options.encryption_provider_config, reactor)
         with _output(options.target) as output:
             failed = await export(FileSource(snapshot), opening, Values(naming), output, complain)
     return _say_missing(failed)
@@ -196,8 +203,7 @@ async def _migrate(options: argparse.Namespace, reactor: Any) -> int:
     if options.kubeconfig is not None:
         from orchtw.commands.store.migrating_online import migrate_online
 
-        naming = Naming.of(options.vocabulary or Naming.orch().vocabulary)
-        result = await migrate_online(options.kubeconfig, naming, reactor, complain)
+        result = await migrate_online(options.kubeconfig, options.vocabulary, reactor, complain)
     elif options.etcd_servers:
         from orchtw.commands.store.on_cluster import migrate as migrate_cluster
 
@@ -206,7 +212,7 @@ async def _migrate(options: argparse.Namespace, reactor: Any) -> int:
         from orchtw.commands.store.migrating import migrate
 
         with closing(Snapshot(_store(options))) as snapshot:
-            vocabulary = snapshot.vocabulary
+            vocabulary = _naming(snapshot, options).vocabulary
         sealing = options.encryption_provider_config
         folder = [f"--data-dir={options.data_dir}"]
         result = await migrate(folder, vocabulary, sealing, reactor, complain)
@@ -245,7 +251,7 @@ def _parser() -> argparse.ArgumentParser:
     for name in ("cafile", "certfile", "keyfile"):
         cluster.add_argument(f"--etcd-{name}", metavar="FILE", help="as the server has it")
     names = ("", Naming.orch().vocabulary, Naming.kubernetes().vocabulary)
-    cluster.add_argument("--vocabulary", choices=names, default="", metavar="NAME", help="if nothing else says it")
+    cluster.add_argument("--vocabulary", choices=names, default="", metavar="NAME", help=VOCABULARY_HELP)
     parser = argparse.ArgumentParser(prog="orch-store", description="Cares for the store of a server.")
     add = parser.add_subparsers(dest="command", required=True).add_parser
     check = add("check", parents=[folder, cluster, keys], help="is everything what was written? also beside a server")

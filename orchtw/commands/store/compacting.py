@@ -11,15 +11,11 @@ from orchtw.errors import ConfigError
 from orchtw.storage.sqlite_compaction import Compaction
 from orchtw.storage.sqlite_errors import sentence
 from orchtw.storage.sqlite_file import StoreFile
-from orchtw.storage.sqlite_schema import HEAD, made_for
-from orchtw.storage.sqlite_snapshot import open_readable
+from orchtw.storage.sqlite_schema import HEAD
 
 
-def compact(path: Path) -> tuple[int, int]:
+def compact(path: Path, vocabulary: str) -> tuple[int, int]:
     """The file's size before and after, in bytes. Raises ConfigError with one line."""
-    reader = open_readable(path)
-    vocabulary = made_for(reader)
-    reader.close()
     before = path.stat().st_size
     file = StoreFile(path=str(path), vocabulary=vocabulary)
     connection = file.open()

@@ -27,7 +27,7 @@ async def import_lines(path: Path, source: BinaryIO, vocabulary: str, sealing: P
     """
     head, items = lines_of(source, vocabulary)
     naming = Naming.of(head.vocabulary if head is not None else vocabulary)
-    opening, values = Opening(sealing, naming, reactor), Values(naming)
+    opening, values = Opening(sealing, reactor), Values(naming)
     make_folder(path.parent)
     fresh = not path.exists()
     file = StoreFile(path=str(path), vocabulary=naming.vocabulary)
@@ -86,7 +86,7 @@ def lines_of(source: BinaryIO, vocabulary: str) -> tuple[Head | None, Iterator[t
         raise ConfigError("the first line does not say of which store the lines are; --vocabulary can say it")
     if head is not None and vocabulary not in ("", head.vocabulary):
         raise ConfigError(
-            f"the lines are of --vocabulary {head.vocabulary}; a server of another one rewrites the store"
+            f"the lines are of --vocabulary {head.vocabulary}; a server of another one rewrites an embedded store"
         )
     return head, _items(lines if head is not None or first is None else chain([first], lines))
 

@@ -5,7 +5,7 @@ The server writes only what it keeps in an older form; a write that changes noth
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from random import SystemRandom
 from typing import Any, Final
@@ -15,6 +15,7 @@ import attrs
 import orjson
 
 from orchtw.commands.store.outcome import Migrated
+from orchtw.commands.store.source import agreed
 from orchtw.errors import ConfigError
 from orchtw.naming import Naming
 from orchtw.objects import Object
@@ -27,6 +28,9 @@ AGENT: Final = "orch-store"
 PAGE: Final = 500
 TIMEOUT_S: Final = 60.0
 ANSWER_BYTES: Final = 256 << 20
+TOLD_BY: Final = "authorization.orch.io"
+"""A group that every server has, and that no one else may have the name of."""
+
 SLICES: Final = "endpointslices"
 """That of the server itself may name an address that nobody else's may; it keeps it up by itself."""
 
@@ -60,16 +64,19 @@ class NoServices:
         return None
 
 
-async def migrate_online(kubeconfig: Path, naming: Naming, reactor: Any, complain: Callable[[str], None]) -> Migrated:
+async def migrate_online(kubeconfig: Path, given: str, reactor: Any, complain: Callable[[str], None]) -> Migrated:
     """Have a server rewrite what it keeps in an older form; `complain` is told of objects that it refused.
 
-    Raises ConfigError with one line for a server that cannot be asked.
+    `given`, if not empty, is the vocabulary that it must serve, and that of the file. Raises ConfigError with one
+    line for a server that cannot be asked.
     """
+    naming = Naming.of(given) if given else Naming.orch()
     own = ServiceReference(namespace=naming.default_namespace, name=naming.product)
     caller = Caller(reactor, Resolver(NoServices(), own, SystemRandom()), AGENT)
     server = Server(caller, load(kubeconfig, naming, reactor))
     result = Migrated()
     try:
+        naming = Naming.of(agreed(server.url, await server.vocabulary(), given))
         async for collection in server.collections():
             async for obj in server.objects(collection):
                 result.seen += 1
@@ -95,6 +102,17 @@ class Server:
     def __init__(self, caller: Caller, remote: Remote) -> None:
         self._caller = caller
         self._remote = remote
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return self._remote.url
+
+    async def vocabulary(self) -> str:
+        """That of its groups. Raises ConfigError."""
+        names = {group["name"] for group in await self._groups()}
+        naming = Naming.kubernetes() if Naming.kubernetes().group(TOLD_BY) in names else Naming.orch()
+        return naming.vocabulary
 
     async def collections(self) -> AsyncIterator[Collection]:
         """Every resource that can be listed and updated, each in one version."""
@@ -141,10 +159,14 @@ class Server:
 
     async def _versions(self) -> list[str]:
         """`api/v1`, then each version of each group, the preferred one first."""
+        return ["api/v1", *(f"apis/{path}" for group in await self._groups() for path in _of_group(group))]
+
+    async def _groups(self) -> Sequence[Object]:
         code, answer = await self._ask("GET", "apis")
         if code != 200:
             raise ConfigError(f"{self._remote.url}: {_words(code, answer)}")
-        return ["api/v1", *(f"apis/{path}" for group in answer["groups"] for path in _of_group(group))]
+        groups: Sequence[Object] = answer["groups"]
+        return groups
 
     async def _ask(self, method: str, path: str, query: str = "", body: bytes = b"") -> tuple[int, Any]:
         headers = {"Accept": "application/json", **({"Content-Type": "application/json"} if body else {})}

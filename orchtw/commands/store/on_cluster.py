@@ -18,12 +18,11 @@ Complain = Callable[[str], None]
 
 async def check(options: argparse.Namespace, reactor: Any, complain: Complain) -> int:
     """Read everything; the exit status."""
-    vocabulary = vocabulary_of(options)
-    async with opened(options, vocabulary, reactor) as store:
-        revision = await store.revision()
-        naming = Naming.of(vocabulary)
-        opening = Opening(options.encryption_provider_config, naming, reactor)
-        found = await checking.look(ClusterSource(store, vocabulary, revision), opening, Values(naming))
+    opening = Opening(options.encryption_provider_config, reactor)
+    async with opened(options, reactor, opening.transformers) as store:
+        vocabulary, revision = await vocabulary_of(store, options.vocabulary), await store.revision()
+        source = ClusterSource(store, vocabulary, revision)
+        found = await checking.look(source, opening, Values(Naming.of(vocabulary)))
     print(f"{options.etcd_servers}: vocabulary {vocabulary}, revision {revision}")
     print(f"{sum(found.objects.values())} objects", *checking.summary(found), sep="\n")
     for problem in found.wrong:
@@ -33,7 +32,9 @@ async def check(options: argparse.Namespace, reactor: Any, complain: Complain) -
 
 async def compact(options: argparse.Namespace, reactor: Any) -> int:
     """Drop the history; the exit status."""
-    async with opened(options, vocabulary_of(options), reactor) as store:
+    async with opened(options, reactor) as store:
+        if options.vocabulary:
+            await vocabulary_of(store, options.vocabulary)
         revision = await store.revision()
         await store.compact(revision)
     print(f"{options.etcd_servers}: history since {revision}")
@@ -42,21 +43,18 @@ async def compact(options: argparse.Namespace, reactor: Any) -> int:
 
 async def export(options: argparse.Namespace, reactor: Any, output: BinaryIO, complain: Complain) -> int:
     """Write a line for each object; the number of those that could not be read."""
-    vocabulary = vocabulary_of(options)
-    async with opened(options, vocabulary, reactor) as store:
-        naming = Naming.of(vocabulary)
-        opening = Opening(options.encryption_provider_config, naming, reactor)
+    opening = Opening(options.encryption_provider_config, reactor)
+    async with opened(options, reactor, opening.transformers) as store:
+        vocabulary = await vocabulary_of(store, options.vocabulary)
         source = ClusterSource(store, vocabulary, await store.revision())
-        return await exporting.export(source, opening, Values(naming), output, complain)
+        return await exporting.export(source, opening, Values(Naming.of(vocabulary)), output, complain)
 
 
 async def import_lines(options: argparse.Namespace, reactor: Any, source: BinaryIO) -> int:
     """Fill an empty cluster; the exit status."""
-    sealing = options.encryption_provider_config
-    async with opened(options, vocabulary_of(options), reactor) as store:
-        count = await import_into(
-            store, source, options.vocabulary, lambda naming: Opening(sealing, naming, reactor)
-        )
+    opening = Opening(options.encryption_provider_config, reactor)
+    async with opened(options, reactor, opening.transformers) as store:
+        count = await import_into(store, source, options.vocabulary, opening)
     print(f"{options.etcd_servers}: {count} objects")
     return 0
 
@@ -64,4 +62,6 @@ async def import_lines(options: argparse.Namespace, reactor: Any, source: Binary
 async def migrate(options: argparse.Namespace, reactor: Any, complain: Complain) -> Migrated:
     """Rewrite what is kept in an older form."""
     sealing = options.encryption_provider_config
-    return await migrating.migrate(cluster_flags(options), vocabulary_of(options), sealing, reactor, complain)
+    async with opened(options, reactor, Opening(sealing, reactor).transformers) as store:
+        vocabulary = await vocabulary_of(store, options.vocabulary)
+    return await migrating.migrate(cluster_flags(options), vocabulary, sealing, reactor, complain)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from orchtw.assembly.encryption import NOTHING, sealing
-from orchtw.naming import Naming
 from orchtw.plugins.entry_points import installed
 from orchtw.storage.encryption.provider import MARK
 from orchtw.storage.encryption.store import with_keys
@@ -17,19 +16,19 @@ from orchtw.storage.encryption.transformer import Opened, Transformers
 class Opening:
     """What the file at `path` can open; None: there is no file. Raises ConfigError for what is wrong with it."""
 
-    def __init__(self, path: Path | None, naming: Naming, reactor: Any) -> None:
+    def __init__(self, path: Path | None, reactor: Any) -> None:
         self.given = path is not None
-        self._transformers: Transformers = NOTHING
+        self.transformers: Transformers = NOTHING
         if path is not None:
-            self._transformers = sealing(path, naming, reactor, installed()).transformers
+            self.transformers = sealing(path, reactor, installed()).transformers
 
     async def open(self, key: str, value: bytes) -> Opened:
         """The plain value. Raises Unreadable, a ValueError."""
-        return await with_keys(partial(self._transformers.of(key).open, value, key.encode()))
+        return await with_keys(partial(self.transformers.of(key).open, value, key.encode()))
 
     async def seal(self, key: str, value: bytes) -> bytes:
         """What the store is to keep. Raises Unreadable, a ValueError."""
-        return await with_keys(partial(self._transformers.of(key).seal, value, key.encode()))
+        return await with_keys(partial(self.transformers.of(key).seal, value, key.encode()))
 
 
 def is_sealed(value: bytes) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import Protocol
 
+from orchtw.errors import ConfigError
 from orchtw.storage.interface import Damaged, KeyValue
 from orchtw.storage.sqlite_snapshot import Snapshot
 
@@ -25,6 +26,13 @@ class Source(Protocol):
 
     def live(self) -> AsyncIterator[KeyValue | Damaged]:
         """Every live key in order."""
+
+
+def agreed(where: object, found: str, given: str) -> str:
+    """Return the vocabulary `found` in a store. Raises ConfigError if another one was `given`."""
+    if given not in ("", found):
+        raise ConfigError(f"{where} is of --vocabulary {found}, not {given}")
+    return found
 
 
 class FileSource:

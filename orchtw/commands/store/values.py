@@ -7,6 +7,7 @@ import orjson
 from orchtw.errors import StatusError
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.registry.rewriting import homes
 from orchtw.registry.targets import REGISTRY, storage_prefix
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs, KindCodec
@@ -22,12 +23,7 @@ class Values:
 
     def __init__(self, naming: Naming) -> None:
         self._codecs = Codecs(Catalogue.load(naming))
-        self._homes: dict[str, ResourceType] = {}
-        for each in self._codecs.catalogue.resources:
-            if each.storage_version is not None:
-                group = each.storage_group or ""
-                home = self._codecs.catalogue.find(group, each.storage_version, each.plural) or each
-                self._homes[storage_prefix(home, naming)] = home
+        self._homes = {storage_prefix(each, naming): each for each in homes(self._codecs.catalogue)}
 
     def resource(self, key: str) -> str:
         """The resource that a key belongs to, as in `pods` or `leases.coordination.orch.io`; keys are neutral."""

@@ -9,6 +9,9 @@ from orchtw.errors import BadRequest
 SENTINEL: Final = b"~revision"
 """Directly below the prefix: written when the revision has to be seen by watches and nothing else is written."""
 
+VOCABULARY: Final = b"~vocabulary"
+"""Directly below the prefix: the name of the vocabulary in which objects are stored."""
+
 
 class Keys:
     """Puts `below` in the place of `root`, with which every key must begin; both without the slash at their end."""
@@ -19,6 +22,9 @@ class Keys:
         self.first = self._below + b"/"
         self.end = after(self.first)
         self.sentinel = self.first + SENTINEL
+        self.vocabulary = self.first + VOCABULARY
+        self.own = frozenset((self.sentinel, self.vocabulary))
+        """The store's own keys, which nobody is shown."""
         self._same = self._below == self._root
         self._cut = len(self._below)
 

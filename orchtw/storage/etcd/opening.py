@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 from orchtw.config import Config
 from orchtw.errors import ConfigError
-from orchtw.naming import Naming
 from orchtw.outbound.destination import Destination, default_port
 from orchtw.outbound.policy import BadTLS, TLSPolicy
 from orchtw.outbound.tls import ClientTLS
@@ -17,7 +16,6 @@ from orchtw.storage.etcd.store import EtcdStore, Settings
 from orchtw.storage.interface import Host
 
 DIAL_S = 3.0
-GROUPS = ("apiregistration.orch.io", "rbac.authorization.orch.io")
 
 
 def in_cluster(host: Host, config: Config) -> EtcdStore:
@@ -30,14 +28,10 @@ def in_cluster(host: Host, config: Config) -> EtcdStore:
         lease_reuse_s=config.lease_reuse_duration_seconds,
         size_interval_s=config.etcd_db_metric_poll_interval_s,
         renewed=partial(_renewed, config),
-        foreign=_foreign(Naming.of(host.vocabulary).counterpart),
+        vocabulary=host.vocabulary,
+        evidence=host.evidence,
     )
     return EtcdStore(settings, host.reactor)
-
-
-def _foreign(other: Naming) -> list[tuple[str, str]]:
-    """Keys that a server of the other vocabulary has made at its first start."""
-    return [(f"/registry/{other.group(group)}/", other.vocabulary) for group in GROUPS]
 
 
 def _destination(url: str, tls: ClientTLS) -> Destination:

@@ -39,6 +39,11 @@ class Reading:
         found = await self._range(revision, key=raw)
         return self.shown(found.kvs[0]) if found.kvs else None
 
+    async def get_raw(self, raw: bytes) -> bytes | None:
+        """What stands under one of the store's own keys."""
+        found = await self._range(0, key=raw)
+        return found.kvs[0].value if found.kvs else None
+
     async def list(self, prefix: str, revision: int, limit: int, start: str) -> Page:
         """See `Store.list`."""
         first, end = self._keys.range(prefix, start)
@@ -54,7 +59,7 @@ class Reading:
             revision = revision or found.header.revision
             self._last = prefix, revision
             self._learn(found)
-            items += [self.shown(pair) for pair in found.kvs if pair.key != self._keys.sentinel]
+            items += [self.shown(pair) for pair in found.kvs if pair.key not in self._keys.own]
             rest = found.count - len(found.kvs)
             if not rest or (limit and len(items) >= limit):
                 return Page(items, revision, rest > 0, rest)
@@ -70,7 +75,7 @@ class Reading:
             yield page
 
     def _shown(self, pair: Any) -> KeyValue | None:
-        return None if pair.key == self._keys.sentinel else self.shown(pair)
+        return None if pair.key in self._keys.own else self.shown(pair)
 
     async def revision(self) -> int:
         """See `Store.revision`: one question is asked for all who wait, none that was asked before they came."""
@@ -94,7 +99,7 @@ class Reading:
         first, more, since = keys.first, True, after + 1
         while more:
             found = await self._range(revision, key=first, range_end=end, limit=FIRST_PAGE, min_mod_revision=since)
-            written += [self.shown(pair) for pair in found.kvs if pair.key != keys.sentinel]
+            written += [self.shown(pair) for pair in found.kvs if pair.key not in keys.own]
             first, more = found.kvs[-1].key + b"\0" if found.kvs else end, found.more
         return sorted(written, key=lambda item: item.revision), left, revision
 

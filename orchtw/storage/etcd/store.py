@@ -25,9 +25,10 @@ from orchtw.storage.etcd.keys import Keys
 from orchtw.storage.etcd.leases import Leases
 from orchtw.storage.etcd.reading import LARGEST, Reading
 from orchtw.storage.etcd.status import NO_SPACE, TO_COME, RpcError, status_of
+from orchtw.storage.etcd.vocabulary import Vocabulary
 from orchtw.storage.etcd.watching import Deliver, Watching
 from orchtw.storage.etcd.writing import Write, Writing
-from orchtw.storage.interface import KeyValue, Op, Outcome, Page, Store, Subscription, Wanted
+from orchtw.storage.interface import Evidence, KeyValue, Op, Outcome, Page, Store, Subscription, Wanted
 
 MAX_QUEUED_OPS: Final = 20_000
 MAX_QUEUED_BYTES: Final = 64 << 20
@@ -46,8 +47,9 @@ NUDGE_S: Final = 0.02
 class Settings:
     """How the cluster is used. `endpoints` are tried in turn; keys begin with `root` and lie below `prefix`.
 
-    `foreign` are prefixes of keys below which nothing must be, each with the vocabulary that has them. `renewed`
-    gives the certificates for a new connection, if they are not those of the endpoint.
+    `vocabulary` is that of its objects; empty: any will do, and none is recorded. `evidence` recognises that of a
+    store without a record. `renewed` gives the certificates for a new connection, if they are not those of the
+    endpoint.
     """
 
     endpoints: Sequence[Destination]
@@ -57,7 +59,8 @@ class Settings:
     lease_reuse_s: float = 60.0
     lease_objects: int = 1000
     size_interval_s: float = 30.0
-    foreign: Sequence[tuple[str, str]] = ()
+    vocabulary: str = ""
+    evidence: Callable[[], Evidence] | None = None
     renewed: Callable[[], ClientTLS | None] = lambda: None
     max_queued_ops: int = MAX_QUEUED_OPS
     max_queued_bytes: int = MAX_QUEUED_BYTES
@@ -80,6 +83,7 @@ class EtcdStore(Store):
         self._writing = Writing(self._calls, self._keys, self._leases, self._reading.shown, self._committed)
         self._watching = Watching(self._channel, self._reading, self._keys, reactor, self._writing.note)
         self._watching.advanced = self._advanced
+        self._vocabulary = Vocabulary(self._calls, self._reading, self._keys)
         self._health = Health(self._calls, self._channel, reactor)
         self.compactor = Compactor(self._calls)
         self._timer = LoopingCall(self._compact_in_turn)
@@ -121,20 +125,41 @@ class EtcdStore(Store):
             why = self._channel.trouble or problem.text
             self._channel.stop()
             raise errors.ConfigError(f"--etcd-servers: {why}") from None
-        await self._refuse_foreign()
+        if self._settings.vocabulary:
+            try:
+                await self.settle(self._settings.vocabulary)
+            except BaseException:
+                self._channel.stop()
+                raise
         self._open = True
         if self._settings.compaction_interval_s:
             self._timer.start(self._settings.compaction_interval_s, now=True)
         self._health.start(self._settings.size_interval_s)
 
-    async def _refuse_foreign(self) -> None:
-        """Raises ConfigError where there is something that has another vocabulary."""
-        for key, vocabulary in self._settings.foreign:
-            if (await self._reading.list(key, 0, 1, "")).items:
-                self._channel.stop()
-                raise errors.ConfigError(
-                    f"--etcd-prefix: {self.prefix} has objects of --vocabulary {vocabulary}, which are not rewritten"
-                )
+    async def settle(self, vocabulary: str) -> bool:
+        """Record that objects are of `vocabulary`; True if this call wrote the record.
+
+        Raises ConfigError if they are of another one.
+        """
+        try:
+            return await self._vocabulary.settle(vocabulary, self._evidence())
+        except errors.StatusError as problem:
+            raise errors.ConfigError(f"--etcd-servers: {problem.message}") from None
+
+    async def vocabulary(self) -> str:
+        """Return the vocabulary of the objects; empty if nothing tells.
+
+        Raises ConfigError if it is uncertain, StatusError if the cluster fails.
+        """
+        return await self._vocabulary.known(self._evidence())
+
+    async def unsettle(self) -> None:
+        """Remove the record of a prefix that holds no objects."""
+        await self._vocabulary.forget()
+
+    def _evidence(self) -> Evidence | None:
+        make = self._settings.evidence
+        return None if make is None else make()
 
     async def stop(self) -> None:
         """See `Store.stop`."""

@@ -235,7 +235,7 @@ class Watching:
     def change(self, event: Any) -> Change:
         """An event as subscribers know it."""
         pair = event.kv
-        if pair.key == self._keys.sentinel:
+        if pair.key in self._keys.own:
             return Change(pair.mod_revision, "", None, None)
         key, revision = self._keys.shown(pair.key), pair.mod_revision
         value = None if event.type else pair.value

@@ -64,7 +64,8 @@ def destinations(cluster: EtcdCluster, tls: ClientTLS | None = None) -> list[Des
 
 
 def new_store(cluster: EtcdCluster, **settings: Any) -> EtcdStore:
-    """A store in a part of the cluster that nobody has used yet."""
+    """A store in a part of the cluster that nobody has used yet, with a vocabulary that it records."""
     prefix = settings.pop("prefix", f"/test-{next(_prefixes)}")
-    values = {"endpoints": destinations(cluster), "root": "", "compaction_interval_s": 0, **settings}
+    own = {"root": "", "compaction_interval_s": 0, "vocabulary": "orch"}
+    values = {"endpoints": destinations(cluster), **own, **settings}
     return EtcdStore(Settings(prefix=prefix, **values), reactor)

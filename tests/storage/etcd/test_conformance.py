@@ -7,16 +7,19 @@ from twisted.trial.unittest import TestCase
 from orchtw.storage.interface import Store
 from orchtw.storage.testing import StoreConformance
 from tests.storage.etcd.cluster import NO_ETCD, new_store, shared_cluster
+from tests.vocabularies import in_both
 
 
+@in_both
 class EtcdConformanceTests(StoreConformance, TestCase):
-    """The conformance tests over a real etcd, with a prefix for each."""
+    """The conformance tests over a real etcd, with a prefix for each, in which a vocabulary is recorded."""
 
     skip = NO_ETCD
+    vocabulary = "orch"
 
     async def setUp(self) -> None:  # type: ignore[override]
         self.cluster = await shared_cluster()
         await super().setUp()
 
     def make_store(self) -> Store:
-        return new_store(self.cluster)
+        return new_store(self.cluster, vocabulary=self.vocabulary)

@@ -23,6 +23,7 @@ from orchtw.storage.testing import Recorder
 from orchtw.testing.etcd import EtcdCluster, Files
 from tests.storage.etcd.cluster import FLAGS, NO_ETCD, destinations, new_store, shared_cluster
 from tests.storage.etcd.gate import Gate
+from tests.vocabularies import in_both
 
 reactor: Any = installed_reactor
 
@@ -33,6 +34,11 @@ class FaultCase(TestCase):
     """Stores, recorders and clusters that end with the test."""
 
     skip = NO_ETCD
+    vocabulary = "orch"
+
+    def new_store(self, cluster: EtcdCluster, **settings: Any) -> EtcdStore:
+        """A store that has recorded this case's vocabulary."""
+        return new_store(cluster, vocabulary=self.vocabulary, **settings)
 
     async def own_cluster(self, *flags: str, **options: Any) -> EtcdCluster:
         cluster = EtcdCluster(self.mktemp(), *FLAGS[1:], *flags, **options)
@@ -62,13 +68,14 @@ class FaultCase(TestCase):
         return outcome.revision
 
 
+@in_both
 class RestartTests(FaultCase):
     """A member that ends and comes back."""
 
     async def test_killed_and_started_again(self) -> None:
         """Every acknowledged write is there, feeds have no gap and nothing twice, later writes are made."""
         cluster = await self.own_cluster()
-        store = await self.started(new_store(cluster))
+        store = await self.started(self.new_store(cluster))
         recorder = await self.follow(store)
         acknowledged: dict[str, int] = {}
 
@@ -98,7 +105,7 @@ class RestartTests(FaultCase):
         self.patch(silence, "ASKED_S", 0.1)
         self.patch(silence, "ANSWER_S", 0.3)
         cluster = await self.own_cluster()
-        store = await self.started(new_store(cluster))
+        store = await self.started(self.new_store(cluster))
         recorder = await self.follow(store)
         member = cluster.members[0]
         member.signal("STOP")
@@ -113,7 +120,7 @@ class RestartTests(FaultCase):
         self.patch(silence, "ASKED_S", 0.1)
         self.patch(silence, "ANSWER_S", 0.3)
         cluster = await self.own_cluster(members=3)
-        store = await self.started(new_store(cluster))
+        store = await self.started(self.new_store(cluster))
         recorder = await self.follow(store)
         await self.put(store, "/a")
         asked = next(member for member in cluster.members if member.endpoint == store.endpoint)
@@ -131,16 +138,17 @@ class RestartTests(FaultCase):
         asked.signal("CONT")
 
 
+@in_both
 class GateTests(FaultCase):
     """The way to the cluster is closed for a while."""
 
     async def setUp(self) -> None:  # type: ignore[override]
         self.cluster = await shared_cluster()
-        self.direct = await self.started(new_store(self.cluster))
+        self.direct = await self.started(self.new_store(self.cluster))
         self.gate = Gate(reactor, destinations(self.cluster)[0])
         self.addCleanup(self.gate.close)
         prefix = self.direct.prefix
-        self.store = await self.started(new_store(self.cluster, endpoints=[self.gate.open()], prefix=prefix))
+        self.store = await self.started(self.new_store(self.cluster, endpoints=[self.gate.open()], prefix=prefix))
 
     async def test_feed_goes_on(self) -> None:
         """A feed whose connection was lost goes on where it was."""
@@ -190,6 +198,7 @@ class GateTests(FaultCase):
         self.flushLoggedErrors()
 
 
+@in_both
 class RefusalTests(FaultCase):
     """What the cluster refuses."""
 
@@ -198,7 +207,7 @@ class RefusalTests(FaultCase):
         `check` fails.
         """
         cluster = await self.own_cluster(f"--quota-backend-bytes={4 * MIB}")
-        store = await self.started(new_store(cluster))
+        store = await self.started(self.new_store(cluster))
         cluster.control("put", "elsewhere", "1")
         await self.put(store, "/a")
         with self.assertRaises(errors.InternalError) as caught:
@@ -217,7 +226,7 @@ class RefusalTests(FaultCase):
     async def test_too_large(self) -> None:
         """A value over the members' limit is refused in etcd's words (reference STORE-13)."""
         cluster = await self.own_cluster()
-        store = await self.started(new_store(cluster))
+        store = await self.started(self.new_store(cluster))
         for size in (1_600_000, 3 * MIB):
             failure = await self.failure(store.commit(Op("/a", bytes(size))), errors.InternalError)
             self.assertEqual(failure, "etcdserver: request is too large")
@@ -225,7 +234,7 @@ class RefusalTests(FaultCase):
 
     async def test_too_much_is_queued(self) -> None:
         """Writes beyond the bound are refused with 429, and the others are made."""
-        store = await self.started(new_store(await shared_cluster(), max_queued_ops=10))
+        store = await self.started(self.new_store(await shared_cluster(), max_queued_ops=10))
         writes = [store.commit(Op(f"/{number}", b"")) for number in range(11)]
         await self.assertFailure(writes.pop(), errors.TooManyRequests)
         outcomes: list[Outcome] = await gatherResults(writes)
@@ -245,10 +254,10 @@ class RefusalTests(FaultCase):
             (attrs.evolve(good, authorities=foreign), "x509: certificate signed by unknown authority"),
             (TLSPolicy(authorities=good.authorities), "remote error: tls: bad certificate"),
         ):
-            store = new_store(cluster, endpoints=destinations(cluster, policy.tls()), start_s=1.0)
+            store = self.new_store(cluster, endpoints=destinations(cluster, policy.tls()), start_s=1.0)
             failure = await self.failure(store.start(), errors.ConfigError)
             self.assertRegex(failure, why)
-        store = await self.started(new_store(cluster, endpoints=destinations(cluster, good.tls())))
+        store = await self.started(self.new_store(cluster, endpoints=destinations(cluster, good.tls())))
         await self.put(store, "/a", bytes(MIB))
         self.assertEqual((await store.list("/")).items[0].value, bytes(MIB))
 
@@ -258,7 +267,7 @@ class RefusalTests(FaultCase):
         cluster.control("user", "add", "root:secret")
         cluster.control("user", "grant-role", "root", "root")
         cluster.control("auth", "enable")
-        store = new_store(cluster, start_s=1.0)
+        store = self.new_store(cluster, start_s=1.0)
         failure = await self.failure(store.start(), errors.ConfigError)
         self.assertIn("etcdserver: user name is empty", failure)
 
@@ -267,13 +276,13 @@ class RefusalTests(FaultCase):
         with socket.create_server(("127.0.0.1", 0)) as silent:
             port = silent.getsockname()[1]
             where = Destination(scheme="http", host="127.0.0.1", port=port, tls=ClientTLS(), timeout_s=0.1)
-            store = new_store(EtcdCluster(self.mktemp()), endpoints=[where], start_s=0.3)
+            store = self.new_store(EtcdCluster(self.mktemp()), endpoints=[where], start_s=0.3)
             failure = await self.failure(store.start(), errors.ConfigError)
         self.assertIn("timeout", failure)
 
     async def test_nobody_is_there(self) -> None:
         """A start without a cluster ends after a while with what is in the way."""
         cluster = EtcdCluster(self.mktemp())
-        store = new_store(cluster, start_s=0.3)
+        store = self.new_store(cluster, start_s=0.3)
         failure = await self.failure(store.start(), errors.ConfigError)
         self.assertIn("connect: connection refused", failure)
