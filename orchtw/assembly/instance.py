@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from datetime import timedelta
 from functools import partial
+from hashlib import sha256
 from secrets import token_hex
 from typing import Any, Final
 
@@ -35,7 +37,7 @@ from orchtw.authz.decision import Authorizer
 from orchtw.authz.escalation import GrantChecks
 from orchtw.authz.live_roles import LiveRoles
 from orchtw.client.in_process import Registry
-from orchtw.config import Config
+from orchtw.config import Config, host_and_port
 from orchtw.controllers.certificates.signing import Means
 from orchtw.controllers.embedded import ControllerIdentity, QuotaCharges, embedded
 from orchtw.controllers.manager import Manager
@@ -115,8 +117,8 @@ class Instance:
         self._know_users()
         admissions, registry = self._take_writes()
         self._aggregate(front_proxy)
+        self._leases = ServerLeases(store, place, server_name(config, place), alone=config.workers > 1)
         self._work(registry, signing)
-        self._leases = ServerLeases(store, reactor, place, alone=config.workers > 1)
         self._follow(registry)
         self._keep_up()
         self._serve(admissions, secret)
@@ -322,6 +324,7 @@ class Instance:
             signing=Means(authorities, timedelta(seconds=config.cluster_signing_duration_s), resources.offload),
             charges=QuotaCharges(unsettled=resources.unsettled, shared=resources.store.shared),
             aggregated=self._aggregation.joined,
+            others=resources.store if resources.store.shared and config.workers == 1 else None,
         )
         self._join(made)
         self.instruments.show_election(made, resources.naming.controller_manager)
@@ -404,6 +407,12 @@ class Instance:
             await self._auditor.stop()
         await self._services.stopService()  # type: ignore[no-untyped-call]
         await self.resources.stop()
+
+
+def server_name(config: Config, place: Place) -> str:
+    """What a server is called among others, the same after a restart: many advertise the same address by default."""
+    folder = sha256(str(config.data_dir).encode()).hexdigest()[:8]
+    return f"{host_and_port(place.address, place.port)} {socket.gethostname()} {folder}"
 
 
 def _first_service_ip(config: Config) -> str:

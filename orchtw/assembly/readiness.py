@@ -75,7 +75,7 @@ class Readiness:
         if AUTOREGISTRATION in steps:
             self._registered = checks.condition("autoregister-completion", "APIServices of this server are missing")
         for controller in controllers.controllers:
-            checks.add(f"controller/{controller.name}", partial(controllers.check, controller))
+            checks.add(f"controller/{controller.name}", partial(controllers.check, controller.name))
         self._serving = checks.condition("shutdown", "process is shutting down", met=True, endpoints=ready)
 
     def caches_filled(self) -> None:

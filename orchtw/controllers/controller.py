@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.client.interface import Client
+from orchtw.client.tenure import Tenure
 from orchtw.client.work_queue import CONTROLLER, Backoff, NoMetrics, QueueMetrics, WorkQueue
 from orchtw.naming import Naming
 from orchtw.quota.unsettled import Unsettled
@@ -61,16 +62,17 @@ async def at_once(size_bytes: int, work: Callable[[], T]) -> T:
 class Host:
     """What the process that runs the controllers gives to each of them.
 
-    `client_for` makes the client of the service account of that name, and `joined` of it one that sees aggregated API
-    servers as well; `now` is the time in seconds since the epoch;
+    `new_client` makes the client of the service account of that name, which may write under a tenure alone, and
+    `joined` of it one that sees aggregated API servers as well. `tenure` is that of the controllers that are made for
+    this host. `now` is the time in seconds since the epoch;
     `metrics_for` gives the metrics of a controller's queue; `access` tells what others may do; `run` is where large
     objects are read, and `turns` are what long work is done in. `unsettled` is what quotas are charged for writes of
     this process on their way, and `foreign_charges_s` how long the charges of other processes may be without an
     object, 0: there are none.
     """
 
-    client_for: Callable[[str], Client]
-    joined: Callable[[Client, str], Client] | None = None
+    new_client: Callable[[str, Tenure | None], Client]
+    joined: Callable[[Client, str, Tenure | None], Client] | None = None
     naming: Naming
     clock: IReactorTime
     random: Random
@@ -81,6 +83,11 @@ class Host:
     run: Run = at_once
     unsettled: Unsettled = attrs.field(factory=Unsettled)
     foreign_charges_s: float = 0.0
+    tenure: Tenure | None = None
+
+    def client_for(self, account: str) -> Client:
+        """The client of the service account of that name."""
+        return self.new_client(account, self.tenure)
 
 
 class Source(Protocol):
@@ -113,7 +120,7 @@ class Controller(Service, ABC):
         self.host = host
         self.client = host.client_for(self.account)
         if self.sees_all and host.joined is not None:
-            self.client = host.joined(self.client, self.account)
+            self.client = host.joined(self.client, self.account, host.tenure)
         self.queue: WorkQueue[str] = WorkQueue(
             self.reconcile,
             host.clock,

@@ -116,6 +116,8 @@ class MemoryStore(Store):
     def _decide(self, op: Op, changes: Changes) -> Outcome:
         live = self.items.get(op.key)
         found = live.revision if live else 0
+        if op.guard is not None and self._revision_of(op.guard[0]) != op.guard[1]:
+            return Outcome(0, fenced=True)
         if (op.expected is not None and op.expected != found) or (op.value is None and live is None):
             return Outcome(0, live)
         self.now += 1
@@ -129,6 +131,10 @@ class MemoryStore(Store):
             end = Op(op.key, None, self.now)
             self._clock.callLater(op.ttl_s, lambda: self.commit(end))
         return Outcome(self.now)
+
+    def _revision_of(self, key: str) -> int:
+        live = self.items.get(key)
+        return live.revision if live else 0
 
 
 @cache

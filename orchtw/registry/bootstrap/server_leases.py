@@ -1,4 +1,4 @@
-"""Which servers are alive: each renews a record of its own in the store that they share (reference CTRL-7)."""
+"""Which servers are alive: each keeps a record of its own in the store that they share (reference CTRL-7)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from typing import Final
 
 import attrs
 import orjson
-from twisted.internet.interfaces import IReactorTime
 
-from orchtw.storage.interface import Op, Store
+from orchtw.storage.interface import Kept, Store
 
-LEASES: Final = "/registry/serverleases/"
-RENEWAL_S: Final = 10.0
+SERVERS: Final = "/registry/servers/"
+RENEWAL_S: Final = 5.0
 LIFE_S: Final = 15.0
-"""By the clock of whoever looks, since it saw a record change: clocks of different machines are not compared."""
+"""After its last renewal a record ends by itself."""
 
 
 @attrs.frozen(slots=True, order=True)
@@ -25,49 +24,46 @@ class Place:
 
 
 class ServerLeases:
-    """The record of the server at `place`, and a view of those of others; `left` says that it is about to end.
+    """The record of the server `name` at `place`, and a view of those of others; `left`: it is about to end.
 
     On a store that nobody shares this server is the only one, and nothing is written. The same goes for one whose
     other processes are workers of this server, `alone` together: they serve at the same place.
     """
 
-    def __init__(self, store: Store, clock: IReactorTime, place: Place, *, alone: bool = False) -> None:
+    def __init__(self, store: Store, place: Place, name: str, *, alone: bool = False) -> None:
         self.place = place
         self.shared = store.shared and not alone
         self._store = store
-        self._clock = clock
-        self._key = f"{LEASES}{place.address}:{place.port}"
+        self._key = f"{SERVERS}{name}"
+        self._kept: Kept | None = None
         self.left = False
-        self._seen: dict[str, tuple[int, float]] = {}
 
     async def renew(self) -> None:
-        """Say that this server is alive. Raises what the store raises."""
-        if self.shared and not self.left:
-            await self._store.commit(Op(self._key, orjson.dumps(attrs.asdict(self.place))))
+        """Say that this server is alive, which only the first time is a write. Raises what the store raises."""
+        if not self.shared or self.left:
+            return
+        if self._kept is None or not await self._kept.renew():
+            self._kept = None
+            kept = await self._store.keep(self._key, orjson.dumps(attrs.asdict(self.place)), LIFE_S)
+            if self.left:
+                await kept.end()
+            else:
+                self._kept = kept
 
     async def leave(self) -> None:
         """Say that this server is about to end."""
         self.left = True
-        if self.shared:
-            await self._store.commit(Op(self._key, None))
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            await kept.end()
 
     async def several(self) -> bool:
         """Whether other servers are alive too. Raises what the store raises."""
         return self.shared and len(await self.living()) > 1
 
     async def living(self) -> list[Place]:
-        """The servers that are alive, in order; the records of others are removed. Raises what the store raises."""
+        """The servers that are alive, in order. Raises what the store raises."""
         if not self.shared:
             return [] if self.left else [self.place]
-        now, before, found = self._clock.seconds(), self._seen, []
-        self._seen = {}
-        for record in (await self._store.list(LEASES)).items:
-            revision, since = before.get(record.key, (0, now))
-            if revision != record.revision:
-                since = now
-            if now - since < LIFE_S:
-                self._seen[record.key] = (record.revision, since)
-                found.append(Place(**orjson.loads(record.value)))
-            else:
-                await self._store.commit(Op(record.key, None, record.revision))
-        return sorted(found)
+        records = (await self._store.list(SERVERS)).items
+        return sorted({Place(**orjson.loads(record.value)) for record in records})

@@ -34,7 +34,7 @@ class AccountCase(ControllerTestCase):
             root_ca_pem=ROOT_CA,
             generates_secrets=self.generates_secrets,
         )
-        self.manager = Manager(made, enabled(made, settings))
+        self.manager = Manager(made, lambda host: enabled(host, settings))
         self.manager.startService()
         self.world.settle()
 
