@@ -155,7 +155,7 @@ class ElectedManagerTests(WorldTestCase):
         self.world.run(client.create(accounts, "b", {"metadata": {"name": "late"}}))
 
     def test_not_permitted(self) -> None:
-        """A host that may not work lets the Lease go and takes nothing up, until it may."""
+        """A host that may not work lets the Lease go and takes nothing up, until it may (reference CTRL-52)."""
         manager, other = self.manager(self.world, "one"), self.manager(self.world, "two")
         manager.permit(False)
         self.world.settle(4)

@@ -31,8 +31,8 @@ PATIENCE_S = 30.0
 LOOK_S = 0.1
 
 
-class LeadershipTests(TestCase):
-    """Servers with a cluster of their own."""
+class ServersCase(TestCase):
+    """Tests with servers and an etcd of their own."""
 
     skip = NO_ETCD
     timeout = 180
@@ -45,10 +45,10 @@ class LeadershipTests(TestCase):
         self.folders = make_folders(str(folder), ("a", "b"))
         self.servers: list[ServerProcess] = []
 
-    async def start(self, *flags: str) -> tuple[ServerProcess, Client]:
+    async def start(self, *flags: str, folder: Path | None = None) -> tuple[ServerProcess, Client]:
         """One more server, and a client of its administrator."""
         endpoints = f"--etcd-servers={self.cluster.endpoints[0]}"
-        server = ServerProcess(forking, self.folders[len(self.servers)], endpoints, *QUICK, *flags)
+        server = ServerProcess(forking, folder or self.folders[len(self.servers)], endpoints, *QUICK, *flags)
         self.servers.append(server)
         await server.start()
         self.addCleanup(self.end, server)
@@ -91,6 +91,9 @@ class LeadershipTests(TestCase):
     async def take(self, client: Client) -> None:
         """Another holder comes to stand in the Lease."""
         self.assertEqual((await client.merge(LEASE, {"spec": {"holderIdentity": "intruder"}})).code, 200)
+
+class LeadershipTests(ServersCase):
+    """Leaders that lose their Lease, and those that do not."""
 
     async def test_taken_by_another_holder(self) -> None:
         """From the turn in which another holder has the Lease its former one writes nothing, for as long as its end

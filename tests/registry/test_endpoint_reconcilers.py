@@ -37,8 +37,10 @@ class ReconcilerTests(SynchronousTestCase):
         self.assertEqual(sorted(RECONCILERS), sorted(RECONCILER_TYPES))
 
     def test_lease(self) -> None:
-        """Those that live, whoever is there at present (CTRL-49)."""
+        """Those that live and may serve, whoever is there at present (CTRL-49, CTRL-52)."""
         self.group.wait(self.leases.renew())
+        self.assertEqual(self.named(self.of("lease"), endpoints(1, 9)), [])
+        self.group.wait(self.leases.accept(True))
         self.assertEqual(self.named(self.of("lease"), endpoints(1, 9)), [2])
 
     def test_nobody(self) -> None:

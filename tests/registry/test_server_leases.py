@@ -11,8 +11,10 @@ from orchtw.assembly.instance import Instance
 from orchtw.config import Config
 from orchtw.errors import InternalError
 from orchtw.naming import Naming
+from orchtw.pki.certificates import new_key
 from orchtw.registry.bootstrap.server_leases import LIFE_S, RENEWAL_S, SERVERS, Place, ServerLeases
 from orchtw.registry.offload import Offload
+from orchtw.request import Peer, Request
 from tests.client.shared_store import SharedStore
 from tests.client.world import MemoryStore
 from tests.registry.allocation.processes import Group, Link
@@ -31,6 +33,8 @@ class LeaseTests(SynchronousTestCase):
 
     def living(self, leases: ServerLeases) -> list[str]:
         """The addresses of those who live."""
+        if leases.shared:
+            return [each.place.address for each in self.group.wait(leases.records())]
         return [each.address for each in self.group.wait(leases.living())]
 
     def test_both(self) -> None:
@@ -101,6 +105,7 @@ class EndpointTests(SynchronousTestCase):
         self.clock: Any = Host()
         self.store: MemoryStore = SharedStore(self.clock)
         self.running: list[Instance] = []
+        self.key = new_key()
         self.patch(Offload, "start", lambda offload: None)  # no threads: what takes long is done at once as well
         self.addCleanup(lambda: [self.run_async(each.stop()) for each in self.running])
 
@@ -120,7 +125,14 @@ class EndpointTests(SynchronousTestCase):
         """A server that has started."""
         config = Config(controllers=(), **settings)
         made = Instance(
-            config, Naming.orch(), self.clock, store=self.store, address=address, port=port, secret=b"s" * 32
+            config,
+            Naming.orch(),
+            self.clock,
+            store=self.store,
+            address=address,
+            port=port,
+            secret=b"s" * 32,
+            account_key=self.key,
         )
         self.run_async(made.start())
         self.running.append(made)
@@ -176,6 +188,55 @@ class EndpointTests(SynchronousTestCase):
         self.patch(self.store, "commit", commit)
         self.wait(2 * RENEWAL_S)
         self.assertEqual(self.endpoints(), [["192.0.2.1", "192.0.2.2"]] * 2)
+
+    def ready(self, server: Instance) -> tuple[int, str]:
+        """What `/readyz` answers."""
+        peer = Peer(address="192.0.2.9", port=1)
+        request = Request(method="GET", path="/readyz", query="verbose", params={"verbose": [""]}, peer=peer)
+        answer = self.run_async(server.app(request))
+        return answer.code, answer.body.decode()
+
+    def test_servers_that_disagree(self) -> None:
+        """The later of two servers with other keys is not ready, is no endpoint, and says why; it makes nothing. When
+        the earlier one has gone it is ready, and makes what is missing (CTRL-52).
+        """
+        first = self.server("192.0.2.1")
+        self.key = new_key()
+        second = self.server("192.0.2.2", 6443)
+        before = dict(self.store.items)
+        self.wait(2 * RENEWAL_S + 60)
+        self.assertEqual(self.endpoints(), [["192.0.2.1"]] * 2)
+        changed = {key for key, item in self.store.items.items() if before.get(key) != item}
+        self.assertEqual({key for key in changed if not key.startswith(SERVERS)}, set())
+        code, text = self.ready(second)
+        self.assertEqual(code, 500)
+        why = "differs from server 192.0.2.1:6443 (192.0.2.1:6443"
+        self.assertIn(f"[-]servers-agree failed: {why}", text)
+        self.assertIn("in keys of service accounts\n", text)
+        code, text = self.ready(first)
+        self.assertEqual(code, 200, text)
+        self.assertIn("[+]servers-agree ok: differs from server 192.0.2.2:6443", text)
+        first.begin_shutdown()
+        self.run_async(first.withdraw())
+        self.wait(2 * RENEWAL_S)
+        self.assertEqual(self.ready(second)[0], 200, self.ready(second))
+        self.assertEqual(self.endpoints(), [["192.0.2.2"]] * 2)
+
+    def test_settings_that_differ(self) -> None:
+        """Servers with other settings of admission and authorization serve, and say so (CTRL-52)."""
+        first = self.server("192.0.2.1")
+        plugins = ("ServiceAccount",)
+        second = self.server("192.0.2.2", enable_bootstrap_token_auth=True, disable_admission_plugins=plugins)
+        self.wait(RENEWAL_S)
+        for server, other in ((first, "192.0.2.2"), (second, "192.0.2.1")):
+            code, text = self.ready(server)
+            self.assertEqual(code, 200)
+            self.assertIn(f"[+]servers-agree ok: differs from server {other}:6443", text)
+            self.assertIn("in --disable-admission-plugins, --enable-bootstrap-token-auth\n", text)
+        self.assertEqual(self.endpoints(), [["192.0.2.1", "192.0.2.2"]] * 2)
+        counts = next(first._agreement.families()).series()
+        shown = {values: count.value for values, count in counts if count.value}
+        self.assertEqual(shown, {("--disable-admission-plugins",): 1, ("--enable-bootstrap-token-auth",): 1})
 
     def test_other_ports(self) -> None:
         """Servers on different ports write the same endpoints, and then nothing more: the slice has the lowest port,
