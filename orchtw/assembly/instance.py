@@ -64,6 +64,7 @@ from orchtw.registry.deletion import Deletion
 from orchtw.registry.namespace_maker import make_namespace
 from orchtw.reloads import Reloads
 from orchtw.rules.agreement import statement
+from orchtw.rules.contests import Contests
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.storage.interface import Store
 from orchtw.verbosity import Verbosity
@@ -116,6 +117,7 @@ class Instance:
         self._accounts = account_tokens(config, naming, config.told_address(address, port), account_key)
         self._ca_pem = root_ca(config) or ca_pem
         self._signing = signing or ClusterSigning(config)
+        self._contests = Contests(reactor.seconds)
         self._services = MultiService()  # type: ignore[no-untyped-call]
         self._agree()
         self._measure()
@@ -338,7 +340,10 @@ class Instance:
         )
 
     def _maker(self) -> Maker:
-        return Maker(targets=self.resources.targets, writes=self.writes, naming=self.resources.naming)
+        resources = self.resources
+        return Maker(
+            targets=resources.targets, writes=self.writes, naming=resources.naming, contests=self._contests
+        )
 
     def _controllers(self, registry: Registry, authorizer: Authorizer) -> Manager:
         resources, config, authorities = self.resources, self._config, self._signing

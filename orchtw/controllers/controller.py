@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from random import Random
-from typing import ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import attrs
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
-from orchtw.client.interface import Client
+from orchtw.client.interface import Client, Resource
 from orchtw.client.tenure import Tenure
 from orchtw.client.work_queue import CONTROLLER, Backoff, NoMetrics, QueueMetrics, WorkQueue
 from orchtw.naming import Naming
+from orchtw.objects import Object
 from orchtw.quota.unsettled import Unsettled
 from orchtw.request import RequestInfo, UserInfo
+from orchtw.rules.contests import Contests, content_of, key_of
 from orchtw.watch.turns import Turns
 
 T = TypeVar("T")
@@ -68,7 +70,7 @@ class Host:
     `metrics_for` gives the metrics of a controller's queue; `access` tells what others may do; `run` is where large
     objects are read, and `turns` are what long work is done in. `unsettled` is what quotas are charged for writes of
     this process on their way, and `foreign_charges_s` how long the charges of other processes may be without an
-    object, 0: there are none.
+    object, 0: there are none. `contests` are those that its controllers have with other writers.
     """
 
     new_client: Callable[[str, Tenure | None], Client]
@@ -84,10 +86,22 @@ class Host:
     unsettled: Unsettled = attrs.field(factory=Unsettled)
     foreign_charges_s: float = 0.0
     tenure: Tenure | None = None
+    contests: Contests = attrs.field(
+        default=attrs.Factory(lambda host: Contests(host.clock.seconds), takes_self=True)
+    )
 
     def client_for(self, account: str) -> Client:
         """The client of the service account of that name."""
         return self.new_client(account, self.tenure)
+
+
+@attrs.frozen(slots=True)
+class Published:
+    """What an object should always say. `content` is JSON, with a uid if another object may come in its place."""
+
+    namespace: str
+    name: str
+    content: Any
 
 
 class Source(Protocol):
@@ -143,6 +157,23 @@ class Controller(Service, ABC):
         Returns the seconds after which to look again, None when all is well; raises to be called again with growing
         delays.
         """
+
+    async def publish(
+        self, resource: Resource, wanted: Published, found: Object | None, write: Callable[[], Awaitable[object]]
+    ) -> float | None:
+        """Let `write` make an object what it should be in the place of what was `found`.
+
+        Returns the seconds after which to look again, for `reconcile` to return, if another writer keeps undoing it.
+        Raises what `write` raises.
+        """
+        key = key_of(resource.plural, wanted.namespace, wanted.name)
+        contests, before = self.host.contests, content_of(found)
+        wait_s = contests.due_in_s(key, wanted.content, lambda: before)
+        if wait_s:
+            return wait_s
+        await write()
+        contests.wrote(key, wanted.content, before)
+        return None
 
     def startService(self) -> None:
         """Follow the sources, then work."""
