@@ -346,6 +346,13 @@ class ServiceUnavailable(StatusError):
     code, reason = 503, "ServiceUnavailable"
 
 
+class Fenced(ServiceUnavailable):
+    """503: a write by somebody who has lost the right to it (reference CTRL-51)."""
+
+    def __init__(self) -> None:
+        super().__init__("the Lease that this writer works under is not its own any more")
+
+
 class Timeout(StatusError):
     """504: it did not happen in time."""
 

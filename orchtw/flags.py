@@ -153,7 +153,9 @@ PATH = Kind("file", _path, lambda path: str(path or ""))
 INTEGER = Kind("int", lambda texts: parse_integer(texts[-1]))
 LEVELS = Kind("pattern=N,...", parse_levels, _show_pairs)
 FLOAT = Kind("float32", lambda texts: parse_number(texts[-1]), lambda value: f"{value:g}")
-BOOLEAN = Kind("", lambda texts: parse_boolean(texts[-1]), lambda value: str(value).lower(), alone=True)
+BOOLEAN = Kind(
+    "", lambda texts: parse_boolean(texts[-1]), lambda value: "" if value is None else str(value).lower(), alone=True
+)
 DURATION = Kind("duration", lambda texts: parse_duration_s(texts[-1]), _show_duration)
 LIST = Kind("strings", _split, ",".join)
 PAIRS = Kind("mapStringString", parse_pairs, _show_pairs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import SystemRandom
 
 import attrs
@@ -67,11 +68,15 @@ class Aggregation(MultiService):
         user = UserInfo(name=f"system:{naming.component_prefix}aggregator", groups=("system:authenticated",))
         self._discovery = AggregatedDiscovery(self.api_services, self._requests(user))
 
-    def joined(self, client: Client, user: UserInfo) -> Client:
-        """The client of this process joined with the servers behind APIServices, which are asked as `user`."""
-        return AggregatedClient(client, self._discovery, self._requests(user), self._resources.clock, SystemRandom())
+    def joined(self, client: Client, user: UserInfo, guard: Callable[[], object] | None) -> Client:
+        """The client of this process joined with the servers behind APIServices, which are asked as `user`.
 
-    def _requests(self, user: UserInfo) -> Requests:
+        `guard` is called before each write, and raises where none may be made any more.
+        """
+        requests = self._requests(user, guard)
+        return AggregatedClient(client, self._discovery, requests, self._resources.clock, SystemRandom())
+
+    def _requests(self, user: UserInfo, guard: Callable[[], object] | None = None) -> Requests:
         resources = self._resources
         return Requests(
             servers=self.backends,
@@ -79,6 +84,7 @@ class Aggregation(MultiService):
             offload=resources.offload,
             suspect=self.suspect,
             meta_group=resources.naming.meta_group,
+            guard=guard,
         )
 
     def look_after(self, maker: Maker) -> None:

@@ -37,7 +37,7 @@ class Bootstrap:
 
     `info` is what extension servers are to know at present; `registration` makes the APIServices; `conditions` says
     of flow schemas whether their levels are there, None: nobody does. `ended` gives what
-    is told after each try of a step.
+    is told after each try of a step. While this server `may` not, it makes nothing: others look after the cluster.
     """
 
     def __init__(
@@ -49,7 +49,9 @@ class Bootstrap:
         ended: Callable[[str], Callable[[bool], None]],
         clock: IReactorTime,
         conditions: Conditions | None,
+        may: Callable[[], bool],
     ) -> None:
+        self._may = may
         self._maker = maker
         self._conditions = conditions
         self._registration = registration
@@ -66,7 +68,7 @@ class Bootstrap:
             registration.run,
         )
         steps = [Step(name=name, run=run, ended=ended(name)) for name, run in zip(STEPS, runs, strict=True)]
-        self._upkeep = Upkeep(steps, clock)
+        self._upkeep = Upkeep(steps, clock, may)
 
     async def start(self) -> None:
         """Carry out all steps, then look after what they made."""
@@ -84,7 +86,8 @@ class Bootstrap:
 
     async def point(self) -> None:
         """Let the endpoints of the servers' Service name those that are alive."""
-        await self._service.point(self._maker)
+        if self._may():
+            await self._service.point(self._maker)
 
     async def _namespaces_and_service(self) -> None:
         await create_namespaces(self._maker)

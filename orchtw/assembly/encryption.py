@@ -19,6 +19,7 @@ from orchtw.storage.encryption.configuration import FLAG, KmsPlugin, read
 from orchtw.storage.encryption.kms import Kms, KmsHealth
 from orchtw.storage.encryption.metrics import SealingMetrics
 from orchtw.storage.encryption.provider import KeyMissing, Provider, Unreadable
+from orchtw.storage.encryption.samples import Key
 from orchtw.storage.encryption.store import with_keys
 from orchtw.storage.encryption.transformer import Transformer, Transformers
 from orchtw.storage.interface import Translation
@@ -58,6 +59,18 @@ def sealing(path: Path, reactor: Any, plugins: Plugins) -> Sealing:
             found.setdefault(_prefix(resource), []).extend(providers)
     by_prefix = {prefix: Transformer(each, metrics=metrics) for prefix, each in found.items()}
     return Sealing(Transformers(by_prefix, metrics), checks)
+
+
+def keys_by_resource(path: Path | None, naming: Naming, plugins: Plugins) -> dict[str, list[Key]]:
+    """The keys for each resource that the file at `path` names, in order, by the prefix of its keys in the store.
+
+    Raises ConfigError.
+    """
+    found: dict[str, list[Key]] = {}
+    for section in () if path is None else read(path, plugins.of(EncryptionPlugin)):
+        for resource in section.resources:
+            found.setdefault(_prefix(resource, naming), []).extend(section.providers)
+    return found
 
 
 def _service(plugin: KmsPlugin, reactor: Any, metrics: SealingMetrics) -> Kms:

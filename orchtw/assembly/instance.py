@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from datetime import timedelta
 from functools import partial
+from hashlib import sha256
 from secrets import token_hex
 from typing import Any, Final
 
@@ -20,6 +22,7 @@ from orchtw.assembly.api import API, Parts
 from orchtw.assembly.auditing import auditing
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
 from orchtw.assembly.definitions import definitions, establishing_delay_s
+from orchtw.assembly.facts import facts
 from orchtw.assembly.flow_control import has_priorities, limiting
 from orchtw.assembly.identity import Identity
 from orchtw.assembly.metrics import Instruments
@@ -35,7 +38,7 @@ from orchtw.authz.decision import Authorizer
 from orchtw.authz.escalation import GrantChecks
 from orchtw.authz.live_roles import LiveRoles
 from orchtw.client.in_process import Registry
-from orchtw.config import Config
+from orchtw.config import Config, host_and_port
 from orchtw.controllers.certificates.signing import Means
 from orchtw.controllers.embedded import ControllerIdentity, QuotaCharges, embedded
 from orchtw.controllers.manager import Manager
@@ -50,6 +53,7 @@ from orchtw.pki.followed_files import FollowedFiles
 from orchtw.pki.front_proxy import FrontProxy
 from orchtw.registry.admissions import Admissions
 from orchtw.registry.aggregation.registration import Registration
+from orchtw.registry.bootstrap.agreement import Agreement
 from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo
 from orchtw.registry.bootstrap.endpoint_reconcilers import RECONCILERS
 from orchtw.registry.bootstrap.maker import Maker
@@ -59,6 +63,8 @@ from orchtw.registry.bootstrap.server_service import ServerService
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.namespace_maker import make_namespace
 from orchtw.reloads import Reloads
+from orchtw.rules.agreement import statement
+from orchtw.rules.contests import Contests
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.storage.interface import Store
 from orchtw.verbosity import Verbosity
@@ -106,17 +112,19 @@ class Instance:
         self.reloads = Reloads()
         self._doors = Doors()
         self._verbosity = verbosity or Verbosity(config.v, config.vmodule)
-        self._place = place = Place(address, port)
+        self._place = Place(address, port)
         self._client_ca_pem = client_ca_pem
         self._accounts = account_tokens(config, naming, config.told_address(address, port), account_key)
         self._ca_pem = root_ca(config) or ca_pem
+        self._signing = signing or ClusterSigning(config)
+        self._contests = Contests(reactor.seconds)
         self._services = MultiService()  # type: ignore[no-untyped-call]
+        self._agree()
         self._measure()
         self._know_users()
         admissions, registry = self._take_writes()
         self._aggregate(front_proxy)
-        self._work(registry, signing)
-        self._leases = ServerLeases(store, reactor, place, alone=config.workers > 1)
+        self._work(registry)
         self._follow(registry)
         self._keep_up()
         self._serve(admissions, secret)
@@ -125,8 +133,33 @@ class Instance:
         """Have a service start and stop with the others, in the order in which they have joined."""
         service.setServiceParent(self._services)  # type: ignore[no-untyped-call]
 
+    def _agree(self) -> None:
+        """What others are told of this server, and how it stands to them."""
+        config, resources, place = self._config, self.resources, self._place
+        told = facts(
+            config,
+            resources.naming,
+            self._accounts,
+            self._signing,
+            client_ca_pem=self._client_ca_pem,
+            published_ca_pem=self._ca_pem,
+        )
+        name, alone = server_name(config, place), config.workers > 1
+        self._leases = ServerLeases(resources.store, place, name, statement(told), alone=alone)
+        self._agreement = Agreement(self._leases, told)
+        self._agreement.changed = self._agreed
+
+    def _agreed(self, agreed: bool) -> None:
+        """This server may do its part for the cluster from now on, or no more."""
+        self._manager.permit(agreed)
+        if agreed and self._doors.open and self._bootstrap is not None:
+            self._bootstrap.look_soon()
+
     def _measure(self) -> None:
         self.instruments = Instruments(self._config, self.resources)
+        if self._leases.shared:
+            for family in self._agreement.families():
+                self.instruments.registry.add(family)
         self._join(self.instruments.lag)
         self.caller = caller(self.resources, self.instruments.calls)
         self._join(self.caller)
@@ -168,13 +201,20 @@ class Instance:
         )
         return admissions, registry
 
-    def _work(self, registry: Registry, signing: ClusterSigning | None) -> None:
+    def _work(self, registry: Registry) -> None:
         """The controllers, and what is to be true before the server is ready."""
         config = self._config
-        controllers = self._controllers(registry, self.authorizer, signing)
+        self._manager = self._controllers(registry, self.authorizer)
+        self._manager.permit(self._agreement.agreed)
         steps, store_s = STEPS if config.bootstrap else (), config.etcd_healthcheck_timeout_s
         self._readiness = Readiness(
-            self.resources, controllers, steps, self._reactor, store_s, priorities=has_priorities(config)
+            self.resources,
+            self._manager,
+            steps,
+            self._reactor,
+            store_s,
+            agreement=self._agreement if self._leases.shared else None,
+            priorities=has_priorities(config),
         )
 
     def _aggregate(self, front_proxy: FrontProxy | None) -> None:
@@ -208,7 +248,7 @@ class Instance:
         """What this process says of itself, and makes for the cluster if that is its task."""
         self._bootstrap = self._made_bootstrap() if self._config.bootstrap else None
         renewed = None if self._bootstrap is None else self._bootstrap.point
-        self._presence = Presence(self._leases, self._reactor, renewed)
+        self._presence = Presence(self._leases, self._agreement, self._reactor, renewed)
         self._identity = Identity(self._config, self._maker(), self._reactor)
 
     def _serve(self, admissions: Admissions, secret: bytes) -> None:
@@ -295,16 +335,18 @@ class Instance:
             return aggregation.authentication_info(self._client_ca_pem)
 
         ended = self._readiness.step_ended
-        return Bootstrap(maker, service, info, registration, ended, self._reactor, conditions)
+        return Bootstrap(
+            maker, service, info, registration, ended, self._reactor, conditions, lambda: self._agreement.agreed
+        )
 
     def _maker(self) -> Maker:
-        return Maker(targets=self.resources.targets, writes=self.writes, naming=self.resources.naming)
+        resources = self.resources
+        return Maker(
+            targets=resources.targets, writes=self.writes, naming=resources.naming, contests=self._contests
+        )
 
-    def _controllers(
-        self, registry: Registry, authorizer: Authorizer, signing: ClusterSigning | None
-    ) -> Manager:
-        resources, config = self.resources, self._config
-        authorities = signing or ClusterSigning(config)
+    def _controllers(self, registry: Registry, authorizer: Authorizer) -> Manager:
+        resources, config, authorities = self.resources, self._config, self._signing
         if authorities.files:
             what = "authorities that sign certificates"
             followed = FollowedFiles(what, authorities.files, authorities.read, self._reactor)
@@ -322,6 +364,7 @@ class Instance:
             signing=Means(authorities, timedelta(seconds=config.cluster_signing_duration_s), resources.offload),
             charges=QuotaCharges(unsettled=resources.unsettled, shared=resources.store.shared),
             aggregated=self._aggregation.joined,
+            others=resources.store if self._leases.shared else None,
         )
         self._join(made)
         self.instruments.show_election(made, resources.naming.controller_manager)
@@ -404,6 +447,12 @@ class Instance:
             await self._auditor.stop()
         await self._services.stopService()  # type: ignore[no-untyped-call]
         await self.resources.stop()
+
+
+def server_name(config: Config, place: Place) -> str:
+    """What a server is called among others, the same after a restart: many advertise the same address by default."""
+    folder = sha256(str(config.data_dir).encode()).hexdigest()[:8]
+    return f"{host_and_port(place.address, place.port)} {socket.gethostname()} {folder}"
 
 
 def _first_service_ip(config: Config) -> str:

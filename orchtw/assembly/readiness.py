@@ -17,11 +17,14 @@ from orchtw.endpoints.checks import (
     Checks,
     Condition,
     LogFlow,
+    Run,
+    Underway,
     dependency_check,
     filled,
     store_check,
 )
 from orchtw.naming import Naming
+from orchtw.registry.bootstrap.agreement import Agreement
 
 AUTOREGISTRATION: Final = "orch-apiserver-autoregistration"
 """The step that makes the APIServices; check `autoregister-completion` waits for it as well."""
@@ -38,7 +41,8 @@ PRIORITY_HOOKS = ("priority-and-fairness-config-consumer", "priority-and-fairnes
 class Readiness:
     """`steps` are the names of the bootstrap steps that this process carries out; each is a start hook.
 
-    The store has `store_s` seconds to answer a check. `priorities` says whether there is priority and fairness.
+    The store has `store_s` seconds to answer a check. `agreement` is with the servers that share the store; None:
+    there can be none. `priorities` says whether there is priority and fairness.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class Readiness:
         clock: IReactorTime,
         store_s: float,
         *,
+        agreement: Agreement | None,
         priorities: bool,
     ) -> None:
         store, cacher, ready = resources.store, resources.cacher, frozenset({READYZ})
@@ -73,9 +78,13 @@ class Readiness:
         others = aggregation_hooks(bootstraps=AUTOREGISTRATION in steps)
         self._started += [checks.hook(name, started) for name in others]
         if AUTOREGISTRATION in steps:
-            self._registered = checks.condition("autoregister-completion", "APIServices of this server are missing")
+            self._registered = Condition("APIServices of this server are missing")
+            checks.add("autoregister-completion", self._registered, EVERYWHERE - {LIVEZ})
+            checks.add("autoregister-completion", unless_waiting(self._registered, agreement), frozenset({LIVEZ}))
         for controller in controllers.controllers:
-            checks.add(f"controller/{controller.name}", partial(controllers.check, controller))
+            checks.add(f"controller/{controller.name}", partial(controllers.check, controller.name))
+        if agreement is not None:
+            checks.add("servers-agree", agreed(agreement), ready)
         self._serving = checks.condition("shutdown", "process is shutting down", met=True, endpoints=ready)
 
     def caches_filled(self) -> None:
@@ -125,6 +134,30 @@ def aggregation_hooks(*, bootstraps: bool) -> tuple[str, ...]:
     """
     fetched = "apiservice-openapi-controller", "apiservice-openapiv3-controller"
     return ("apiservice-status-available-controller", *fetched) if bootstraps else fetched
+
+
+def agreed(agreement: Agreement) -> Run:
+    """Check `servers-agree`: fails while another server stands in the way, and says which and in what.
+
+    What other servers have otherwise without doing harm is a remark.
+    """
+
+    async def run() -> str | None:
+        if not agreement.agreed:
+            raise Underway(agreement.objection)
+        return "; ".join(agreement.remarks) or None
+
+    return run
+
+
+def unless_waiting(condition: Condition, agreement: Agreement | None) -> Run:
+    """A condition of `/livez`, which a server does not meet that waits for others: a restart would change nothing."""
+
+    async def run() -> None:
+        if agreement is None or agreement.agreed:
+            await condition()
+
+    return run
 
 
 async def _pass() -> None:

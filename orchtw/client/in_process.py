@@ -29,6 +29,7 @@ from orchtw.rules.selectors import parse_fields, parse_labels
 from orchtw.schema.codec.strict_fields import IGNORE
 from orchtw.storage.cache import Cacher
 from orchtw.storage.freshness import MOST_RECENT
+from orchtw.storage.interface import Guard
 from orchtw.verbs.slices import in_turns
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
@@ -258,11 +259,15 @@ def _homes_first(targets: Iterable[Target]) -> list[Target]:
 class InProcessClient:
     """See `Client`. What it reads, it reads from the caches, once these have every acknowledged write.
 
-    `manager` comes to own the fields that are written.
+    `manager` comes to own the fields that are written. `guard` is asked before each write and at its commit: it gives
+    what the store has to compare, and raises Fenced (503) where this client may not write any more.
     """
 
-    def __init__(self, registry: Registry, user: UserInfo, manager: str) -> None:
+    def __init__(
+        self, registry: Registry, user: UserInfo, manager: str, guard: Callable[[], Guard] | None = None
+    ) -> None:
         self._manager = manager
+        self._guard = guard
         self._registry = registry
         self._index = registry.index
         self._user = user
@@ -414,6 +419,8 @@ class InProcessClient:
         from_live: bool = False,
         whole: bool = False,
     ) -> Write:
+        if self._guard is not None:
+            self._guard()
         return Write(
             target=target,
             namespace=namespace if target.resource.namespaced else "",
@@ -423,6 +430,7 @@ class InProcessClient:
             from_live=from_live,
             whole=whole,
             manager=self._manager,
+            guard=self._guard,
         )
 
 

@@ -14,12 +14,23 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.client.event_recorder import EventRecorder
-from orchtw.client.interface import Client
+from orchtw.client.informer import Informer
+from orchtw.client.interface import Client, Item
+from orchtw.client.tenure import Tenure
+from orchtw.client.vital_signs import VitalSigns
 from orchtw.errors import AlreadyExists, NotFound, StatusError
 from orchtw.objects import Object
+from orchtw.storage.interface import Kept
+from orchtw.watch.turns import Turns
 
 JITTER = 1.2
 """Candidates wait up to that much longer than the retry period, so that they do not come at once."""
+
+REWRITE_SHARE = 2 / 3
+"""Of a Lease's duration: 10 s of 15, which are six writes a minute."""
+
+MOST_SHOWN = 100
+"""Characters of a holder's name in the log: whoever may write the Lease chooses it."""
 
 MOST_TRANSITIONS = 2**31 - 1
 """A Lease counts its changes of hand up to there; one that somebody filled can still be taken."""
@@ -29,7 +40,8 @@ MOST_TRANSITIONS = 2**31 - 1
 class Terms:
     """The lease and its times. A leader renews every `retry_period_s` and gives up after `renew_deadline_s` without.
 
-    Others take over `lease_duration_s` after the last renewal they saw, by their own clock.
+    Others take over `lease_duration_s` after the last renewal they saw, by their own clock. `name` is that of the
+    Lease, `identity` what its holder is called in it.
     """
 
     identity: str
@@ -39,13 +51,22 @@ class Terms:
     renew_deadline_s: float = 10.0
     retry_period_s: float = 2.0
 
+    @property
+    def rewrite_s(self) -> float:
+        """How often the Lease is written where renewals show by other signs: before anybody takes it for expired."""
+        return self.lease_duration_s * REWRITE_SHARE
+
 
 class LeaderElector:
-    """Takes the lease, renews it, and reports both ends of being the leader.
+    """One campaign: takes the Lease, renews it, and reports both ends of being the leader.
 
-    `started` is called when the lease is ours, `lost` when it could not be kept; after `lost` the candidate is
-    done, as the process is expected to end. `group` is the API group of Leases, `now` the time in seconds since the
-    epoch that is written into them. Becoming the leader is told by `events`.
+    `started` is called when the Lease is held, `lost` in the turn in which it is known to be lost: another holder
+    stands in it, or it could not be renewed in time. The campaign is over then. `tenure` is the right to write that
+    comes with it, and ends before that is told. `group` is the API group of Leases, `now` the time in seconds since
+    the epoch that is written into them. Becoming the leader is told by `events`.
+
+    With `signs` a renewal shows a sign of life, and the Lease itself is written now and then, so that others who know
+    nothing of these signs see it renewed. Without, each renewal is a write of the Lease.
     """
 
     _log = Logger()
@@ -56,12 +77,15 @@ class LeaderElector:
         terms: Terms,
         clock: IReactorTime,
         random: Random,
+        turns: Turns | None,
         *,
         group: str,
         now: Callable[[], float],
         events: EventRecorder,
+        tenure: Tenure,
         started: Callable[[], None],
         lost: Callable[[], None],
+        signs: VitalSigns | None = None,
     ) -> None:
         self.leading = False
         self._client = client
@@ -69,18 +93,24 @@ class LeaderElector:
         self._clock = clock
         self._random = random
         self._group = group
+        self._leases = client.resource(group, "v1", "leases")
         self._now = now
         self._events = events
+        self._tenure = tenure
         self._on_started = started
         self._on_lost = lost
+        self._signs = signs
+        self._sign: Kept | None = None
         self._seen: Any = None
-        self._seen_at = 0.0
-        self._renewed_at = 0.0
+        self._seen_at = self._written_at = 0.0
         self._next: IDelayedCall | None = None
+        self._expiry: IDelayedCall | None = None
         self._trying: Deferred[None] | None = None
         self._lease: Object = {}
         self._telling: Deferred[None] | None = None
         self._stopped = True
+        self._follower = Informer(client, self._leases, clock, random, turns, name=terms.name)
+        self._follower.handle(self._lease_seen)
 
     def start(self) -> None:
         """Become a candidate."""
@@ -88,17 +118,31 @@ class LeaderElector:
         self._try()
 
     async def stop(self) -> None:
-        """Stop being a candidate; a leader releases the lease, so that nobody need wait for it to expire."""
-        self._stopped = True
-        if self._next is not None and self._next.active():
-            self._next.cancel()
-        if self._trying is not None:
-            self._trying.cancel()
-        if self._telling is not None:
-            self._telling.cancel()
-        if self.leading:
-            self.leading = False
+        """Stop being a candidate; a leader releases the Lease, so that nobody need wait for it to expire."""
+        led = self.leading
+        self._end()
+        if led:
             await self._release()
+
+    def _end(self) -> None:
+        self._stopped = True
+        self.leading = False
+        self._tenure.end()
+        self._follower.stop()
+        for call in (self._next, self._expiry):
+            if call is not None and call.active():
+                call.cancel()
+        for work in (self._trying, self._telling):
+            if work is not None:
+                work.cancel()
+
+    def _lose(self, why: str) -> None:
+        identity, name = self._terms.identity, self._terms.name
+        self._end()
+        self._log.critical("{identity} lost the lease {name}: {why}", identity=identity, name=name, why=why)
+        self._on_lost()
+        if self._sign is not None:
+            Deferred.fromCoroutine(self._sign.end()).addErrback(_refused)
 
     def _try(self) -> None:
         self._next = None
@@ -108,68 +152,142 @@ class LeaderElector:
     def _failed(self, failure: Any) -> None:
         if not failure.check(CancelledError):
             self._log.failure("leader election failed", failure)
-            self._settle(False)
+            self._settle(None, 0.0)
 
     async def _attempt(self) -> None:
-        held = False
+        began = self._clock.seconds()
+        held = None
         try:
-            held = await self._acquire_or_renew()
+            held = await (self._renew() if self.leading else self._acquire())
         except StatusError as error:
             self._log.info("the lease {name} was not taken: {error}", name=self._terms.name, error=error)
-        self._settle(held)
+        self._settle(held, began)
 
-    def _settle(self, held: bool) -> None:
-        """Act on the outcome of one attempt, and schedule the next."""
+    def _settle(self, held: bool | None, began: float) -> None:
+        """Act on the outcome of the attempt that `began` then, None if it is open, and schedule the next."""
         self._trying = None
         if self._stopped:
             return
-        now, terms = self._clock.seconds(), self._terms
         if held:
-            self._renewed_at = now
+            self._extend(began + self._terms.renew_deadline_s)
             if not self.leading:
-                self.leading = True
-                self._log.info("{identity} became leader", identity=terms.identity)
-                self._telling = Deferred.fromCoroutine(self._tell(f"{terms.identity} became leader"))
-                self._telling.addErrback(_cancelled)
-                self._on_started()
-        elif self.leading and now - self._renewed_at >= terms.renew_deadline_s:
-            self.leading = False
-            self._stopped = True
-            self._log.critical("{identity} lost the lease {name}", identity=terms.identity, name=terms.name)
-            self._on_lost()
+                self._lead()
+        elif held is False and self.leading:
+            self._lose("another holds it")
             return
         spread = 1.0 if self.leading else 1.0 + (JITTER - 1.0) * self._random.random()
-        self._next = self._clock.callLater(terms.retry_period_s * spread, self._try)
+        self._next = self._clock.callLater(self._terms.retry_period_s * spread, self._try)
 
-    async def _acquire_or_renew(self) -> bool:
-        """One attempt; whether the lease is ours now. Raises StatusError, also when another was faster."""
-        terms, leases = self._terms, self._client.resource(self._group, "v1", "leases")
-        time = _micro_time(self._now())
-        try:
-            lease = await self._client.get(leases, terms.namespace, terms.name)
-        except NotFound:
-            return await self._create(time)
-        spec = lease.get("spec", {})
+    def _extend(self, until: float) -> None:
+        """Hold the Lease until then. An attempt may hang for longer than that, so that a timer sees to it."""
+        self._tenure.extend(until)
+        if self._expiry is not None and self._expiry.active():
+            self._expiry.cancel()
+        left_s = max(0.0, until - self._clock.seconds())
+        self._expiry = self._clock.callLater(left_s, self._expire)
+
+    def _expire(self) -> None:
+        self._lose(f"it could not be renewed for {self._terms.renew_deadline_s:g} s")
+
+    def _lead(self) -> None:
+        identity = self._terms.identity
+        self.leading = True
+        self._log.info("{identity} became leader", identity=identity)
+        self._telling = Deferred.fromCoroutine(self._tell(f"{identity} became leader"))
+        self._telling.addErrback(_cancelled)
+        self._follower.start()
+        self._on_started()
+
+    def _lease_seen(self, old: Item | None, new: Item | None) -> None:
+        """See the Lease change hands when it does; one that was deleted is made again, if nobody is faster."""
+        item = new or old
+        if self._stopped or item is None or item.namespace != self._terms.namespace:
+            return
+        if new is None:
+            self._hasten()
+            return
+        holder = _spec(new.load()).get("holderIdentity") or ""
+        if holder == self._terms.identity:
+            self._tenure.moved(int(new.version))
+        else:
+            self._lose(f"it is held by {holder[:MOST_SHOWN]!r}" if holder else "it was released")
+
+    def _hasten(self) -> None:
+        """Write the Lease with the next attempt, and make that soon."""
+        self._written_at = float("-inf")
+        if self._next is not None and self._next.active():
+            self._next.reset(0)
+
+    async def _acquire(self) -> bool:
+        """Take the Lease unless its holder lives. Raises StatusError, also when another was faster."""
+        lease = await self._read()
+        if lease is None:
+            return await self._create() and await self._signed()
+        spec = _spec(lease)
         self._observe(spec)
         holder = spec.get("holderIdentity") or ""
-        duration_s = float(spec.get("leaseDurationSeconds") or terms.lease_duration_s)
-        mine = holder == terms.identity
-        if holder and not mine and self._clock.seconds() < self._seen_at + duration_s:
+        if holder and holder != self._terms.identity and await self._lives(holder, spec):
             return False
+        return await self._write(lease) and await self._signed()
+
+    async def _renew(self) -> bool:
+        """Keep the Lease; False: another has it. Raises StatusError, also when that is open."""
+        if self._sign is None:
+            return await self._rewrite()
+        if not await self._sign.renew():
+            self._sign = None
+            return await self._rewrite() and await self._signed()
+        if self._clock.seconds() < self._written_at + self._terms.rewrite_s:
+            return True
+        try:
+            return await self._rewrite()
+        except StatusError as error:
+            self._log.info("the lease {name} was not written: {error}", name=self._terms.name, error=error)
+            return True  # the sign of life is what counts among ourselves
+
+    async def _lives(self, holder: str, spec: Object) -> bool:
+        """Whether a holder has renewed in time, by our own clock, or shows a sign of life."""
+        duration_s = float(spec.get("leaseDurationSeconds") or self._terms.lease_duration_s)
+        if self._clock.seconds() < self._seen_at + duration_s:
+            return True
+        return self._signs is not None and await self._signs.seen(holder)
+
+    async def _signed(self) -> bool:
+        """Show the sign of life, where there are any."""
+        if self._signs is not None:
+            self._sign = await self._signs.give(self._terms.identity, self._terms.lease_duration_s)
+        return True
+
+    async def _rewrite(self) -> bool:
+        """Write the Lease again, if it is ours; one that is gone is made again."""
+        lease = await self._read()
+        if lease is None:
+            return await self._create()
+        return _spec(lease).get("holderIdentity") == self._terms.identity and await self._write(lease)
+
+    async def _read(self) -> Object | None:
+        try:
+            return await self._client.get(self._leases, self._terms.namespace, self._terms.name)
+        except NotFound:
+            return None
+
+    async def _write(self, lease: Object) -> bool:
+        """Take or renew the Lease in the state that was read."""
+        spec, time = _spec(lease), _micro_time(self._now())
+        mine = spec.get("holderIdentity") == self._terms.identity
         transitions = spec.get("leaseTransitions") or 0
         if not mine:
             transitions = min(transitions + 1, MOST_TRANSITIONS)
         lease["spec"] = self._spec(spec.get("acquireTime", time) if mine else time, time, transitions)
-        stored = await self._client.update(leases, terms.namespace, terms.name, lease)
-        self._held(stored)
+        terms = self._terms
+        self._held(await self._client.update(self._leases, terms.namespace, terms.name, lease))
         return True
 
-    async def _create(self, time: str) -> bool:
-        terms = self._terms
+    async def _create(self) -> bool:
+        terms, time = self._terms, _micro_time(self._now())
         lease = {"metadata": {"name": terms.name, "namespace": terms.namespace}, "spec": self._spec(time, time, 0)}
-        leases = self._client.resource(self._group, "v1", "leases")
         try:
-            stored = await self._client.create(leases, terms.namespace, lease)
+            stored = await self._client.create(self._leases, terms.namespace, lease)
         except AlreadyExists:
             return False
         self._held(stored)
@@ -177,6 +295,8 @@ class LeaderElector:
 
     def _held(self, lease: Object) -> None:
         self._lease = lease
+        self._written_at = self._clock.seconds()
+        self._tenure.moved(int(lease["metadata"]["resourceVersion"]))
         self._observe(lease["spec"])
 
     async def _tell(self, message: str) -> None:
@@ -202,15 +322,26 @@ class LeaderElector:
         }
 
     async def _release(self) -> None:
-        terms, leases = self._terms, self._client.resource(self._group, "v1", "leases")
+        terms = self._terms
         try:
-            lease = await self._client.get(leases, terms.namespace, terms.name)
-            spec = lease.get("spec", {})
-            if spec.get("holderIdentity") == terms.identity:
-                lease["spec"] = {**spec, "holderIdentity": "", "leaseDurationSeconds": 1}
-                await self._client.update(leases, terms.namespace, terms.name, lease)
+            lease = await self._read() or {}
+            if _spec(lease).get("holderIdentity") == terms.identity:
+                lease["spec"] = {**_spec(lease), "holderIdentity": "", "leaseDurationSeconds": 1}
+                await self._client.update(self._leases, terms.namespace, terms.name, lease)
+            if self._sign is not None:
+                await self._sign.end()
         except StatusError as error:
             self._log.info("the lease {name} was not released: {error}", name=terms.name, error=error)
+
+
+def _spec(lease: Object) -> Object:
+    """The spec of a Lease, which anybody who may write Leases can leave out."""
+    spec: Object = lease.get("spec") or {}
+    return spec
+
+
+def _refused(failure: Failure) -> None:
+    failure.trap(StatusError)  # type: ignore[no-untyped-call]
 
 
 def _cancelled(failure: Failure) -> None:

@@ -44,18 +44,25 @@ class Controllers:
     resource_quota_sync_period_s: float = attrs.field(
         default=300.0, metadata=about("Controllers", "Time between looks at all quotas.", DURATION)
     )
-    leader_elect: bool = attrs.field(
-        default=False,
-        metadata=about("Controllers", "Run the controllers only while holding a Lease.", BOOLEAN),
+    leader_elect: bool | None = attrs.field(
+        default=None,
+        metadata=about(
+            "Controllers",
+            "Run the controllers only while holding a Lease, and end when it is lost; unset: hold it where servers "
+            "share the store (etcd), and go on as a candidate when it is lost.",
+            BOOLEAN,
+        ),
     )
     leader_elect_lease_duration_s: float = attrs.field(
         default=15.0, metadata=about("Controllers", "Time after which others may take the Lease over.", DURATION)
     )
     leader_elect_renew_deadline_s: float = attrs.field(
-        default=10.0, metadata=about("Controllers", "Time a leader may fail to renew before it ends.", DURATION)
+        default=10.0,
+        metadata=about("Controllers", "Time a leader may fail to renew before its controllers stop.", DURATION),
     )
     leader_elect_retry_period_s: float = attrs.field(
-        default=2.0, metadata=about("Controllers", "Time between attempts at the Lease.", DURATION)
+        default=2.0,
+        metadata=about("Controllers", "Time between renewals, and between attempts at the Lease.", DURATION),
     )
     leader_elect_resource_lock: str = attrs.field(
         default="leases", metadata=about("Controllers", "What is held: leases, and nothing else.", TEXT)

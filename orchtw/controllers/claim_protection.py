@@ -8,7 +8,7 @@ from contextlib import suppress
 from orchtw.client.informer import Informer, Reflector
 from orchtw.client.interface import Item
 from orchtw.controllers.claim_users import ClaimUsers
-from orchtw.controllers.controller import Controller, Host, Source
+from orchtw.controllers.controller import Controller, Host, Published, Source
 from orchtw.errors import NotFound
 from orchtw.rules.storage_protection import CLAIM_FINALIZER
 
@@ -70,10 +70,15 @@ class ClaimProtection(Controller):
             if await self._users.used(namespace, name):
                 return None
         claim = item.load()
-        others = [each for each in owners.finalizers if each != self._finalizer]
-        claim["metadata"]["finalizers"] = others if owners.terminating else [*others, self._finalizer]
+        others, meta = [each for each in owners.finalizers if each != self._finalizer], claim["metadata"]
+        meta["finalizers"] = others if owners.terminating else [*others, self._finalizer]
         with suppress(NotFound):
-            await self.client.update(self._claims, namespace, name, claim)
+            wanted = Published(namespace, name, [meta["uid"], meta["finalizers"]])
+            wait_s = await self.publish(
+                self._claims, wanted, item.load(), lambda: self.client.update(self._claims, namespace, name, claim)
+            )
+            if wait_s is not None:
+                return wait_s
         if owners.terminating:
             self._ended(item)
         return None

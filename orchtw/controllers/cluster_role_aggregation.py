@@ -10,7 +10,7 @@ import attrs
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
-from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.controller import Controller, Host, Published
 from orchtw.errors import BadRequest, Conflict, NotFound
 from orchtw.objects import Object
 from orchtw.rules.rbac import Rule, rules_of
@@ -66,7 +66,7 @@ class ClusterRoleAggregationController(Controller):
         size = role.item.size_bytes + sum(item.size_bytes for item in selected)
         rules = await self.host.run(size, partial(_gathered, role.item, selected))
         if rules is not None:
-            await self._apply(role.item, rules, size)
+            return await self._apply(role.item, rules, size)
         return None
 
     def _selected(self, name: str, selectors: Sequence[LabelSelector]) -> list[Item]:
@@ -74,13 +74,18 @@ class ClusterRoleAggregationController(Controller):
         others = [self._known[other] for other in sorted(self._known) if other != name]
         return [role.item for selector in selectors for role in others if selector.matches(role.labels)]
 
-    async def _apply(self, item: Item, rules: Sequence[Object], size_bytes: int) -> None:
+    async def _apply(self, item: Item, rules: Sequence[Object], size_bytes: int) -> float | None:
         """What has changed or gone meanwhile comes again by itself."""
+        roles, name = self._roles, item.name
         wanted = {"metadata": {"name": item.name, "resourceVersion": item.version}, "rules": rules}
         try:
-            await self.client.apply(self._roles, "", item.name, wanted, self.account, size_bytes)
+            published = Published("", name, [item.metadata()["uid"], rules])
+            return await self.publish(
+                roles, published, item.load(),
+                lambda: self.client.apply(roles, "", name, wanted, self.account, size_bytes),
+            )  # fmt: skip
         except (Conflict, NotFound):
-            return
+            return None
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from random import Random
-from typing import ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import attrs
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
-from orchtw.client.interface import Client
+from orchtw.client.interface import Client, Resource
+from orchtw.client.tenure import Tenure
 from orchtw.client.work_queue import CONTROLLER, Backoff, NoMetrics, QueueMetrics, WorkQueue
 from orchtw.naming import Naming
+from orchtw.objects import Object
 from orchtw.quota.unsettled import Unsettled
 from orchtw.request import RequestInfo, UserInfo
+from orchtw.rules.contests import Contests, content_of, key_of
 from orchtw.watch.turns import Turns
 
 T = TypeVar("T")
@@ -61,16 +64,17 @@ async def at_once(size_bytes: int, work: Callable[[], T]) -> T:
 class Host:
     """What the process that runs the controllers gives to each of them.
 
-    `client_for` makes the client of the service account of that name, and `joined` of it one that sees aggregated API
-    servers as well; `now` is the time in seconds since the epoch;
+    `new_client` makes the client of the service account of that name, which may write under a tenure alone, and
+    `joined` of it one that sees aggregated API servers as well. `tenure` is that of the controllers that are made for
+    this host. `now` is the time in seconds since the epoch;
     `metrics_for` gives the metrics of a controller's queue; `access` tells what others may do; `run` is where large
     objects are read, and `turns` are what long work is done in. `unsettled` is what quotas are charged for writes of
     this process on their way, and `foreign_charges_s` how long the charges of other processes may be without an
-    object, 0: there are none.
+    object, 0: there are none. `contests` are those that its controllers have with other writers.
     """
 
-    client_for: Callable[[str], Client]
-    joined: Callable[[Client, str], Client] | None = None
+    new_client: Callable[[str, Tenure | None], Client]
+    joined: Callable[[Client, str, Tenure | None], Client] | None = None
     naming: Naming
     clock: IReactorTime
     random: Random
@@ -81,6 +85,23 @@ class Host:
     run: Run = at_once
     unsettled: Unsettled = attrs.field(factory=Unsettled)
     foreign_charges_s: float = 0.0
+    tenure: Tenure | None = None
+    contests: Contests = attrs.field(
+        default=attrs.Factory(lambda host: Contests(host.clock.seconds), takes_self=True)
+    )
+
+    def client_for(self, account: str) -> Client:
+        """The client of the service account of that name."""
+        return self.new_client(account, self.tenure)
+
+
+@attrs.frozen(slots=True)
+class Published:
+    """What an object should always say. `content` is JSON, with a uid if another object may come in its place."""
+
+    namespace: str
+    name: str
+    content: Any
 
 
 class Source(Protocol):
@@ -113,7 +134,7 @@ class Controller(Service, ABC):
         self.host = host
         self.client = host.client_for(self.account)
         if self.sees_all and host.joined is not None:
-            self.client = host.joined(self.client, self.account)
+            self.client = host.joined(self.client, self.account, host.tenure)
         self.queue: WorkQueue[str] = WorkQueue(
             self.reconcile,
             host.clock,
@@ -136,6 +157,23 @@ class Controller(Service, ABC):
         Returns the seconds after which to look again, None when all is well; raises to be called again with growing
         delays.
         """
+
+    async def publish(
+        self, resource: Resource, wanted: Published, found: Object | None, write: Callable[[], Awaitable[object]]
+    ) -> float | None:
+        """Let `write` make an object what it should be in the place of what was `found`.
+
+        Returns the seconds after which to look again, for `reconcile` to return, if another writer keeps undoing it.
+        Raises what `write` raises.
+        """
+        key = key_of(resource.plural, wanted.namespace, wanted.name)
+        contests, before = self.host.contests, content_of(found)
+        wait_s = contests.due_in_s(key, wanted.content, lambda: before)
+        if wait_s:
+            return wait_s
+        await write()
+        contests.wrote(key, wanted.content, before)
+        return None
 
     def startService(self) -> None:
         """Follow the sources, then work."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Callable
 from functools import partial
 from random import SystemRandom
 from typing import Final
-from uuid import uuid4
 
 import attrs
 from twisted.internet.interfaces import IReactorTime
@@ -17,7 +15,7 @@ from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.authz.decision import Authorizer, Decision
 from orchtw.client.in_process import InProcessClient, Registry
 from orchtw.client.interface import Client
-from orchtw.client.leader_election import Terms
+from orchtw.client.tenure import Tenure
 from orchtw.client.work_queue import QueueMetrics
 from orchtw.config import Config
 from orchtw.controllers import chosen, enabled
@@ -26,7 +24,8 @@ from orchtw.controllers.certificates.cleaning import Cleaner
 from orchtw.controllers.certificates.signing import Means, Signer
 from orchtw.controllers.claim_protection import ClaimProtection
 from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
-from orchtw.controllers.controller import Host, no_metrics
+from orchtw.controllers.controller import Controller, Host, no_metrics
+from orchtw.controllers.election import election_of
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Manager, Settings
 from orchtw.controllers.namespace import NamespaceController
@@ -41,6 +40,7 @@ from orchtw.plugins import ControllerPlugin
 from orchtw.quota.unsettled import Unsettled
 from orchtw.registry.bootstrap.storage_versions import states_versions
 from orchtw.request import RequestInfo, UserInfo
+from orchtw.storage.interface import Store
 
 FOREIGN_CHARGES_S: Final = 5.0
 """Within which another server has stored, or given up, what it has charged a quota for."""
@@ -77,11 +77,13 @@ def embedded(
     signing: Means,
     charges: QuotaCharges,
     aggregated: Joining | None = None,
+    others: Store | None = None,
     metrics_for: Callable[[str], QueueMetrics] = no_metrics,
 ) -> Manager:
     """The controllers that the flags ask for, yet to be started; `lost` ends the process.
 
-    `aggregated` asks other API servers for those controllers that they concern.
+    `aggregated` asks other API servers for those controllers that they concern. `others` is the store that other
+    servers share; None: there can be none.
     """
     host = attrs.evolve(
         host_of(naming, registry, clock),
@@ -106,27 +108,35 @@ def embedded(
         root_ca_pem=identity.root_ca_pem,
         signing=signing,
     )
-    election = _terms(config, naming) if config.leader_elect else None
-    added = [plugin.make(host, config) for name, plugin in installed.items() if name in settings.enabled]
-    return Manager(host, [*enabled(host, settings), *added], election, lost)
+    election = election_of(config, naming, registry, others, lost, works=bool(settings.enabled))
+
+    def make(host: Host) -> list[Controller]:
+        added = [plugin.make(host, config) for name, plugin in installed.items() if name in settings.enabled]
+        return [*enabled(host, settings), *added]
+
+    return Manager(host, make, election)
 
 
-Joining = Callable[[Client, UserInfo], Client]
-"""Makes of a client of this process one that sees aggregated API servers too, which are asked as that user."""
+Joining = Callable[[Client, UserInfo, Callable[[], object] | None], Client]
+"""Makes of a client of this process one that sees aggregated API servers too, which are asked as that user.
+
+Before each write they are asked for, what comes last is called, which raises where none may be made any more.
+"""
 
 
-def _joined(joining: Joining, naming: Naming, client: Client, account: str) -> Client:
-    return joining(client, service_account(account, naming))
+def _joined(joining: Joining, naming: Naming, client: Client, account: str, tenure: Tenure | None) -> Client:
+    return joining(client, service_account(account, naming), None if tenure is None else tenure.guard)
 
 
 def host_of(naming: Naming, registry: Registry, clock: IReactorTime) -> Host:
     """What this process gives to each of its controllers."""
 
-    def client_for(account: str) -> Client:
-        return InProcessClient(registry, service_account(account, naming), naming.controller_manager)
+    def new_client(account: str, tenure: Tenure | None) -> Client:
+        guard = None if tenure is None else tenure.guard
+        return InProcessClient(registry, service_account(account, naming), naming.controller_manager, guard)
 
     return Host(
-        client_for=client_for, naming=naming, clock=clock, random=SystemRandom(), now=time.time,
+        new_client=new_client, naming=naming, clock=clock, random=SystemRandom(), now=time.time,
         turns=registry.cacher.turns,
     )
 
@@ -186,15 +196,4 @@ def service_account(name: str, naming: Naming) -> UserInfo:
     return UserInfo(
         name=f"system:serviceaccount:{namespace}:{name}",
         groups=("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"),
-    )
-
-
-def _terms(config: Config, naming: Naming) -> Terms:
-    return Terms(
-        identity=f"{socket.gethostname()}_{uuid4()}",
-        namespace=config.leader_elect_resource_namespace or naming.system_namespace,
-        name=config.leader_elect_resource_name or naming.controller_manager,
-        lease_duration_s=config.leader_elect_lease_duration_s,
-        renew_deadline_s=config.leader_elect_renew_deadline_s,
-        retry_period_s=config.leader_elect_retry_period_s,
     )

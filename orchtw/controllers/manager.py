@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 from twisted.application.service import Service
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, DeferredList
+from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from orchtw.client.event_recorder import EventRecorder
-from orchtw.client.leader_election import LeaderElector, Terms
+from orchtw.client.leader_election import LeaderElector
+from orchtw.client.tenure import Tenure
 from orchtw.controllers.certificates.signing import Means
 from orchtw.controllers.controller import Controller, Host, Unhealthy
+from orchtw.controllers.election import Election
 from orchtw.controllers.service_accounts.token_secrets import LegacyToken
 
 ELECTION_ACCOUNT = "leader-election"
@@ -23,7 +27,6 @@ class Settings:
 
     `legacy_token` makes tokens for Secrets, which accounts get by themselves if `generates_secrets`.
     `root_ca_pem` are the authorities that accounts know the server by.
-    `election` is None when this host need not be elected.
     """
 
     enabled: frozenset[str]
@@ -37,34 +40,27 @@ class Settings:
     generates_secrets: bool = False
     root_ca_pem: str = ""
     signing: Means = attrs.field(factory=Means.none)
-    election: Terms | None = None
 
 
 class Manager(Service):
     """Starts the controllers in their order and stops them in reverse.
 
-    `lost` is called when the lease has been lost: the host must end, for another one works now.
+    `make` makes those of a host: one set for each time that they work, so that none begins with what it knew before.
     """
 
+    _log = Logger()
+
     def __init__(
-        self, host: Host, controllers: Iterable[Controller], election: Terms | None = None,
-        lost: Callable[[], None] | None = None,
+        self, host: Host, make: Callable[[Host], Iterable[Controller]], election: Election | None = None
     ) -> None:
-        self.controllers: Sequence[Controller] = tuple(controllers)
+        self._host = host
+        self._make = make
+        self._election = election
+        self._permitted = True
+        self._ending: Deferred[None] | None = None
         self._elector: LeaderElector | None = None
-        if election is not None:
-            client = host.client_for(ELECTION_ACCOUNT)
-            self._elector = LeaderElector(
-                client,
-                election,
-                host.clock,
-                host.random,
-                group=host.naming.group("coordination.orch.io"),
-                now=host.now,
-                events=EventRecorder(client, host.naming.controller_manager, host.now),
-                started=self._start_all,
-                lost=lost or self._nobody,
-            )
+        self.controllers: Sequence[Controller] = ()
+        self._renew()
 
     @property
     def leading(self) -> bool | None:
@@ -74,35 +70,107 @@ class Manager(Service):
     def startService(self) -> None:
         """Work, or wait for the lease."""
         super().startService()  # type: ignore[no-untyped-call]
-        if self._elector is None:
-            self._start_all()
-        else:
-            self._elector.start()
+        self._begin()
 
     def stopService(self) -> Deferred[None]:
         """Fires when no controller works any more and the lease is free."""
         super().stopService()  # type: ignore[no-untyped-call]
         return Deferred.fromCoroutine(self._stop())
 
-    async def check(self, controller: Controller) -> str | None:
-        """A controller's health check: one that waits for the lease is well. See `Controller.check`."""
-        if self._elector is not None and not self._elector.leading:
+    def permit(self, permitted: bool) -> None:
+        """Let the host work from now on, or stop it in this turn."""
+        if permitted == self._permitted:
+            return
+        self._permitted = permitted
+        if permitted:
+            self._begin()
+        elif self.running and self._ending is None:
+            self._begin_anew()
+
+    async def check(self, name: str) -> str | None:
+        """The health check of the controller of that name: one that waits for its turn is well. See `Controller`."""
+        waits = not self._permitted or self._ending is not None
+        if waits or (self._elector is not None and not self._elector.leading):
             if not self.running:
                 raise Unhealthy("not running")
             return None
-        return await controller.check()
+        return await next(each for each in self.controllers if each.name == name).check()
+
+    def _renew(self) -> None:
+        """Make the controllers that work the next time, and the candidate for it."""
+        election, host = self._election, self._host
+        if election is None:
+            self.controllers = tuple(self._make(host))
+            return
+        tenure = Tenure(host.clock, election.key)
+        self.controllers = tuple(self._make(attrs.evolve(host, tenure=tenure)))
+        client = host.client_for(ELECTION_ACCOUNT)
+        self._elector = LeaderElector(
+            client,
+            election.terms,
+            host.clock,
+            host.random,
+            host.turns,
+            group=host.naming.group("coordination.orch.io"),
+            now=host.now,
+            events=EventRecorder(client, host.naming.controller_manager, host.now),
+            tenure=tenure,
+            started=self._start_all,
+            lost=self._lost,
+            signs=election.signs,
+        )
+
+    def _begin(self) -> None:
+        """Work, if that is permitted and what worked before has ended."""
+        if not self.running or not self._permitted or self._ending is not None:
+            return
+        if self._elector is None:
+            self._start_all()
+        else:
+            self._elector.start()
 
     def _start_all(self) -> None:
         for controller in self.controllers:
             controller.startService()
 
-    async def _stop(self) -> None:
-        for controller in reversed(self.controllers):
-            if controller.running:
-                await controller.stopService()
-        if self._elector is not None:
-            await self._elector.stop()
+    def _lost(self) -> None:
+        """The Lease has been lost: stop all in this turn, then end, or be a candidate again."""
+        if self._election is not None and self._election.lost is not None:
+            _stop_all(self.controllers)
+            self._election.lost()
+        else:
+            self._begin_anew()
 
-    @staticmethod
-    def _nobody() -> None:
-        """The host has nothing to end."""
+    def _begin_anew(self) -> None:
+        """End what works, and begin again once it has ended; nothing is begun before the end is known."""
+        self._ending = Deferred.fromCoroutine(self._end(self.controllers, self._elector))
+        self._ending.addErrback(self._failed)
+        self._ending.addCallback(self._ended)
+
+    async def _end(self, controllers: Sequence[Controller], elector: LeaderElector | None) -> None:
+        stopping = _stop_all(controllers)
+        if elector is not None:
+            await elector.stop()
+        await DeferredList(stopping)
+
+    def _failed(self, failure: Failure) -> None:
+        self._log.failure("the controllers have not ended in good order", failure=failure)
+
+    def _ended(self, result: None) -> None:
+        if self.running:
+            self._renew()
+            self._ending = None
+            self._begin()
+
+    async def _stop(self) -> None:
+        if self._ending is not None:
+            await self._ending
+        else:
+            await DeferredList(_stop_all(self.controllers))
+            if self._elector is not None:
+                await self._elector.stop()
+
+
+def _stop_all(controllers: Sequence[Controller]) -> list[Deferred[None]]:
+    """Stop those that run, in reverse; in this turn none takes anything up any more."""
+    return [controller.stopService() for controller in reversed(controllers) if controller.running]

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
-from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.controller import Controller, Host, Published
 from orchtw.errors import NotFound
 from orchtw.rules.storage_protection import VOLUME_FINALIZER
 
@@ -47,8 +47,11 @@ class VolumeProtection(Controller):
         volume = item.load()
         if owners.terminating and (volume.get("status") or {}).get("phase") == "Bound":
             return None
-        others = [each for each in owners.finalizers if each != self._finalizer]
-        volume["metadata"]["finalizers"] = others if owners.terminating else [*others, self._finalizer]
+        others, meta = [each for each in owners.finalizers if each != self._finalizer], volume["metadata"]
+        meta["finalizers"] = others if owners.terminating else [*others, self._finalizer]
         with suppress(NotFound):
-            await self.client.update(self._volumes, "", key, volume)
+            wanted = Published("", key, [meta["uid"], meta["finalizers"]])
+            return await self.publish(
+                self._volumes, wanted, item.load(), lambda: self.client.update(self._volumes, "", key, volume)
+            )
         return None

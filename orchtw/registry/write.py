@@ -11,6 +11,7 @@ from orchtw.objects import Object
 from orchtw.registry.target import Target
 from orchtw.request import Request, UserInfo
 from orchtw.rules.options import DeleteOptions, WriteOptions
+from orchtw.storage.interface import Guard, Op
 from orchtw.watch.entry import Entry
 
 PLAIN = WriteOptions()
@@ -38,7 +39,8 @@ class Write:
     was sent, which says with the live object's size how long the write may take. Admission is shown `options`, and
     `view` in place of the object; its warnings go to `request`. `admitted`: admission has seen the request that this
     write is a part of, and does not see the write. `own`: an object of the server's, whose content the rules of its
-    kind do not bind: it says how things are.
+    kind do not bind: it says how things are. `guard` gives what the store is to compare at the moment of the commit,
+    and raises where the writer may not write any more.
     """
 
     target: Target
@@ -57,11 +59,17 @@ class Write:
     view: View | None = None
     admitted: bool = False
     own: bool = False
+    guard: Callable[[], Guard] | None = None
 
     def step(self, text: str) -> None:
         """Note a step of the request that this write belongs to, if there is one."""
         if self.request is not None:
             self.request.step(text)
+
+
+    def guarded(self, op: Op) -> Op:
+        """`op` with what `guard` asks for. Raises what that raises."""
+        return op if self.guard is None else attrs.evolve(op, guard=self.guard())
 
 
 @attrs.frozen(slots=True)

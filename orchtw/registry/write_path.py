@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from orchtw.apply.field_manager import FieldManager
-from orchtw.errors import AlreadyExists, Conflict, InternalError, MethodNotAllowed, NotFound
+from orchtw.errors import AlreadyExists, Conflict, Fenced, InternalError, MethodNotAllowed, NotFound
 from orchtw.metrics.registry import Registry
 from orchtw.objects import Object
 from orchtw.registry.admissions import Admission, Admissions, Settle, Submission, as_it_is
@@ -122,7 +122,7 @@ class WritePath:
                 return target.as_written(await self._pretend_create(write, prepared, generated=generated), draft)
             _check_open(stored)  # again: nothing comes into a collection after it was closed
             op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared, stored.strategy.ttl_s)
-            outcome = await self._commit(stored, op, hold)
+            outcome = await self._commit(write, op, hold)
             write.step("Object stored in database")
         finally:
             _end(hold, admission)
@@ -223,7 +223,7 @@ class WritePath:
             if write.dry_run:
                 return Written(target.as_written(prepared.entry(live.revision), draft))
             op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
-            outcome = await self._commit(stored, op, hold)
+            outcome = await self._commit(write, op, hold)
             write.step("Object stored in database")
         finally:
             _end(hold, admission)
@@ -272,7 +272,7 @@ class WritePath:
             if write.dry_run:
                 return write.target.as_written(prepared.entry(live.revision), new)
             op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
-            outcome = await self._commit(stored, op, hold)
+            outcome = await self._commit(write, op, hold)
             write.step("Object stored in database")
         finally:
             if hold is not None:
@@ -287,8 +287,8 @@ class WritePath:
         if write.dry_run:
             return Outcome(live.revision)
         hold = None if old is None else await self._reserve(write, len(live.raw), None, old, _nothing)
-        stored = write.target.stored
-        outcome = await self._commit(stored, Op(stored.prefix + live.key, None, live.revision), hold)
+        key = write.target.stored.prefix + live.key
+        outcome = await self._commit(write, Op(key, None, live.revision), hold)
         write.step("Object deleted from database")
         return outcome
 
@@ -323,10 +323,19 @@ class WritePath:
     def _run(self, size_bytes: int, work: Callable[[], T]) -> Coroutine[Any, Any, T]:
         return run_converting(self._offload, size_bytes, work)
 
-    async def _commit(self, stored: Stored, op: Op, hold: Hold | None) -> Outcome:
+    async def _commit(self, write: Write, op: Op, hold: Hold | None) -> Outcome:
+        """Hand `op` to the store, if the writer may still write by now. Raises Fenced (503)."""
         began = perf_counter()
+        try:
+            op = write.guarded(op)
+        except BaseException:
+            if hold is not None:
+                hold.end()
+            raise
         outcome = await (self._store.commit(op) if hold is None else hold.commit(self._store, op))
-        self._times.took(stored.prefix, op, perf_counter() - began)
+        self._times.took(write.target.stored.prefix, op, perf_counter() - began)
+        if outcome.fenced:
+            raise Fenced
         return outcome
 
     @staticmethod

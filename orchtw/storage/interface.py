@@ -23,6 +23,9 @@ SCAN_ITEMS: Final = 500
 Wanted = Callable[[str], bool] | None
 """Whether there is any use for what a key has; None: for all. Any thread may ask."""
 
+Guard = tuple[str, int]
+"""A key and the revision of its last write."""
+
 # Positional on purpose: these four are made for every write, and keyword calls cost a third more.
 
 
@@ -66,6 +69,9 @@ class Op:
     `ttl_s`, if not 0, says how many seconds after its commit the value ends: the store then deletes the key by
     itself, unless it has been written again, in which case that write says anew whether and when its value ends. The
     end outlives restarts, and shows as any other deletion does, a few seconds late at most (reference STORE-15).
+
+    `guard` names another key, and the revision of its last write (0: it does not exist) without which this write does
+    not happen: the fence of a writer whose right to write lies in that key (reference CTRL-51).
     """
 
     key: str
@@ -73,6 +79,7 @@ class Op:
     expected: int | None = None
     note: object = None
     ttl_s: float = 0.0
+    guard: Guard | None = None
 
 
 @attrs.frozen(slots=True)
@@ -80,11 +87,13 @@ class Outcome:
     """The outcome of an `Op`: the revision it was committed at, or 0 and what stands there instead.
 
     `current` is only filled when `revision` is 0; None then means that the key does not exist. Deleting a
-    key that does not exist commits nothing, whatever was expected. The value of a damaged one is empty.
+    key that does not exist commits nothing, whatever was expected. The value of a damaged one is empty. `fenced` says
+    that the key of the op's guard has been written since; nothing else was looked at then.
     """
 
     revision: int
     current: KeyValue | None = None
+    fenced: bool = False
 
 
 @attrs.frozen(slots=True)
@@ -127,6 +136,20 @@ class Subscription(abc.ABC):
     @abc.abstractmethod
     def stop(self) -> None:
         """End the feed: `deliver` is not called again, even from within `deliver`. Safe to call twice."""
+
+
+class Kept(abc.ABC):
+    """A value that lasts while its writer renews it. `revision` is that of its write."""
+
+    revision: int
+
+    @abc.abstractmethod
+    async def renew(self) -> bool:
+        """Let it last its whole time from now on; False: it has ended or was replaced. Raises StatusErrors."""
+
+    @abc.abstractmethod
+    async def end(self) -> None:
+        """Remove it, unless another writer has replaced it. Raises StatusErrors."""
 
 
 class Translation(Protocol):
@@ -281,6 +304,15 @@ class Store(abc.ABC):
         it is there after the next start is then open. Cancelling the Deferred gives up the answer, not the write.
         """
 
+    async def keep(self, key: str, value: bytes, life_s: float) -> Kept:
+        """Write a value that ends `life_s` seconds after it was last renewed, which need not be a write.
+
+        Raises what `commit` fails with.
+        """
+        kept = _Rewritten(self, Op(key, value, ttl_s=life_s))
+        await kept.begin()
+        return kept
+
     @abc.abstractmethod
     async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
         """Call `deliver` with every Change after `after_revision`: history first, then live, no gap, nothing twice.
@@ -322,3 +354,27 @@ class Store(abc.ABC):
 
         A store that only lacks room is alive: it serves reads, and a restart makes no room.
         """
+
+
+class _Rewritten(Kept):
+    """Renewed by writing it again."""
+
+    def __init__(self, store: Store, op: Op) -> None:
+        self._store = store
+        self._op = op
+        self.revision = 0
+
+    async def begin(self) -> None:
+        """Write it for the first time, whatever stands there."""
+        self.revision = (await self._store.commit(self._op)).revision
+
+    async def renew(self) -> bool:
+        """See `Kept`."""
+        outcome = await self._store.commit(attrs.evolve(self._op, expected=self.revision))
+        if outcome.revision:
+            self.revision = outcome.revision
+        return bool(outcome.revision)
+
+    async def end(self) -> None:
+        """See `Kept`."""
+        await self._store.commit(Op(self._op.key, None, self.revision))

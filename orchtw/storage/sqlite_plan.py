@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import attrs
 from twisted.internet.defer import Deferred
@@ -15,10 +16,13 @@ Ticket = tuple[Op, Deferred[Outcome] | None]  # nobody waits for the end of a va
 Answers = list[tuple[Deferred[Outcome], Outcome | errors.StatusError]]
 Row = tuple[int, str, int, int, int, bytes | None]
 
+FENCED: Final = -1
+"""In the place of a revision: the key of the op's guard has been written since."""
+
 
 @attrs.define(slots=True, eq=False)
 class Plan:
-    """A batch, decided: the rows to insert, the revision each ticket got (0: refused) and what it found.
+    """A batch, decided: the rows to insert, the revision each ticket got (0: refused, or FENCED) and what it found.
 
     `ends` are the revisions whose values end by themselves, and when; `ended` those for which that time has come.
     """
@@ -50,11 +54,11 @@ def report(batch: list[Ticket], plan: Plan, known: dict[int, KeyValue]) -> tuple
     answers: Answers = []
     for (op, waiting), revision, held in zip(batch, plan.given, plan.found, strict=True):
         replaced = known[held] if held else None
-        if revision:
+        if revision > 0:
             changes.append(Change(revision, op.key, op.value, replaced, op.note))
             outcome = Outcome(revision)
         else:
-            outcome = Outcome(0, replaced)
+            outcome = Outcome(0, None, fenced=True) if revision == FENCED else Outcome(0, replaced)
         if waiting is not None:
             answers.append((waiting, outcome))
     return changes, answers

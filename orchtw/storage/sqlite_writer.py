@@ -27,7 +27,7 @@ from orchtw.storage.sqlite_errors import sentence
 from orchtw.storage.sqlite_expiry import NOTHING, Due, Expiry
 from orchtw.storage.sqlite_file import StoreFile
 from orchtw.storage.sqlite_measured import Measured
-from orchtw.storage.sqlite_plan import Answers, Plan, Ticket, fields, insertion, report
+from orchtw.storage.sqlite_plan import FENCED, Answers, Plan, Ticket, fields, insertion, report
 from orchtw.storage.sqlite_reader import answer, read_head, read_rows, unreadable
 from orchtw.storage.sqlite_schema import PAGE_BYTES
 
@@ -297,6 +297,9 @@ class Writer:
             key, value, expected = op.key, op.value, op.expected
             held = live.get(key, 0)
             plan.found.append(held)
+            if op.guard is not None and live.get(op.guard[0], 0) != op.guard[1]:
+                plan.given.append(FENCED)
+                continue
             if (expected is not None and expected != held) or (value is None and not held):
                 plan.given.append(0)
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.internet.task import Clock
 
-from orchtw.storage.interface import Change, Op
+from orchtw.storage.interface import Change, Kept, Op
 from tests.client.world import MemoryStore
 
 
@@ -31,3 +31,31 @@ class SharedStore(MemoryStore):
     def _flush(self) -> None:
         self.tell()
         super()._flush()
+
+
+class KeepingStore(SharedStore):
+    """As on etcd, to renew a value that is kept is no write."""
+
+    async def keep(self, key: str, value: bytes, life_s: float) -> Kept:
+        return _Held(self, key, (await self.commit(Op(key, value))).revision, life_s)
+
+
+class _Held(Kept):
+    """Ends by the clock, unless it is renewed."""
+
+    def __init__(self, store: KeepingStore, key: str, revision: int, life_s: float) -> None:
+        self.revision = revision
+        self._store = store
+        self._key = key
+        self._life_s = life_s
+        self._end = store.clock.callLater(life_s, lambda: store.commit(Op(key, None, revision)))
+
+    async def renew(self) -> bool:
+        if self._end.active():
+            self._end.reset(self._life_s)
+        return self._store.revision_of(self._key) == self.revision
+
+    async def end(self) -> None:
+        if self._end.active():
+            self._end.cancel()
+        await self._store.commit(Op(self._key, None, self.revision))

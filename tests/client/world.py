@@ -68,7 +68,7 @@ class MemoryStore(Store):
         self.items: dict[str, KeyValue] = {}
         self.followers: list[Callable[[Sequence[Change]], None]] = []
         self.now = 1
-        self._clock = clock
+        self.clock = clock
         self._queued: Queued = []
 
     async def start(self) -> None: ...
@@ -99,7 +99,7 @@ class MemoryStore(Store):
     def commit(self, op: Op) -> Deferred[Outcome]:
         answer: Deferred[Outcome] = Deferred()
         if not self._queued:
-            self._clock.callLater(0, self._flush)
+            self.clock.callLater(0, self._flush)
         self._queued.append((op, answer))
         return answer
 
@@ -116,6 +116,8 @@ class MemoryStore(Store):
     def _decide(self, op: Op, changes: Changes) -> Outcome:
         live = self.items.get(op.key)
         found = live.revision if live else 0
+        if op.guard is not None and self.revision_of(op.guard[0]) != op.guard[1]:
+            return Outcome(0, fenced=True)
         if (op.expected is not None and op.expected != found) or (op.value is None and live is None):
             return Outcome(0, live)
         self.now += 1
@@ -127,8 +129,13 @@ class MemoryStore(Store):
         changes.append(Change(self.now, op.key, op.value, live, op.note))
         if op.value is not None and op.ttl_s:
             end = Op(op.key, None, self.now)
-            self._clock.callLater(op.ttl_s, lambda: self.commit(end))
+            self.clock.callLater(op.ttl_s, lambda: self.commit(end))
         return Outcome(self.now)
+
+    def revision_of(self, key: str) -> int:
+        """That of the last write of a key; 0: it is not there."""
+        live = self.items.get(key)
+        return live.revision if live else 0
 
 
 @cache

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from orchtw.client.in_process import InProcessClient
 from orchtw.client.interface import Client
+from orchtw.client.tenure import Tenure
 from orchtw.controllers import CONTROLLERS, enabled
 from orchtw.controllers.controller import Host
 from orchtw.controllers.embedded import service_account
@@ -16,11 +17,12 @@ from tests.client.world import World, WorldTestCase
 def host(world: World) -> Host:
     """A host whose clients write into the world."""
 
-    def client_for(account: str) -> Client:
-        return InProcessClient(world.registry, service_account(account, world.naming), "controllers")
+    def new_client(account: str, tenure: Tenure | None) -> Client:
+        guard = None if tenure is None else tenure.guard
+        return InProcessClient(world.registry, service_account(account, world.naming), "controllers", guard)
 
     return Host(
-        client_for=client_for, naming=world.naming, clock=world.clock, random=world.random, now=world.now,
+        new_client=new_client, naming=world.naming, clock=world.clock, random=world.random, now=world.now,
         turns=world.cacher.turns,
     )
 
@@ -38,7 +40,7 @@ class ControllerTestCase(WorldTestCase):
     def begin(self) -> None:
         """Start the controllers on the world as it is."""
         made = host(self.world)
-        self.manager = Manager(made, enabled(made, Settings(enabled=frozenset(self.names))))
+        self.manager = Manager(made, lambda host: enabled(host, Settings(enabled=frozenset(self.names))))
         self.manager.startService()
 
     def end(self) -> None:
@@ -57,7 +59,7 @@ class ControllerTestCase(WorldTestCase):
         found = {}
         for controller in self.manager.controllers:
             try:
-                self.world.run(self.manager.check(controller))
+                self.world.run(self.manager.check(controller.name))
             except Exception as error:
                 found[controller.name] = str(error)
         return found

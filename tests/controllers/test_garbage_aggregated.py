@@ -25,7 +25,7 @@ class AggregatedGarbageTests(AggregatedCase):
 
     def made(self) -> GarbageCollector:
         """A collector that has not begun."""
-        return GarbageCollector(attrs.evolve(host(self.world), joined=lambda client, account: self.client), 4)
+        return GarbageCollector(attrs.evolve(host(self.world), joined=lambda client, account, tenure: self.client), 4)
 
     def begin(self) -> None:
         """Start, and let everything happen."""

@@ -265,7 +265,7 @@ class KubernetesNamesTests(NamespaceControllerTests):
 class AggregatedContentsTests(AggregatedCase):
     def setUp(self) -> None:
         super().setUp()
-        made = attrs.evolve(host(self.world), joined=lambda client, account: self.client)
+        made = attrs.evolve(host(self.world), joined=lambda client, account, tenure: self.client)
         self.controller = NamespaceController(made, 2)
         self.controller.startService()
         self.addCleanup(lambda: self.world.run(self.controller.stopService()))

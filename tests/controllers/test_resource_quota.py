@@ -41,7 +41,7 @@ class QuotaControllerCase(ControllerTestCase):
         made = attrs.evolve(host(self.world), foreign_charges_s=self.foreign_s)
         self.unsettled = made.unsettled
         self.controller = ResourceQuotaController(made, 5, 300.0)
-        self.manager = Manager(made, [self.controller])
+        self.manager = Manager(made, lambda host: [self.controller])
         self.manager.startService()
         self.world.settle()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.config.checks import RECONCILER_TYPES
@@ -23,7 +22,7 @@ class ReconcilerTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.group = Group(0)
-        self.leases = ServerLeases(Link(self.group.store, shared=True), Clock(), Place("192.0.2.2", 6443))
+        self.leases = ServerLeases(Link(self.group.store, shared=True), Place("192.0.2.2", 6443), "two")
 
     def of(self, kind: str, count: int = 1) -> EndpointReconciler:
         return RECONCILERS[kind](self.leases, count)
@@ -38,8 +37,10 @@ class ReconcilerTests(SynchronousTestCase):
         self.assertEqual(sorted(RECONCILERS), sorted(RECONCILER_TYPES))
 
     def test_lease(self) -> None:
-        """Those that live, whoever is there at present (CTRL-49)."""
+        """Those that live and may serve, whoever is there at present (CTRL-49, CTRL-52)."""
         self.group.wait(self.leases.renew())
+        self.assertEqual(self.named(self.of("lease"), endpoints(1, 9)), [])
+        self.group.wait(self.leases.accept(True))
         self.assertEqual(self.named(self.of("lease"), endpoints(1, 9)), [2])
 
     def test_nobody(self) -> None:

@@ -58,13 +58,17 @@ class Servers(Protocol):
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Requests:
-    """Asks as `user`. `suspect` is told who does not answer; `meta_group` is what metadata is asked for by."""
+    """Asks as `user`. `suspect` is told who does not answer; `meta_group` is what metadata is asked for by.
+
+    `guard` is called before each write, and raises where none may be made any more (reference CTRL-51).
+    """
 
     servers: Servers
     user: UserInfo
     offload: Offload
     suspect: Callable[[ApiService], None]
     meta_group: str
+    guard: Callable[[], object] | None = None
 
     async def ask(self, service: ApiService, asked: Asked, read: Callable[[Object], T]) -> T:
         """What `read` makes of the object that is answered, in the thread for large work if it is long.
@@ -72,6 +76,8 @@ class Requests:
         Raises StatusError: what the server refuses with, ServiceUnavailable (503) for one that does not answer,
         LargeAnswer for more than BODY_BYTES, InternalError (500) for what is no object.
         """
+        if self.guard is not None and asked.method != "GET":
+            self.guard()
         headers = self._headers(asked.transform)
         data = b"" if asked.body is None else orjson.dumps(asked.body)
         if data:

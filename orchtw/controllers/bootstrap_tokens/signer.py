@@ -11,7 +11,7 @@ from twisted.internet.task import deferLater
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
-from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.controller import Controller, Host, Published
 from orchtw.objects import Object
 from orchtw.rules.bootstrap_tokens import PREFIX, SECRET_TYPE, TokenSecret
 from orchtw.rules.detached_signature import detached_signature
@@ -83,7 +83,13 @@ class BootstrapSigner(Controller):
         if changes:
             meta = {"resourceVersion": info["metadata"]["resourceVersion"]}
             patch = {"metadata": meta, "data": changes}
-            await self.client.patch(self._config_maps, self._namespace, CONFIG_MAP, patch)
+            wanted = Published(self._namespace, CONFIG_MAP, [info["metadata"]["uid"], changes])
+            wait_s = await self.publish(
+                self._config_maps, wanted, info,
+                lambda: self.client.patch(self._config_maps, self._namespace, CONFIG_MAP, patch),
+            )  # fmt: skip
+            if wait_s is not None:
+                return wait_s
         ends = [left for each in self._tokens.values() if (left := each.left_s(now)) is not None and left > 0]
         return min(LONGEST_S, *ends) if ends else None
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
-from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.controller import Controller, Host, Published
 from orchtw.errors import AlreadyExists, NotFound
 from orchtw.objects import Object
 
@@ -49,11 +49,21 @@ class EachNamespace(Controller):
         if namespace is None or namespace.owner_metadata().terminating:
             return None
         found = await self.client.find(self._objects, key, self._object_name)
+        live = None if found is None else found.load()
+        corrected = None if live is None else self.corrected(live)
+        if live is not None and corrected is None:
+            return None
+        objects, name, wanted = self._objects, self._object_name, self.wanted(key)
+
+        async def write() -> None:
+            if corrected is None:
+                await self.client.create(objects, key, wanted)
+            else:
+                await self.client.update(objects, key, name, corrected)
+
         with suppress(AlreadyExists, NotFound):
-            if found is None:
-                await self.client.create(self._objects, key, self.wanted(key))
-            elif (corrected := self.corrected(found.load())) is not None:
-                await self.client.update(self._objects, key, self._object_name, corrected)
+            content = [namespace.metadata()["uid"], self.wanted(key)]
+            return await self.publish(objects, Published(key, name, content), live, write)
         return None
 
     @abstractmethod

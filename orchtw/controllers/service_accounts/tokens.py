@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from twisted.internet.task import deferLater
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
 from orchtw.client.work_queue import TURN_S, Retry
-from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.controller import Controller, Host, Published
 from orchtw.controllers.service_accounts.token_secrets import TokenSecrets
 from orchtw.errors import Conflict, Forbidden, NotFound, StatusError
 from orchtw.objects import Object
@@ -17,6 +18,10 @@ from orchtw.rules.metadata import generate_name
 from orchtw.rules.options import DeleteOptions
 
 _SECRET, _ACCOUNT, _WITHOUT_ACCOUNT, _GONE = "secret", "account", "without", "gone"
+
+
+TOKEN: Final = "token"
+"""No two tokens are alike, whatever they say."""
 
 
 class TokenController(Controller):
@@ -62,8 +67,8 @@ class TokenController(Controller):
         what, _, named = key.partition(" ")
         namespace, name, *rest = named.split("/")
         if what == _SECRET:
-            await self._look_at(namespace, name)
-        elif what == _ACCOUNT:
+            return await self._look_at(namespace, name)
+        if what == _ACCOUNT:
             await self._give(namespace, name)
         elif what == _WITHOUT_ACCOUNT:
             await self._delete_of(namespace, name)
@@ -71,19 +76,24 @@ class TokenController(Controller):
             await self._forget(namespace, name, rest[0])
         return None
 
-    async def _look_at(self, namespace: str, name: str) -> None:
+    async def _look_at(self, namespace: str, name: str) -> float | None:
         item = await self.client.find(self._secrets, namespace, name)
         if item is None or item.owner_metadata().terminating:
-            return
+            return None
         secret = item.load()
         owner = self._form.account_of(secret)
         if not owner:
-            return
+            return None
         account = await self._find_account(namespace, owner)
         if account is None or self._form.uid_of(secret) not in ("", account["metadata"]["uid"]):
             await self._delete(secret)
         elif (filled := self._form.filled(secret, account)) is not None:
-            await self.client.update(self._secrets, namespace, name, filled)
+            data = {each: text for each, text in filled["data"].items() if each != TOKEN}
+            wanted = Published(namespace, name, [secret["metadata"]["uid"], data])
+            return await self.publish(
+                self._secrets, wanted, secret, lambda: self.client.update(self._secrets, namespace, name, filled)
+            )
+        return None
 
     async def _give(self, namespace: str, name: str) -> None:
         """Make a Secret for an account that lists none of its own. Retry: the account has changed meanwhile."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
+from time import monotonic
 from typing import Any
 
 import attrs
@@ -14,9 +15,10 @@ from orchtw.errors import AlreadyExists, NotFound
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.targets import Targets
-from orchtw.registry.write import Write
+from orchtw.registry.write import Transform, Write
 from orchtw.registry.write_path import WritePath
 from orchtw.request import UserInfo
+from orchtw.rules.contests import Contests, content_of, key_of
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.resource import DamagedObject
 
@@ -28,11 +30,15 @@ def system_user(naming: Naming) -> UserInfo:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Maker:
-    """Writes bootstrap objects; groups are given in the neutral spelling, everything else in the vocabulary's own."""
+    """Writes bootstrap objects; groups are given in the neutral spelling, everything else in the vocabulary's own.
+
+    What another writer keeps undoing is left as it is for a while, as `contests` say.
+    """
 
     targets: Targets
     writes: WritePath
     naming: Naming
+    contests: Contests = attrs.field(factory=lambda: Contests(monotonic))
 
     async def ensure(self, group: str, version: str, plural: str, obj: Object) -> bool:
         """Create `obj` if there is none of its name, not even a damaged one; returns whether it is new."""
@@ -40,7 +46,7 @@ class Maker:
         target = write.target
         if (wait := target.stored.cache.freshness.due(MOST_RECENT)) is not None:
             await wait
-        if _is_there(write):
+        if _is_there(write) or self.contests.due_in_s(_shown(write), obj, _nothing):
             return False
         wanted = target.codec.normalise(obj)
         target.codec.set_defaults(wanted)
@@ -48,6 +54,7 @@ class Maker:
             await self.writes.create(write, wanted)
         except AlreadyExists:
             return False
+        self.contests.wrote(_shown(write), obj, None)
         return True
 
     async def ensure_content(self, group: str, version: str, plural: str, obj: Object) -> None:
@@ -68,7 +75,7 @@ class Maker:
             codec.set_defaults(wanted)
             return wanted
 
-        await self.writes.update(write, renew)
+        await self._publish(write, obj, renew)
 
     async def complete(
         self, group: str, version: str, plural: str, obj: Object, merge: Callable[[Object, Object], Object | None]
@@ -92,8 +99,22 @@ class Maker:
         entry = write.target.stored.get(write.namespace, write.name) if _is_readable(write) else None
         if entry is None or merge(write.target.load(entry), obj) is None:
             return False
-        await self.writes.update(write, renew)
-        return True
+        return await self._publish(write, obj, renew)
+
+    async def _publish(self, write: Write, content: Object, change: Transform) -> bool:
+        """Write what `change` makes of an object, unless that has to wait; whether anything was written."""
+        live = write.target.stored.get(write.namespace, write.name) if _is_readable(write) else None
+
+        def found() -> Object | None:
+            return None if live is None else content_of(write.target.load(live))
+
+        if self.contests.due_in_s(_shown(write), content, found):
+            return False
+        written = await self.writes.update(write, change)
+        changed = live is None or written.entry.revision != live.revision
+        if changed:
+            self.contests.wrote(_shown(write), content, found())
+        return changed
 
     def find(self, group: str, version: str, plural: str, obj: Object) -> Object | None:
         """The object of the name of `obj` as it is at present; None: there is none that can be read."""
@@ -165,6 +186,14 @@ async def together(works: Iterable[Callable[[], Coroutine[Any, Any, object]]]) -
     for _, result in await DeferredList(started, consumeErrors=True):
         if isinstance(result, Failure):
             result.raiseException()
+
+
+def _nothing() -> None:
+    """There is no object yet."""
+
+
+def _shown(write: Write) -> str:
+    return key_of(write.target.resource.plural, write.namespace, write.name)
 
 
 def _is_readable(write: Write) -> bool:

@@ -1,4 +1,4 @@
-"""Keeps saying that this server is alive, and follows who else is (reference CTRL-7)."""
+"""Keeps saying that this server is alive, and follows who else is (reference CTRL-7, CTRL-52)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,30 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.errors import StatusError
+from orchtw.registry.bootstrap.agreement import Agreement
 from orchtw.registry.bootstrap.server_leases import RENEWAL_S, ServerLeases
+
+WAITING_S = 1.0
+"""Between looks of a server that waits for others to go."""
 
 
 class Presence:
-    """Renews the lease every `RENEWAL_S`; `renewed` is called after that, at the start it is not."""
+    """Renews the lease every `RENEWAL_S`, and compares this server with the others.
+
+    `renewed` is called after that, if they agree; at the start it is not.
+    """
 
     _log = Logger()
 
     def __init__(
-        self, leases: ServerLeases, clock: IReactorTime, renewed: Callable[[], Awaitable[None]] | None
+        self,
+        leases: ServerLeases,
+        agreement: Agreement,
+        clock: IReactorTime,
+        renewed: Callable[[], Awaitable[None]] | None,
     ) -> None:
         self._leases = leases
+        self._agreement = agreement
         self._clock = clock
         self._renewed = renewed
         self._next: IDelayedCall | None = None
@@ -47,11 +59,18 @@ class Presence:
     async def _say(self, then: Callable[[], Awaitable[None]] | None = None) -> None:
         """A store that takes no writes is tried again: reads are served meanwhile."""
         try:
-            await self._leases.renew()
-            if then is not None and not self._stopped:
-                await then()
-        except StatusError as error:
-            self._log.warn("the server's lease could not be renewed: {why}", why=error.message)
+            await self._try(self._leases.renew)
+            if not self._stopped:
+                await self._try(self._agreement.look)
+            if then is not None and not self._stopped and self._agreement.agreed:
+                await self._try(then)
         finally:
             if not self._stopped:
-                self._next = self._clock.callLater(RENEWAL_S, self._again)
+                wait_s = RENEWAL_S if self._agreement.agreed else WAITING_S
+                self._next = self._clock.callLater(wait_s, self._again)
+
+    async def _try(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except StatusError as error:
+            self._log.warn("the server's lease could not be looked after: {why}", why=error.message)

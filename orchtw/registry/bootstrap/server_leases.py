@@ -1,19 +1,22 @@
-"""Which servers are alive: each renews a record of its own in the store that they share (reference CTRL-7)."""
+"""Which servers are alive, and what they say of themselves, by their records in the store they share (CTRL-7).
+
+A record names the revision at which its server has come, so that all know who was there first.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import attrs
 import orjson
-from twisted.internet.interfaces import IReactorTime
 
-from orchtw.storage.interface import Op, Store
+from orchtw.storage.interface import Kept, KeyValue, Store
 
-LEASES: Final = "/registry/serverleases/"
-RENEWAL_S: Final = 10.0
+SERVERS: Final = "/registry/servers/"
+RENEWAL_S: Final = 5.0
 LIFE_S: Final = 15.0
-"""By the clock of whoever looks, since it saw a record change: clocks of different machines are not compared."""
+"""After its last renewal a record ends by itself."""
 
 
 @attrs.frozen(slots=True, order=True)
@@ -23,51 +26,104 @@ class Place:
     address: str
     port: int
 
+    def __str__(self) -> str:
+        """As people write it."""
+        return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Record:
+    """One server: `since` is the revision at which it came, `accepted` whether it may serve beside those before it.
+
+    `facts` is its statement of what servers must agree on.
+    """
+
+    name: str
+    place: Place
+    since: int
+    accepted: bool
+    facts: Mapping[str, Any]
+
 
 class ServerLeases:
-    """The record of the server at `place`, and a view of those of others; `left` says that it is about to end.
+    """The record of the server `name` at `place`, and a view of those of others; `left`: it is about to end.
 
     On a store that nobody shares this server is the only one, and nothing is written. The same goes for one whose
     other processes are workers of this server, `alone` together: they serve at the same place.
     """
 
-    def __init__(self, store: Store, clock: IReactorTime, place: Place, *, alone: bool = False) -> None:
+    def __init__(
+        self, store: Store, place: Place, name: str, facts: Mapping[str, Any] | None = None, *, alone: bool = False
+    ) -> None:
         self.place = place
+        self.name = name
         self.shared = store.shared and not alone
         self._store = store
-        self._clock = clock
-        self._key = f"{LEASES}{place.address}:{place.port}"
+        self._facts = facts or {}
+        self._kept: Kept | None = None
         self.left = False
-        self._seen: dict[str, tuple[int, float]] = {}
+        self.accepted = False
+        self.since = 0
 
     async def renew(self) -> None:
-        """Say that this server is alive. Raises what the store raises."""
-        if self.shared and not self.left:
-            await self._store.commit(Op(self._key, orjson.dumps(attrs.asdict(self.place))))
+        """Say that this server is alive, which is a write the first time only. Raises what the store raises."""
+        if not self.shared or self.left:
+            return
+        if self._kept is None or not await self._kept.renew():
+            await self._enter()
+
+    async def accept(self, accepted: bool) -> None:
+        """Say whether this server may serve beside those before it. Raises what the store raises."""
+        if accepted != self.accepted:
+            self.accepted = accepted
+            if self.shared and not self.left:
+                await self._enter()
 
     async def leave(self) -> None:
         """Say that this server is about to end."""
         self.left = True
-        if self.shared:
-            await self._store.commit(Op(self._key, None))
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            await kept.end()
+
+    async def _enter(self) -> None:
+        said = {**attrs.asdict(self.place), "since": self.since, "accepted": self.accepted, "facts": self._facts}
+        before, self._kept = self._kept, None
+        kept = await self._store.keep(f"{SERVERS}{self.name}", orjson.dumps(said), LIFE_S)
+        self.since = self.since or kept.revision
+        if before is not None:
+            await before.end()
+        if self.left:
+            await kept.end()
+        else:
+            self._kept = kept
 
     async def several(self) -> bool:
         """Whether other servers are alive too. Raises what the store raises."""
-        return self.shared and len(await self.living()) > 1
+        return self.shared and len(await self.records()) > 1
+
+    async def records(self) -> list[Record]:
+        """The servers that are alive, who came first before others. Raises what the store raises."""
+        found = (_read(item) for item in (await self._store.list(SERVERS)).items)
+        return sorted((record for record in found if record is not None), key=lambda each: (each.since, each.name))
 
     async def living(self) -> list[Place]:
-        """The servers that are alive, in order; the records of others are removed. Raises what the store raises."""
+        """Where servers are that are alive and may serve, in order. Raises what the store raises."""
         if not self.shared:
             return [] if self.left else [self.place]
-        now, before, found = self._clock.seconds(), self._seen, []
-        self._seen = {}
-        for record in (await self._store.list(LEASES)).items:
-            revision, since = before.get(record.key, (0, now))
-            if revision != record.revision:
-                since = now
-            if now - since < LIFE_S:
-                self._seen[record.key] = (record.revision, since)
-                found.append(Place(**orjson.loads(record.value)))
-            else:
-                await self._store.commit(Op(record.key, None, record.revision))
-        return sorted(found)
+        return sorted({record.place for record in await self.records() if record.accepted})
+
+
+def _read(item: KeyValue) -> Record | None:
+    """What a record says; None: that cannot be read."""
+    try:
+        said = orjson.loads(item.value)
+        return Record(
+            name=item.key.removeprefix(SERVERS),
+            place=Place(str(said["address"]), int(said["port"])),
+            since=int(said["since"]) or item.revision,
+            accepted=bool(said["accepted"]),
+            facts=dict(said["facts"]),
+        )
+    except (ValueError, KeyError, TypeError):
+        return None

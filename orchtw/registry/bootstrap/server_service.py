@@ -69,15 +69,20 @@ class ServerService:
         await self._point_slice(maker, places)
 
     async def _point_slice(self, maker: Maker, places: Sequence[Place]) -> None:
-        """A slice has addresses of one family and one set of ports: those of this server."""
-        naming, mine = maker.naming, self.mine
-        family = family_of(mine.address)
-        alike = [each for each in places if each.port == mine.port and family_of(each.address) == family]
+        """A slice has addresses of one family and one set of ports.
+
+        Every server makes the same choice, as each would else undo the others': the lowest port, IPv4 before IPv6.
+        """
+        naming = maker.naming
+        port = min((each.port for each in places), default=self.mine.port)
+        addresses = [each.address for each in places if each.port == port] or [self.mine.address]
+        family = min(map(family_of, addresses))
+        alike = [each for each in places if each.port == port and family_of(each.address) == family]
         slice_ = {
             "metadata": self._meta(maker, {f"{naming.label_domain}/service-name": naming.product}),
             "addressType": family,
             "endpoints": [{"addresses": [each.address], "conditions": {"ready": True}} for each in alike],
-            "ports": [_port(mine.port)],
+            "ports": [_port(port)],
         }
         await maker.remove_unless("discovery.orch.io", "v1", "endpointslices", slice_, "addressType")
         await maker.ensure_content("discovery.orch.io", "v1", "endpointslices", slice_)

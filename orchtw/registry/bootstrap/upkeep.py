@@ -27,12 +27,16 @@ class Step:
 
 
 class Upkeep:
-    """The steps in their order: later ones write into namespaces that the first one makes."""
+    """The steps in their order: later ones write into namespaces that the first one makes.
+
+    While this server `may` not, it makes nothing.
+    """
 
     _log = Logger()
 
-    def __init__(self, steps: Sequence[Step], clock: IReactorTime) -> None:
+    def __init__(self, steps: Sequence[Step], clock: IReactorTime, may: Callable[[], bool] = lambda: True) -> None:
         self._steps = tuple(steps)
+        self._may = may
         self._clock = clock
         self._stopped = self._once_more = False
         self._next: IDelayedCall | None = None
@@ -65,6 +69,9 @@ class Upkeep:
     async def _look(self) -> None:
         """A step that is refused (a full disk, say) is logged and tried again soon; reads are served meanwhile."""
         for step in self._steps:
+            if not self._may():
+                step.ended(False)
+                continue
             try:
                 await step.run()
             except StatusError as error:

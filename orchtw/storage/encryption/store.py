@@ -17,7 +17,19 @@ from orchtw.metrics.series import Shown
 from orchtw.storage.encryption.deliveries import Deliveries
 from orchtw.storage.encryption.provider import KeyMissing, Unreadable
 from orchtw.storage.encryption.transformer import PLAIN, Opened, Transformer, Transformers
-from orchtw.storage.interface import Change, Damaged, KeyValue, Locked, Op, Outcome, Page, Store, Subscription, Wanted
+from orchtw.storage.interface import (
+    Change,
+    Damaged,
+    Kept,
+    KeyValue,
+    Locked,
+    Op,
+    Outcome,
+    Page,
+    Store,
+    Subscription,
+    Wanted,
+)
 
 T = TypeVar("T")
 
@@ -182,7 +194,7 @@ class EncryptedStore(Store):
             return self._hand_on(op, None)
         pair = (sealed, op.value)
         self._written.setdefault(op.key, []).append(pair)
-        return self._hand_on(Op(op.key, sealed, op.expected, op.note, op.ttl_s), pair)
+        return self._hand_on(Op(op.key, sealed, op.expected, op.note, op.ttl_s, op.guard), pair)
 
     def _hand_on(self, op: Op, pair: tuple[bytes, bytes] | None) -> Deferred[Outcome]:
         answer = self._store.commit(op)
@@ -218,6 +230,10 @@ class EncryptedStore(Store):
         except Unreadable:
             value = b""
         return Outcome(outcome.revision, attrs.evolve(current, value=value))
+
+    async def keep(self, key: str, value: bytes, life_s: float) -> Kept:
+        """See `Store.keep`; such values say who is there, and are never sealed."""
+        return await self._store.keep(key, value, life_s)
 
     async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
         deliveries = Deliveries(self._opened_change, deliver, self._deliveries.discard)

@@ -13,7 +13,9 @@ from orchtw.storage.etcd.status import RpcError
 
 RANGE, TXN, COMPACT = (f"/etcdserverpb.KV/{method}" for method in ("Range", "Txn", "Compact"))
 WATCH: Final = "/etcdserverpb.Watch/Watch"
-LEASE_GRANT, LEASE_LEFT = (f"/etcdserverpb.Lease/{method}" for method in ("LeaseGrant", "LeaseTimeToLive"))
+LEASE_GRANT, LEASE_LEFT, LEASE_KEEP, LEASE_REVOKE = (
+    f"/etcdserverpb.Lease/{method}" for method in ("LeaseGrant", "LeaseTimeToLive", "LeaseKeepAlive", "LeaseRevoke")
+)
 STATUS, ALARM = (f"/etcdserverpb.Maintenance/{method}" for method in ("Status", "Alarm"))
 
 RangeRequest, RangeResponse = message("RangeRequest"), message("RangeResponse")
@@ -22,6 +24,8 @@ CompactionRequest, CompactionResponse = message("CompactionRequest"), message("C
 WatchRequest, WatchResponse = message("WatchRequest"), message("WatchResponse")
 LeaseGrantRequest, LeaseGrantResponse = message("LeaseGrantRequest"), message("LeaseGrantResponse")
 LeaseLeftRequest, LeaseLeftResponse = message("LeaseTimeToLiveRequest"), message("LeaseTimeToLiveResponse")
+LeaseKeepRequest, LeaseKeepResponse = message("LeaseKeepAliveRequest"), message("LeaseKeepAliveResponse")
+LeaseRevokeRequest, LeaseRevokeResponse = message("LeaseRevokeRequest"), message("LeaseRevokeResponse")
 StatusRequest, StatusResponse = message("StatusRequest"), message("StatusResponse")
 AlarmRequest, AlarmResponse = message("AlarmRequest"), message("AlarmResponse")
 Compare, RequestOp = message("Compare"), message("RequestOp")
@@ -62,6 +66,14 @@ class Calls:
     def left(self, lease: int) -> Deferred[Any]:
         """A LeaseTimeToLiveResponse: how long a lease lasts from now on."""
         return self._ask(LEASE_LEFT, LeaseLeftRequest(ID=lease), LeaseLeftResponse, safe=True)
+
+    def keep(self, lease: int) -> Deferred[Any]:
+        """A LeaseKeepAliveResponse: a lease lasts its whole time from now on. A stream of one question."""
+        return self._ask(LEASE_KEEP, LeaseKeepRequest(ID=lease), LeaseKeepResponse, safe=True)
+
+    def revoke(self, lease: int) -> Deferred[Any]:
+        """A LeaseRevokeResponse: a lease is over, and all that it held is deleted."""
+        return self._ask(LEASE_REVOKE, LeaseRevokeRequest(ID=lease), LeaseRevokeResponse, safe=True)
 
     def status(self) -> Deferred[Any]:
         """The StatusResponse of the member that is asked."""

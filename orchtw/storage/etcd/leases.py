@@ -10,6 +10,8 @@ from twisted.internet.defer import Deferred
 
 from orchtw.metrics.series import Histogram
 from orchtw.storage.etcd.calls import Calls
+from orchtw.storage.etcd.status import NOT_FOUND, RpcError, status_of
+from orchtw.storage.interface import Kept
 
 SHARE: Final = 0.05
 """Of a value's time: so much later it may end, so that it can share a lease."""
@@ -73,3 +75,27 @@ class Leases:
 
     def _slack_s(self, ttl_s: float) -> float:
         return max(LEAST_S, min(self._reuse_s, ttl_s * SHARE))
+
+
+class Leased(Kept):
+    """A value with a lease of its own, as the cluster has granted it."""
+
+    def __init__(self, calls: Calls, lease: int, revision: int) -> None:
+        self._calls = calls
+        self._lease = lease
+        self.revision = revision
+
+    async def renew(self) -> bool:
+        """See `Kept`; it is no write."""
+        try:
+            return bool((await self._calls.keep(self._lease)).TTL > 0)
+        except RpcError as error:
+            raise status_of(error) from None
+
+    async def end(self) -> None:
+        """See `Kept`."""
+        try:
+            await self._calls.revoke(self._lease)
+        except RpcError as error:
+            if error.code != NOT_FOUND:
+                raise status_of(error) from None

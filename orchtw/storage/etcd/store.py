@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
@@ -22,13 +23,13 @@ from orchtw.storage.etcd.channel import Channel
 from orchtw.storage.etcd.compacting import Compactor, compact
 from orchtw.storage.etcd.health import Health
 from orchtw.storage.etcd.keys import Keys
-from orchtw.storage.etcd.leases import Leases
+from orchtw.storage.etcd.leases import Leased, Leases
 from orchtw.storage.etcd.reading import LARGEST, Reading
 from orchtw.storage.etcd.status import NO_SPACE, TO_COME, RpcError, status_of
 from orchtw.storage.etcd.vocabulary import Vocabulary
 from orchtw.storage.etcd.watching import Deliver, Watching
 from orchtw.storage.etcd.writing import Write, Writing
-from orchtw.storage.interface import Evidence, KeyValue, Op, Outcome, Page, Store, Subscription, Wanted
+from orchtw.storage.interface import Evidence, Kept, KeyValue, Op, Outcome, Page, Store, Subscription, Wanted
 
 MAX_QUEUED_OPS: Final = 20_000
 MAX_QUEUED_BYTES: Final = 64 << 20
@@ -205,6 +206,17 @@ class EtcdStore(Store):
             waiting.errback(refusal)
             return waiting
         return self._writing.write(op, raw)
+
+    async def keep(self, key: str, value: bytes, life_s: float) -> Kept:
+        """See `Store.keep`: the value holds on to a lease of its own, whose renewal is no write."""
+        self._must_be_open()
+        raw = self._keys.stored(key)
+        try:
+            lease = (await self._calls.grant(math.ceil(life_s))).ID
+            written = await self._writing.write(Op(key, value), raw, lease)
+        except RpcError as error:
+            raise status_of(error) from None
+        return Leased(self._calls, lease, written.revision)
 
     async def subscribe(self, after_revision: int, deliver: Deliver) -> Subscription:
         """See `Store.subscribe`."""

@@ -14,7 +14,7 @@ from orchtw.storage.etcd.calls import Calls, Compare, TxnRequest
 from orchtw.storage.etcd.keys import Keys
 from orchtw.storage.etcd.leases import Leases
 from orchtw.storage.etcd.status import NOT_FOUND, RpcError, status_of
-from orchtw.storage.interface import KeyValue, Op, Outcome
+from orchtw.storage.interface import Guard, KeyValue, Op, Outcome
 
 MOD = Compare.MOD
 
@@ -54,9 +54,9 @@ class Writing:
         self.bytes = 0
         self._idle: list[Deferred[None]] = []
 
-    def write(self, op: Op, raw: bytes) -> Deferred[Outcome]:
-        """The answer of `op`, whose key lies at `raw`."""
-        write = Write(op, raw, Deferred())
+    def write(self, op: Op, raw: bytes, lease: int = 0) -> Deferred[Outcome]:
+        """The answer of `op`, whose key lies at `raw`; it ends with `lease`, unless that is 0."""
+        write = Write(op, raw, Deferred(), lease)
         self.ops += 1
         self.bytes += len(op.value or b"")
         queue = self._queues.get(op.key)
@@ -119,6 +119,8 @@ class Writing:
             compare = request.compare.add()
             compare.target, compare.key, compare.mod_revision = MOD, raw, op.expected
             request.failure.add().request_range.key = raw
+        if op.guard is not None:
+            self._add_guard(request, op.guard)
         ask = request.success.add()
         if op.value is None:
             ask.request_delete_range.key = raw
@@ -127,27 +129,38 @@ class Writing:
             put.key, put.value, put.lease = raw, op.value, write.lease
         self._calls.txn(request, lambda answer: self._answered(write, answer))
 
+    def _add_guard(self, request: Any, guard: Guard) -> None:
+        """Compare the guard's key too, and ask for it as the last thing if the transaction fails."""
+        key = self._keys.stored(guard[0])
+        compare = request.compare.add()
+        compare.target, compare.key, compare.mod_revision = MOD, key, guard[1]
+        found = request.failure.add().request_range
+        found.key, found.keys_only = key, True
+
     def _answered(self, write: Write, answer: Any) -> None:
         if isinstance(answer, RpcError):
-            if write.lease and answer.code == NOT_FOUND:
+            if write.op.ttl_s and write.lease and answer.code == NOT_FOUND:
                 self._leases.forget(write.lease)
                 Deferred.fromCoroutine(self._ask_with_lease(write))
             else:
                 self._failed(write, answer)
             return
         if not answer.succeeded:
+            if write.op.guard is not None and _has_moved(answer, write.op.guard):
+                self._refused(write, Outcome(0, fenced=True))
+                return
             pairs = answer.responses[0].response_range.kvs
-            self._refused(write, self._shown(pairs[0]) if pairs else None)
+            self._refused(write, Outcome(0, self._shown(pairs[0]) if pairs else None))
         elif write.op.value is None and not answer.responses[0].response_delete_range.deleted:
-            self._refused(write, None)
+            self._refused(write, Outcome(0))
         else:
             write.revision = answer.header.revision
             self._next(write)
             self._committed(write)
 
-    def _refused(self, write: Write, current: KeyValue | None) -> None:
+    def _refused(self, write: Write, outcome: Outcome) -> None:
         self._next(write)
-        write.waiting.callback(Outcome(0, current))
+        write.waiting.callback(outcome)
         self._done(write)
 
     def _failed(self, write: Write, error: RpcError) -> None:
@@ -180,3 +193,9 @@ class Writing:
             idle, self._idle = self._idle, []
             for waiting in idle:
                 waiting.callback(None)
+
+
+def _has_moved(answer: Any, guard: Guard) -> bool:
+    """Whether the key of a guard, which a failed transaction ends with, is not at its revision any more."""
+    pairs = answer.responses[-1].response_range.kvs
+    return bool((pairs[0].mod_revision if pairs else 0) != guard[1])

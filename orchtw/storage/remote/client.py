@@ -58,6 +58,7 @@ class RemoteStore(Store):
             Kind.KNOWN: self._known,
             Kind.RELEASE: lambda data: self._release(messages.read_number(data)),
             Kind.REFUSED: self._refused,
+            Kind.FENCED: self._fenced,
             Kind.FAILED: self._failed,
             Kind.STATE: lambda data: self._found(*messages.read_state(data)),
             Kind.PAGE: self._page,
@@ -264,6 +265,10 @@ class RemoteStore(Store):
     def _refused(self, data: bytes) -> None:
         number, current = messages.read_state(data)
         self._written(number).callback(Outcome(0, current))
+        self._look_idle()
+
+    def _fenced(self, data: bytes) -> None:
+        self._written(messages.read_number(data)).callback(Outcome(0, fenced=True))
         self._look_idle()
 
     def _failed(self, data: bytes) -> None:

@@ -56,11 +56,14 @@ class Kind(IntEnum):
     TOLD = 43
     END = 45
     KNOWN = 46
+    FENCED = 47
 
 
 NUMBER: Final = Struct("<Q")
 PAIR: Final = Struct("<QQ")
-_COMMIT: Final = Struct("<QqdIi")  # id, expected (-1: anything goes), time to live, length of the key and the value
+_COMMIT: Final = Struct("<QqdIiqI")
+"""Id, expected (-1: anything goes), time to live, lengths of key and value, revision of the guard (-1: there is none)
+and length of its key."""
 _LIST: Final = Struct("<QQQI")  # id, revision, limit, length of the prefix
 _HISTORY: Final = Struct("<QQQ")
 _CHANGE: Final = Struct("<QIiQQiIQ")  # revision, key, value; what it replaced; whose it is
@@ -96,19 +99,23 @@ def commit(number: int, op: Op) -> bytes:
     key, value = op.key.encode(), op.value
     expected = _NONE if op.expected is None else op.expected
     length = _NONE if value is None else len(value)
-    return b"".join((_COMMIT.pack(number, expected, op.ttl_s, len(key), length), key, value or b""))
+    guard, held = ("", _NONE) if op.guard is None else op.guard
+    fence = guard.encode()
+    head = _COMMIT.pack(number, expected, op.ttl_s, len(key), length, held, len(fence))
+    return b"".join((head, key, value or b"", fence))
 
 
 @reading
 def read_commit(data: bytes, worker: int) -> tuple[int, Op]:
     """Its number and the write."""
-    number, expected, ttl_s, key_length, length = _COMMIT.unpack_from(data)
+    number, expected, ttl_s, key_length, length, held, fence_length = _COMMIT.unpack_from(data)
     middle = _COMMIT.size + key_length
     end = middle + max(length, 0)
-    _ends(data, end)
+    _ends(data, end + fence_length)
     value = None if length == _NONE else data[middle:end]
     key = data[_COMMIT.size : middle].decode()
-    return number, Op(key, value, None if expected == _NONE else expected, Origin(worker, number), ttl_s)
+    guard = None if held == _NONE else (data[end:].decode(), held)
+    return number, Op(key, value, None if expected == _NONE else expected, Origin(worker, number), ttl_s, guard)
 
 
 def get(number: int, key: str, revision: int) -> bytes:

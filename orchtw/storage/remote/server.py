@@ -170,7 +170,9 @@ class StoreServer:
         number, op = messages.read_commit(data, self._worker)
 
         def answered(refused: Outcome | None) -> None:
-            if refused is not None:
+            if refused is not None and refused.fenced:
+                self.link.send(Kind.FENCED, messages.NUMBER.pack(number))
+            elif refused is not None:
                 self.link.send(Kind.REFUSED, messages.state(number, refused.current))
 
         self._hub.forwarded(op).addCallback(answered).addErrback(self._failed, number)

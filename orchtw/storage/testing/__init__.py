@@ -10,7 +10,7 @@ A store under test has no compaction of its own during a test; its keys, if it i
 from __future__ import annotations
 
 from orchtw.storage.testing.case import PODS
-from orchtw.storage.testing.ends import EndRules, LifeRules
+from orchtw.storage.testing.ends import EndRules, KeptRules, LifeRules
 from orchtw.storage.testing.feeds import FeedRules
 from orchtw.storage.testing.lists import HistoryRules, ListRules
 from orchtw.storage.testing.recorder import Recorder
@@ -19,5 +19,5 @@ from orchtw.storage.testing.writes import KeyRules, WriteRules
 __all__ = ["PODS", "Recorder", "StoreConformance"]
 
 
-class StoreConformance(WriteRules, KeyRules, ListRules, HistoryRules, FeedRules, EndRules, LifeRules):
+class StoreConformance(WriteRules, KeyRules, ListRules, HistoryRules, FeedRules, EndRules, KeptRules, LifeRules):
     """What `orchtw.storage.interface` promises, as tests. `make_store` makes an empty store, not started."""

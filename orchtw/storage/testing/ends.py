@@ -58,6 +58,45 @@ class EndRules(StoreCase):
         self.assertEqual(await self.names("/"), ["/busy"])
 
 
+class KeptRules(StoreCase):
+    """Values that last while they are renewed."""
+
+    async def test_kept_value(self) -> None:
+        """It is there while it is renewed, however long that is, and gone when it ends (CTRL-50)."""
+        kept = await self.store.keep("/here", b"v", 2)
+        self.assertEqual((await self.store.get("/here") or self.fail()).revision, kept.revision)
+        witness = Op("/witness", b"", ttl_s=1)
+        for _ in range(3):
+            recorder, _ = await self.follow(written := (await self.store.commit(witness)).revision)
+            while all(change.key != "/witness" for change in recorder.changes):
+                self.assertTrue(await kept.renew())
+                await recorder.reached(await self.put("/busy"))
+            self.assertGreater(recorder.changes[-1].revision, written)
+        self.assertEqual((await self.store.get("/here") or self.fail()).value, b"v")
+        await kept.end()
+        self.assertIsNone(await self.store.get("/here"))
+        self.assertFalse(await kept.renew())
+
+    async def test_kept_value_ends(self) -> None:
+        """Without a renewal it ends, and its writer is told."""
+        kept = await self.store.keep("/here", b"v", 1)
+        recorder, _ = await self.follow(kept.revision)
+        while not recorder.changes:
+            await recorder.reached(kept.revision + 1)
+        self.assertEqual([(change.key, change.value) for change in recorder.changes], [("/here", None)])
+        self.assertFalse(await kept.renew())
+        await kept.end()
+
+    async def test_replaced_value(self) -> None:
+        """What another writer has put in its place stays when it ends."""
+        kept = await self.store.keep("/here", b"one", 600)
+        other = await self.store.keep("/here", b"two", 600)
+        await kept.end()
+        self.assertEqual((await self.store.get("/here") or self.fail()).value, b"two")
+        self.assertTrue(await other.renew())
+        await other.end()
+
+
 class LifeRules(StoreCase):
     """Healthy while it is open; nothing is lost by its end."""
 

@@ -52,6 +52,36 @@ class WriteRules(StoreCase):
         await self.delete("/a")
         self.assertEqual(await self.store.commit(Op("/a", b"one", created)), Outcome(0, None))
 
+    async def test_guard(self) -> None:
+        """A write whose guard is at another revision is fenced off, whatever stands at its own key (CTRL-51)."""
+        held = await self.put("/lease", b"one")
+        created = await self.put("/a", b"one")
+        swapped = await self.store.commit(Op("/a", b"two", created, guard=("/lease", held)))
+        self.assertGreater(swapped.revision, created)
+        stale = await self.store.commit(Op("/a", b"three", 1, guard=("/lease", held)))
+        self.assertEqual(stale, Outcome(0, await self.store.get("/a")))
+        await self.put("/lease", b"two")
+        for op in (
+            Op("/a", b"three", guard=("/lease", held)),
+            Op("/a", b"three", swapped.revision, guard=("/lease", held)),
+            Op("/a", b"three", 1, guard=("/lease", held)),
+            Op("/a", None, guard=("/lease", held)),
+            Op("/a", None, swapped.revision, guard=("/lease", held)),
+            Op("/new", b"three", 0, guard=("/gone", held)),
+        ):
+            self.assertEqual(await self.store.commit(op), Outcome(0, fenced=True), op)
+        self.assertEqual(await self.store.get("/a"), KeyValue("/a", b"two", swapped.revision, created))
+        self.assertGreater((await self.store.commit(Op("/b", b"v", guard=("/gone", 0)))).revision, 0)
+
+    async def test_guard_written_just_before(self) -> None:
+        """Of writes that are under way together the guard sees those that come before it."""
+        held = await self.put("/lease", b"one")
+        first, second = self.store.commit(Op("/lease", b"two")), None
+        if not self.store.shared:
+            second = self.store.commit(Op("/a", b"v", guard=("/lease", held)))
+        self.assertGreater((await first).revision, held)
+        self.assertTrue((await (second or self.store.commit(Op("/a", b"v", guard=("/lease", held))))).fenced)
+
     async def test_delete_needs_its_precondition(self) -> None:
         """A delete with a stale `expected` is refused, with the right one the key is gone."""
         created = await self.put("/a", b"one")

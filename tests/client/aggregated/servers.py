@@ -13,6 +13,7 @@ from orchtw.client.aggregated.client import AggregatedClient
 from orchtw.client.aggregated.discovery import AggregatedDiscovery
 from orchtw.client.aggregated.requests import Requests
 from orchtw.client.interface import Resource
+from orchtw.errors import Fenced
 from orchtw.objects import Object
 from orchtw.outbound.exchange import Exchange, Head, Outcome, Sink
 from orchtw.registry.aggregation.backends import Answer, Ask, NoAnswer
@@ -108,16 +109,23 @@ class AggregatedCase(AggregationCase):
         self.server = Server()
         self.server.answers = {f"GET {PATH}": listed(WIDGETS), "WATCH": b""}
         self.suspects: list[str] = []
+        self.fenced = False
         requests = Requests(
             servers=self.server,
             user=UserInfo(name="collector"),
             offload=Offload(self.clock),
             suspect=self.suspected,
             meta_group="meta.orch.io",
+            guard=self.guard,
         )
         self.discovery = AggregatedDiscovery(self.services, requests)
         self.client = AggregatedClient(self.world.client, self.discovery, requests, self.clock, Random(1))
         self.serve("v1.example.com")
+
+    def guard(self) -> None:
+        """What is asked before each write."""
+        if self.fenced:
+            raise Fenced
 
     def suspected(self, service: ApiService) -> None:
         self.suspects.append(service.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.client.interface import BACKGROUND
-from orchtw.errors import InternalError, NotFound, StatusError
+from orchtw.errors import Fenced, InternalError, NotFound, StatusError
 from orchtw.registry.aggregation.backends import TooLarge
 from orchtw.rules.options import DeleteOptions
 from tests.client.aggregated.servers import PATH, WIDGETS, AggregatedCase, listed, widget
@@ -123,6 +123,22 @@ class WriteTests(AggregatedCase):
         self.server.answers[f"DELETE {ONE}"] = widget("one", deletionTimestamp="2024-01-01T00:00:00Z")
         self.assertFalse(self.world.run(self.client.delete(widgets, "a", "one")))
         self.assertEqual(self.server.users, {"collector"})
+
+    def test_without_the_lease(self) -> None:
+        """Who has lost the right to write asks other servers for no write, but may read on (CTRL-51)."""
+        widgets = self.widgets
+        self.server.answers |= {f"GET {ONE}": widget("one"), f"DELETE {ONE}": {"kind": "Status"}}
+        self.fenced = True
+        before = len(self.server.asked)
+        for write in (
+            self.client.delete(widgets, "a", "one"),
+            self.client.patch(widgets, "a", "one", {"metadata": {}}),
+            self.client.delete_collection(widgets, "a"),
+        ):
+            with self.assertRaises(Fenced):
+                self.world.run(write)
+        self.assertEqual(len(self.server.asked), before)
+        self.world.run(self.client.get(widgets, "a", "one"))
 
     def test_patch(self) -> None:
         """A patch is a merge patch, and its answer the object."""

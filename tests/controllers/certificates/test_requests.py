@@ -55,7 +55,7 @@ class RequestCase(ControllerTestCase):
         made = attrs.evolve(host(self.world), access=self.rights)
         means = Means(ClusterSigning(Config(), self.own), YEAR, Offload(None))
         settings = Settings(enabled=frozenset(self.names), signing=means)
-        self.manager = Manager(made, enabled(made, settings))
+        self.manager = Manager(made, lambda host: enabled(host, settings))
         self.manager.startService()
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 from orchtw.controllers import enabled
 from orchtw.controllers.manager import Manager, Settings
 from orchtw.objects import Object
+from orchtw.rules.contests import LIMIT_S
 from tests.controllers.controlled import ControllerTestCase, host
 
 ROOT_CA = "-----BEGIN CERTIFICATE-----\n"
@@ -34,7 +35,7 @@ class AccountCase(ControllerTestCase):
             root_ca_pem=ROOT_CA,
             generates_secrets=self.generates_secrets,
         )
-        self.manager = Manager(made, enabled(made, settings))
+        self.manager = Manager(made, lambda host: enabled(host, settings))
         self.manager.startService()
         self.world.settle()
 
@@ -103,6 +104,30 @@ class PublisherTests(AccountCase):
         self.patch_object("configmaps", self.map, changes)
         made = self.found("configmaps", self.map)
         self.assertEqual((made["data"], made["metadata"]["labels"]), ({"ca.crt": ROOT_CA}, {"l": "m"}))
+
+
+    def test_contest(self) -> None:
+        """Two publishers of other authorities, each undoing what the other has written, do so ever more seldom
+        (CTRL-53).
+        """
+        names = [f"n{number}" for number in range(5)]
+        for name in names:
+            self.world.namespace(name)
+        settings = Settings(enabled=frozenset(self.names), root_ca_pem="other")
+        other = Manager(host(self.world), lambda made: enabled(made, settings))
+        other.startService()
+        self.addCleanup(lambda: self.world.run(other.stopService()))
+        counts = []
+        for seconds in (10, 60, 600, 3600):
+            before = self.world.store.now
+            self.world.settle(seconds, 0.05 if seconds < 100 else 1.0)
+            counts.append(self.world.store.now - before)
+        objects = len(names) + 5
+        self.assertLessEqual(counts[0], 12 * objects)
+        self.assertLessEqual(counts[1], 6 * objects)
+        self.assertLessEqual(counts[2], 8 * objects)
+        self.assertLessEqual(counts[3], 2 * (3600 / LIMIT_S + 1) * objects)
+        self.assertGreater(counts[3], objects)
 
 
 class TokenControllerTests(AccountCase):

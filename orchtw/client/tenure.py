@@ -1,0 +1,40 @@
+"""The right to write that comes with a Lease, from the moment at which it is held to its loss (reference CTRL-51)."""
+
+from __future__ import annotations
+
+from twisted.internet.interfaces import IReactorTime
+
+from orchtw.errors import Fenced
+from orchtw.storage.interface import Guard
+
+
+class Tenure:
+    """One term under the Lease that is stored at `key`. It begins once, ends once, and never begins again.
+
+    `clock` must be one that nobody sets: a process that was stopped for longer than its Lease lasts finds out by it.
+    """
+
+    def __init__(self, clock: IReactorTime, key: str) -> None:
+        self._clock = clock
+        self._key = key
+        self._revision = 0
+        self._until_s = 0.0
+        self._over = False
+
+    def extend(self, until_s: float) -> None:
+        """The Lease is held until then, by the clock."""
+        self._until_s = until_s
+
+    def moved(self, revision: int) -> None:
+        """The Lease, still held, has been written at `revision`."""
+        self._revision = max(self._revision, revision)
+
+    def end(self) -> None:
+        """The Lease is lost, or has been let go."""
+        self._over = True
+
+    def guard(self) -> Guard:
+        """What the store compares at each write. Raises Fenced (503) when nothing may be written."""
+        if self._over or not self._revision or self._clock.seconds() >= self._until_s:
+            raise Fenced
+        return self._key, self._revision
