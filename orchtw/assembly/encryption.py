@@ -61,7 +61,7 @@ def sealing(path: Path, reactor: Any, plugins: Plugins) -> Sealing:
     return Sealing(Transformers(by_prefix, metrics), checks)
 
 
-def keys_by_resource(path: Path | None, naming: Naming, plugins: Plugins) -> dict[str, list[Key]]:
+def keys_by_resource(path: Path | None, plugins: Plugins) -> dict[str, list[Key]]:
     """The keys for each resource that the file at `path` names, in order, by the prefix of its keys in the store.
 
     Raises ConfigError.
@@ -69,7 +69,7 @@ def keys_by_resource(path: Path | None, naming: Naming, plugins: Plugins) -> dic
     found: dict[str, list[Key]] = {}
     for section in () if path is None else read(path, plugins.of(EncryptionPlugin)):
         for resource in section.resources:
-            found.setdefault(_prefix(resource, naming), []).extend(section.providers)
+            found.setdefault(_prefix(resource), []).extend(section.providers)
     return found
 
 

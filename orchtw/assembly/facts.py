@@ -74,7 +74,7 @@ def facts(
         Believed(name="--service-account-issuer", used=accounts.issuers[:1], believed=accounts.issuers),
         Equal(name="--service-cluster-ip-range", text=",".join(map(str, config.service_networks)), fatal=True),
         Equal(name="--service-node-port-range", text="-".join(map(str, config.service_node_ports)), fatal=True),
-        Samples(keys_by_resource(config.encryption_provider_config, naming, config.plugins)),
+        Samples(keys_by_resource(config.encryption_provider_config, config.plugins)),
         *_settings(config),
     ]
 
