@@ -40,8 +40,8 @@ _LONGEST_KEPT: Final = 512  # characters
 class Negotiated:
     """The form of an answer.
 
-    `transform` is the kind asked for instead of the object itself, in version `transform_version` of the meta group;
-    `content_type` is the answer's header; `pretty` concerns JSON only.
+    `transform` is the kind asked for instead of the object itself, and `transform_version` its apiVersion, such as
+    `meta.orch.io/v1`; `content_type` is the answer's header; `pretty` concerns JSON only.
     """
 
     format: Format
@@ -58,7 +58,9 @@ class _Clause:
 
 
 class Negotiator:
-    """Negotiation under one vocabulary, whose name of Protobuf refusals show; the other's name is understood too.
+    """Negotiation under one vocabulary, whose names refusals show.
+
+    The other's names of Protobuf and of the meta group are understood too, and answered with (reference VOC-5).
 
     Bounded caches make a repeated Accept value a dictionary look-up."""
 
@@ -70,6 +72,7 @@ class Negotiator:
             naming.protobuf_media_type: "protobuf",
             naming.counterpart.protobuf_media_type: "protobuf",
         }
+        self._meta_groups = frozenset((naming.meta_group, naming.counterpart.meta_group))
         self._kept = lru_cache(maxsize=_KEPT)(self._choose)
 
     def accept(
@@ -142,12 +145,12 @@ class Negotiator:
             format=form,
             content_type=f"{media_type};stream=watch" if streamed else media_type,
             transform=transform,
-            transform_version=parameters.get("v", "") if transform else "",
+            transform_version=f"{parameters['g']}/{parameters['v']}" if transform else "",
             pretty=form == "json" and (pretty or parameters.get("pretty") == "1"),
         )
 
     def _transform(self, parameters: Mapping[str, str], form: Format) -> Transform | None:
-        if parameters.get("g") != self._naming.meta_group or parameters.get("v") not in _META_VERSIONS:
+        if parameters.get("g") not in self._meta_groups or parameters.get("v") not in _META_VERSIONS:
             return None
         kind = _TRANSFORMS.get(parameters.get("as", ""))
         return None if kind == "Table" and form == "protobuf" else kind

@@ -203,8 +203,8 @@ class Catalogue:
         """The full name of a kind's message, or None for an unknown kind.
 
         Lists, options and kinds that are not served count too. The kinds that all groups share (Status,
-        DeleteOptions, …) are known in the meta group and, as they travel, under "v1"; those that go along with a
-        request also in each group version.
+        DeleteOptions, …) are known in the meta group, by either vocabulary's name, and, as they travel, under "v1";
+        those that go along with a request also in each group version.
         """
         found = self._messages.get((api_version, kind))
         if found is None and kind in IN_EVERY_GROUP and api_version in self._api_versions:
@@ -222,12 +222,15 @@ def _messages_by_kind(naming: Naming) -> dict[tuple[str, str], str]:
         api_version = joined(naming.group(options.group), options.version)
         for name, message in file.message_types_by_name.items():
             is_meta = options.group == _META
-            if message_options(message).kind or (is_meta and name in _META_EXTRAS):
-                own[api_version, name] = message.full_name
-                if is_meta:
-                    shared.setdefault(("v1", name), message.full_name)
+            if not (message_options(message).kind or (is_meta and name in _META_EXTRAS)):
+                continue
+            own[api_version, name] = message.full_name
+            if is_meta:
+                own[joined(naming.counterpart.meta_group, options.version), name] = message.full_name
+                shared.setdefault(("v1", name), message.full_name)
     # Metadata alone is asked for in the beta version too, where it never got a message of its own.
-    own[joined(naming.meta_group, "v1beta1"), _METADATA] = shared["v1", _METADATA]
+    for group in (naming.meta_group, naming.counterpart.meta_group):
+        own[joined(group, "v1beta1"), _METADATA] = shared["v1", _METADATA]
     return {**shared, **own}
 
 

@@ -35,7 +35,6 @@ class ComponentStatuses:
         resource = catalogue.find("", "v1", "componentstatuses")
         assert resource is not None
         self._codec = codecs.kind("v1", "ComponentStatus")
-        self._naming = catalogue.naming
         self._deprecation = deprecation(resource, catalogue.naming.release)
         self._layout = TableLayout(resource.columns, component_status, catalogue.naming)
         self._acceptance = acceptance
@@ -54,7 +53,7 @@ class ComponentStatuses:
         if accept.transform == "Table":
             obj = self._table([obj], accept.transform_version, request)
         elif accept.transform:
-            obj = partial_metadata(obj, self._naming, accept.transform_version)
+            obj = partial_metadata(obj, accept.transform_version)
         return self._representations.obj(obj, accept)
 
     async def list(self, request: Request) -> Response:
@@ -68,7 +67,7 @@ class ComponentStatuses:
         if accept.transform == "Table":
             found = self._table([self._codec.normalise(item) for item in items], accept.transform_version, request)
         elif accept.transform:
-            found = partial_metadata_list({}, items, self._naming, accept.transform_version)
+            found = partial_metadata_list({}, items, accept.transform_version)
         return self._representations.obj(found, accept)
 
     def _table(self, components: Sequence[dict[str, Any]], version: str, request: Request) -> dict[str, Any]:

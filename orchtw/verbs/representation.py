@@ -167,7 +167,7 @@ class Representations:
             if accept.format == "protobuf":
                 await self._encode_listed(target, held, accept)
                 form = ProtobufForm(partial(self._transforms.metadata_message, target), ITEMS_TAG)
-                kind = (self._transforms.meta_version(accept), "PartialObjectMetadataList")
+                kind = (accept.transform_version, "PartialObjectMetadataList")
                 return await self._protobuf_list(form, held, meta, accept, kind)
             return await self._text_list(self._transforms.parts(target, held, meta, accept, params), held, accept)
         if accept.format == "protobuf":

@@ -158,4 +158,4 @@ def _shown(context: Writing, call: Call, scale: Object) -> Object:
         row = layout.row(scale, context.writes.now(), include=include, version=version)
         meta = {"resourceVersion": scale["metadata"].get("resourceVersion", "")}
         return layout.table(meta, [row], version=version)
-    return partial_metadata(scale, context.naming, version) if form else scale
+    return partial_metadata(scale, version) if form else scale

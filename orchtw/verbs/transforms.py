@@ -50,8 +50,8 @@ class Transforms:
     def _metadata_of(self, target: Target, entry: Entry, version: str) -> Object:
         """An object's PartialObjectMetadata; of a large one nothing but its metadata is decoded."""
         if len(entry.raw) <= LARGE_BYTES:
-            return partial_metadata(target.load(entry), self._naming, version)
-        return partial_metadata({"metadata": target.stored.metadata(entry)}, self._naming, version)
+            return partial_metadata(target.load(entry), version)
+        return partial_metadata({"metadata": target.stored.metadata(entry)}, version)
 
     def parts(
         self, target: Target, held: Held, meta: Object, accept: Negotiated, params: Params
@@ -67,13 +67,9 @@ class Transforms:
             del head["rows"]
             rows = self._rows(target, held, version, include_object(params), lasting=_is_compact(accept))
             return list_parts(head, "rows", rows, accept, partial(write_table, now_s=now_s))
-        head = partial_metadata_list(meta, (), self._naming, version)
+        head = partial_metadata_list(meta, (), version)
         del head["items"]
         return list_parts(head, "items", self._metadata(target, held, version, accept), accept)
-
-    def meta_version(self, accept: Negotiated) -> str:
-        """The apiVersion of transformed answers."""
-        return f"{self._naming.meta_group}/{accept.transform_version}"
 
     def metadata_message(self, target: Target, entry: Entry) -> bytes:
         """A PartialObjectMetadata's inner message: the object's own, up to the end of its metadata."""
@@ -96,7 +92,7 @@ class Transforms:
 
     def _shown(self, tail: bytes, end: int, version: str) -> orjson.Fragment:
         """The metadata of an object, which ends at `end` of its JSON, as PartialObjectMetadata."""
-        head = f'{{"kind":"PartialObjectMetadata","apiVersion":"{self._naming.meta_group}/{version}",'.encode()
+        head = f'{{"kind":"PartialObjectMetadata","apiVersion":"{version}",'.encode()
         return orjson.Fragment(b"%b%b}" % (head, tail[:end]))
 
     def _rows(
@@ -209,7 +205,7 @@ class Transforms:
         key = Transforms, accept, include
         wire: Wire | None = target.kept.get(key)
         if wire is None:
-            wire = target.kept[key] = TransformedWire(self, self._codecs, self._naming, target, accept, include)
+            wire = target.kept[key] = TransformedWire(self, self._codecs, target, accept, include)
         return wire
 
     def _layout(self, target: Target) -> TableLayout:
@@ -239,7 +235,6 @@ class TransformedWire:
         self,
         transforms: Transforms,
         codecs: Codecs,
-        naming: Naming,
         target: Target,
         accept: Negotiated,
         include: IncludeObject,
@@ -249,7 +244,6 @@ class TransformedWire:
         self.sent = Histogram(FRAME_BYTES)
         self._transforms = transforms
         self._codecs = codecs
-        self._naming = naming
         self._target = target
         self._accept = accept
         self._include = include
@@ -284,7 +278,7 @@ class TransformedWire:
                 BOOKMARK, self._transforms.table(self._target, (), meta, version, self._include, headed=False)
             )
         obj: Object = {"metadata": {**meta, "creationTimestamp": None}}
-        return self._framed(BOOKMARK, partial_metadata(obj, self._naming, version))
+        return self._framed(BOOKMARK, partial_metadata(obj, version))
 
     def error(self, error: StatusError) -> bytes:
         """The Status, never transformed."""

@@ -142,6 +142,22 @@ class CommandCase(KubectlCase):
         self.assertEqual(await self.run_ok("get", "pods", "--field-selector=spec.nodeName=x", "-o", "name"), "")
 
 
+    async def test_columns(self) -> None:
+        """kubectl prints the server's own columns (reference TABLE-7, VOC-5)."""
+        await self.run_ok("create", "-f", "-", stdin=yaml.safe_dump(self.manifests()["deployments.apps"]))
+        lines = (await self.run_ok("get", "deployments")).splitlines()
+        self.assertEqual(lines[0].split(), ["NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE"])
+        self.assertEqual(lines[1].split()[:4], ["web", "0/2", "0", "0"])
+        wide = (await self.run_ok("get", "deployments", "-o", "wide")).splitlines()
+        self.assertEqual(wide[0].split()[5:], ["CONTAINERS", "IMAGES", "SELECTOR"])
+        await self.make_pods("first")
+        watching = self.kubectl.start("get", "pods", "-w", f"--namespace={self.namespace}")
+        await watching.until("first")
+        shown = (await watching.stop()).output.splitlines()
+        self.assertEqual(shown[0].split(), ["NAME", "READY", "STATUS", "RESTARTS", "AGE"])
+        self.assertEqual(shown[1].split()[:4], ["first", "0/1", "Pending", "0"])
+
+
 class OrchVocabularyTests(CommandCase):
     vocabulary = "orch"
 
@@ -154,15 +170,6 @@ class OrchVocabularyTests(CommandCase):
 
 class KubernetesVocabularyTests(CommandCase):
     vocabulary = "kubernetes"
-
-    async def test_columns(self) -> None:
-        """kubectl prints the server's own columns (reference TABLE-7)."""
-        await self.run_ok("create", "-f", "-", stdin=yaml.safe_dump(self.manifests()["deployments.apps"]))
-        lines = (await self.run_ok("get", "deployments")).splitlines()
-        self.assertEqual(lines[0].split(), ["NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE"])
-        self.assertEqual(lines[1].split()[:4], ["web", "0/2", "0", "0"])
-        wide = (await self.run_ok("get", "deployments", "-o", "wide")).splitlines()
-        self.assertEqual(wide[0].split()[5:], ["CONTAINERS", "IMAGES", "SELECTOR"])
 
     async def test_typed_commands(self) -> None:
         """Commands that send Protobuf of hard-coded groups are understood (reference CLIENT-6)."""

@@ -78,17 +78,27 @@ class AcceptTests(SynchronousTestCase):
     def test_transforms(self) -> None:
         """Table and partial metadata are given in the meta group's two versions."""
         self.assertEqual(self.accept(TABLE), ("json", "Table"))
-        self.assertEqual(self.negotiator.accept(TABLE).transform_version, "v1")
+        self.assertEqual(self.negotiator.accept(TABLE).transform_version, "meta.orch.io/v1")
         beta = "application/yaml;as=Table;v=v1beta1;g=meta.orch.io"
         self.assertEqual(self.accept(beta), ("yaml", "Table"))
         partial = f"{PROTOBUF};as=PartialObjectMetadataList;v=v1;g=meta.orch.io"
         self.assertEqual(self.accept(partial), ("protobuf", "PartialObjectMetadataList"))
 
+    def test_either_name_of_the_meta_group(self) -> None:
+        """Both vocabularies take either name of the meta group and answer under the same (reference VOC-5)."""
+        for naming in (Naming.orch(), Naming.kubernetes()):
+            for group in ("meta.k8s.io", "meta.orch.io"):
+                for kind in ("Table", "PartialObjectMetadata", "PartialObjectMetadataList"):
+                    for version in ("v1", "v1beta1"):
+                        found = Negotiator(naming).accept(f"{JSON};as={kind};v={version};g={group}")
+                        self.assertEqual((found.transform, found.transform_version), (kind, f"{group}/{version}"))
+        found = self.negotiator.accept(KUBECTL)
+        self.assertEqual((found.transform, found.transform_version), ("Table", "meta.k8s.io/v1"))
+
     def test_fall_back(self) -> None:
         """What cannot be transformed as asked falls back to the next entry (reference ENC-3)."""
-        self.assertEqual(self.accept(KUBECTL), ("json", None))
+        self.assertEqual(self.accept(f"{JSON};as=Table;v=v1;g=meta.example.io,{JSON}"), ("json", None))
         self.assertEqual(self.accept(f"{TABLE},{JSON}", transforms=False), ("json", None))
-        self.assertEqual(Negotiator(Naming.kubernetes()).accept(KUBECTL).transform, "Table")
 
     def test_pretty(self) -> None:
         """JSON alone can be indented, by parameter too."""

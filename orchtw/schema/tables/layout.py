@@ -52,6 +52,7 @@ class TableLayout:
         self._cells = cells
         self._columns = tuple(columns)
         self._naming = naming
+        self._version = f"{naming.meta_group}/v1"
 
     @property
     def definitions(self) -> list[Object]:
@@ -74,12 +75,13 @@ class TableLayout:
         *,
         include: IncludeObject = "Metadata",
         served: Object | None = None,
-        version: str = "v1",
+        version: str = "",
     ) -> Object:
         """One row for `stored`, a canonical dict in the storage version.
 
         `now_s` is the time in seconds since 1970 that ages count from. `served` is the object in the version
-        that was asked for (default: `stored`), of which `include` says how much the row carries.
+        that was asked for (default: `stored`), of which `include` says how much the row carries. `version` is the
+        Table's apiVersion, by default v1 of the meta group.
         """
         view = View(time_s=now_s, naming=self._naming)
         row: Object = {"cells": self._cells(stored, view)}
@@ -97,14 +99,15 @@ class TableLayout:
         cells = self._cells(stored, view)
         return None if view.conditions else (cells, not view.passing)
 
-    def table(self, meta: Object, rows: Iterable[Object], *, version: str = "v1", headed: bool = True) -> Object:
+    def table(self, meta: Object, rows: Iterable[Object], *, version: str = "", headed: bool = True) -> Object:
         """The Table of `rows`. `meta` is its ListMeta: the list's, or for one object just its resourceVersion.
 
+        `version` is its apiVersion, by default v1 of the meta group.
         `headed` False leaves the columns out, as events after a watch's first do.
         """
         return {
             "kind": "Table",
-            "apiVersion": f"{self._naming.meta_group}/{version}",
+            "apiVersion": version or self._version,
             "metadata": meta,
             "columnDefinitions": self.definitions if headed else None,
             "rows": list(rows),
@@ -113,7 +116,7 @@ class TableLayout:
     def _included(self, obj: Object, include: IncludeObject, version: str) -> Object | None:
         if include == "Object":
             return obj
-        return partial_metadata(obj, self._naming, version) if include == "Metadata" else None
+        return partial_metadata(obj, version or self._version) if include == "Metadata" else None
 
 
 def custom_layout(asked: Sequence[Column], naming: Naming) -> TableLayout:

@@ -312,8 +312,8 @@ class RefusalTests(SynchronousTestCase):
             self.assertEqual(read("v1", "Pod", body)["kind"], "Pod")
 
     def test_options_of_any_group(self) -> None:
-        """DeleteOptions may name v1, the meta group or the resource's group (reference DEL-1)."""
-        for api_version in ("v1", "meta.orch.io/v1", "apps/v1"):
+        """DeleteOptions may name v1, either meta group or the resource's group (reference DEL-1, VOC-5)."""
+        for api_version in ("v1", "meta.orch.io/v1", "meta.k8s.io/v1", "apps/v1"):
             body = orjson.dumps({"kind": "DeleteOptions", "apiVersion": api_version, "gracePeriodSeconds": 3})
             self.assertEqual(read("v1", "DeleteOptions", body)["gracePeriodSeconds"], 3)
 

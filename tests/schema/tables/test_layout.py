@@ -101,7 +101,7 @@ class LayoutTests(SynchronousTestCase):
         """A row carries metadata, the object as served, or null (reference TABLE-4)."""
         layout = self.layout()
         partial = {"kind": "PartialObjectMetadata", "apiVersion": "meta.orch.io/v1beta1", "metadata": META}
-        self.assertEqual(layout.row(self.role, NOW_S, version="v1beta1")["object"], partial)
+        self.assertEqual(layout.row(self.role, NOW_S, version="meta.orch.io/v1beta1")["object"], partial)
         self.assertEqual(layout.row(self.role, NOW_S, include="Object")["object"], self.role)
         other = {**self.role, "apiVersion": "other/v1"}
         self.assertEqual(layout.row(self.role, NOW_S, include="Object", served=other)["object"], other)
@@ -115,7 +115,7 @@ class LayoutTests(SynchronousTestCase):
         self.assertEqual((table["kind"], table["apiVersion"]), ("Table", "meta.orch.io/v1"))
         self.assertEqual(list(table["columnDefinitions"][0]), ["name", "type", "format", "description", "priority"])
         self.assertEqual(list(table["rows"][0]), ["cells", "object"])
-        self.assertIsNone(layout.table({}, [], version="v1beta1", headed=False)["columnDefinitions"])
+        self.assertIsNone(layout.table({}, [], version="meta.orch.io/v1beta1", headed=False)["columnDefinitions"])
 
     def test_unknown_kind_with_columns(self) -> None:
         """Columns whose cells nobody knows fall back to the default ones."""

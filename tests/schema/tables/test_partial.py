@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
 from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
 
 POD = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}, "spec": {}, "status": {}}
@@ -14,9 +13,9 @@ class PartialTests(SynchronousTestCase):
     """`partial_metadata` and `partial_metadata_list`."""
 
     def test_object(self) -> None:
-        """Only metadata is left, under the meta group's kind and the version asked for."""
+        """Only metadata is left, under the apiVersion asked for."""
         self.assertEqual(
-            partial_metadata(POD, Naming.kubernetes(), "v1beta1"),
+            partial_metadata(POD, "meta.k8s.io/v1beta1"),
             {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1beta1", "metadata": {"name": "p"}},
         )
 
@@ -25,5 +24,5 @@ class PartialTests(SynchronousTestCase):
         item = {"kind": "PartialObjectMetadata", "apiVersion": "meta.orch.io/v1", "metadata": {"name": "p"}}
         meta = {"resourceVersion": "7"}
         expected = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.orch.io/v1", "metadata": meta}
-        self.assertEqual(partial_metadata_list(meta, [POD], Naming.orch()), {**expected, "items": [item]})
-        self.assertEqual(partial_metadata_list(meta, [], Naming.orch()), {**expected, "items": []})
+        self.assertEqual(partial_metadata_list(meta, [POD], "meta.orch.io/v1"), {**expected, "items": [item]})
+        self.assertEqual(partial_metadata_list(meta, [], "meta.orch.io/v1"), {**expected, "items": []})
