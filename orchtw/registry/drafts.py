@@ -77,6 +77,7 @@ class Drafts:
         meta = obj["metadata"]
         if admission is not None:
             _warn(write, drop_repeated_owners(meta, admitted=True))
+            drop_deletion(meta)
         match_namespace(write, meta)
         if write.name:
             match_name(write, meta)

@@ -27,8 +27,10 @@ ORDER = (
 )
 """Keys of ObjectMeta in emission order; selfLink and clusterName are gone and dropped on write."""
 
-KEPT_ON_UPDATE = ("generateName", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+KEPT_ON_UPDATE = ("generateName", "uid", "creationTimestamp")
 """What an update cannot change: the stored value silently stays."""
+
+_DELETION_TIME, _GRACE_PERIOD = "deletionTimestamp", "deletionGracePeriodSeconds"
 
 
 @lru_cache(maxsize=64)
@@ -81,17 +83,25 @@ def drop_annotation(meta: dict[str, Any], key: str) -> None:
 
 def drop_deletion(meta: dict[str, Any]) -> None:
     """Take from the metadata of a new object what only a deletion may write."""
-    meta.pop("deletionTimestamp", None)
-    meta.pop("deletionGracePeriodSeconds", None)
+    meta.pop(_DELETION_TIME, None)
+    meta.pop(_GRACE_PERIOD, None)
 
 
 def keep_server_fields(new: dict[str, Any], old: dict[str, Any]) -> None:
-    """Put back into `new` metadata what an update cannot change."""
+    """Put back into `new` metadata what an update cannot change.
+
+    The marks of a termination stay on an object that has them; on one without, or with another grace period, they are
+    left for validation to refuse (reference OBJ-5).
+    """
     for key in KEPT_ON_UPDATE:
         if key in old:
             new[key] = old[key]
         else:
             new.pop(key, None)
+    if _DELETION_TIME in old:
+        new[_DELETION_TIME] = old[_DELETION_TIME]
+    if _GRACE_PERIOD in old and new.get(_GRACE_PERIOD) is None:
+        new[_GRACE_PERIOD] = old[_GRACE_PERIOD]
 
 
 def without_version(obj: dict[str, Any]) -> dict[str, Any]:

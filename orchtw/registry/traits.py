@@ -5,7 +5,8 @@ Source: the strategies of release 1.24 (reference KIND-7, DEL-5, KIND-8, KIND-9)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -58,6 +59,7 @@ class Traits:
     * `create_on_update`: a PUT may create. `unconditional_update`: a PUT may leave out the resourceVersion.
     * `orphans_in`: the versions through which a deletion leaves dependents alone unless it says otherwise, of which
       `orphans_warning` warns the client.
+    * `protected`: names of objects that are not deleted by name, each with the reason; collections of them are.
     * `collected`: the garbage collector has a say in its deletion; without, no policy sets its finalizers.
     * `status_ignores`: the paths that a write to /status leaves as they are, and so never owns.
     * `name_form`: of metadata.name. `free_finalizers`: finalizers without a domain may have any name.
@@ -79,6 +81,7 @@ class Traits:
     unconditional_update: bool = True
     orphans_in: tuple[str, ...] = ()
     orphans_warning: str = ""
+    protected: Mapping[str, str] = MappingProxyType({})
     collected: bool = True
     status_ignores: tuple[str, ...] = ("spec",)
     name_form: NameForm = SUBDOMAIN_NAME

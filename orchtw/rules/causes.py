@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
 from typing import Any, Final
 
+import attrs
 import orjson
 
 from orchtw.errors import Cause
@@ -59,11 +60,25 @@ def _quoted(char: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+@attrs.frozen(slots=True)
+class Literal:
+    """A value that a cause shows in these words."""
+
+    text: str
+
+
+def go_time(stamp: str) -> Literal:
+    """A time in seconds, RFC 3339 text in UTC, as Go's default form shows it."""
+    return Literal(stamp.replace("T", " ").replace("Z", " +0000 UTC"))
+
+
 def go_value(value: Any) -> str:
     """`value` as a cause shows it: quoted text, plain numbers and booleans, Go literals of lists and maps of text.
 
     Anything else is shown as JSON (reference ERR-5). Of what is long only the beginning is shown.
     """
+    if isinstance(value, Literal):
+        return value.text
     if isinstance(value, str):
         return go_quote(value)
     if isinstance(value, bool):

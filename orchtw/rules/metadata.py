@@ -15,9 +15,10 @@ import attrs
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
 from orchtw.naming import Naming
 from orchtw.rules import names, utf8
-from orchtw.rules.causes import NOT_NEGATIVE, forbidden, go_value, invalid, required, too_long
+from orchtw.rules.causes import NOT_NEGATIVE, forbidden, go_time, go_value, invalid, required, too_long
 from orchtw.rules.field_managers import entry_causes
 from orchtw.schema.codec.mismatch import shortened
+from orchtw.schema.validation.problems import IMMUTABLE
 
 Meta = Mapping[str, Any]
 
@@ -39,6 +40,7 @@ _IMMUTABLE: Final = (
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
 )
+_TIMES: Final = frozenset({"creationTimestamp", "deletionTimestamp"})
 
 _CLUSTER_NAME: Final = (
     "metadata.clusterName was specified. This field is not preserved and will be removed from the schema in 1.25"
@@ -134,8 +136,9 @@ def validate_update(new: Meta, old: Meta, rules: MetadataRules) -> list[Cause]:
     if generation < old.get("generation", 0):
         causes.append(invalid("metadata.generation", generation, "must not be decremented"))
     for key in _IMMUTABLE:
-        if new.get(key) != old.get(key):
-            causes.append(invalid(f"metadata.{key}", new.get(key, ""), "field is immutable"))
+        if (value := new.get(key)) != old.get(key):
+            shown = go_time(value) if key in _TIMES and value else value
+            causes.append(invalid(f"metadata.{key}", shown, IMMUTABLE))
     return causes
 
 

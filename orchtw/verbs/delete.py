@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from orchtw.errors import Forbidden
 from orchtw.objects import Object
 from orchtw.request import Response
 from orchtw.rules.options import DeleteOptions, delete_options
@@ -17,9 +18,10 @@ async def delete(context: Writing, call: Call) -> Response:
     """200 with a Status once the object is gone, or with the object while something holds it.
 
     Kinds that say so answer with the object either way.
-    Raises NotFound (404), Conflict (409, a precondition), Invalid (422).
+    Raises Forbidden (403, the kind protects it), NotFound (404), Conflict (409, a precondition), Invalid (422).
     """
     options = await read_options(context, call)
+    _check_protected(call)
     deleted = await context.deletion.delete(call.write(options), options)
     if not deleted.gone or call.target.resource.delete_returns_object:
         code = 202 if not deleted.gone and options.orphan_dependents is False else 200
@@ -39,6 +41,12 @@ async def read_options(context: Writing, call: Call) -> DeleteOptions:
     if silent and traits.orphans_warning and call.target.resource.version in traits.orphans_in:
         call.request.warnings.append(traits.orphans_warning)
     return options
+
+
+def _check_protected(call: Call) -> None:
+    resource, name = call.target.resource, call.info.name
+    if why := call.target.strategy.traits.protected.get(name):
+        raise Forbidden.of(resource.plural, resource.group, name, why)
 
 
 def _success(resource: ResourceType, meta: Object) -> Object:

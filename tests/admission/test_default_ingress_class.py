@@ -45,6 +45,6 @@ class DefaultIngressClassTests(ServedCase):
         self.ingress_class("a")
         self.ingress_class("b")
         answer = self.send("POST", INGRESSES, {"metadata": {"name": "x"}, "spec": {"defaultBackend": BACKEND}})
-        why = "Internal error occurred: 2 default IngressClasses were found"
+        why = "Internal error occurred: 2 default IngressClasses were found, only 1 allowed"
         text = f'ingresses.networking.orch.io "x" is forbidden: {why}'
         self.assertEqual((answer.code, answer.json["message"]), (403, text))

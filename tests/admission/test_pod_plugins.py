@@ -144,6 +144,11 @@ class DefaultTolerationSecondsTests(PodPluginCase):
         self.assertEqual(len(self.spec(self.plugin, pod(container()), pod(container()))["tolerations"]), 2)
 
 
+def toleration(resource: str) -> Object:
+    """What the plugin adds for a resource."""
+    return {"key": resource, "operator": "Exists", "effect": "NoSchedule"}
+
+
 class ExtendedResourceTolerationTests(PodPluginCase):
     """ExtendedResourceToleration (reference PLUG-12)."""
 
@@ -157,7 +162,7 @@ class ExtendedResourceTolerationTests(PodPluginCase):
         """Each extended resource that any container asks for is tolerated, once and in order."""
         new = pod(self.asked("b.io/y", "cpu"), self.asked("a.io/x"), initContainers=[self.asked("b.io/y", "c.io/z")])
         found = self.spec(self.plugin, new)["tolerations"]
-        self.assertEqual(found, [{"key": key, "operator": "Exists"} for key in ("a.io/x", "b.io/y", "c.io/z")])
+        self.assertEqual(found, [toleration(key) for key in ("a.io/x", "b.io/y", "c.io/z")])
 
     def test_native(self) -> None:
         """The product's own resources and huge pages are none."""
@@ -167,11 +172,15 @@ class ExtendedResourceTolerationTests(PodPluginCase):
     def test_present(self) -> None:
         """What is tolerated already is not again; another effect is another toleration."""
         for given, count in (
-            ({"key": "a.io/x", "operator": "Exists"}, 1),
-            ({"key": "a.io/x", "operator": "Exists", "effect": "NoSchedule"}, 2),
+            (toleration("a.io/x"), 1),
+            ({**toleration("a.io/x"), "tolerationSeconds": 5}, 1),
+            ({**toleration("a.io/x"), "value": ""}, 1),
+            ({"key": "a.io/x", "operator": "Exists"}, 2),
+            ({**toleration("a.io/x"), "effect": "NoExecute"}, 2),
         ):
             spec = self.spec(self.plugin, pod(self.asked("a.io/x"), tolerations=[given]))
             self.assertEqual(len(spec["tolerations"]), count)
+            self.assertEqual(spec["tolerations"][-1], toleration("a.io/x"))
 
 
 class AntiAffinityTests(PodPluginCase):

@@ -92,7 +92,7 @@ class ResizeTests(StorageCase):
             self.assertEqual(made["spec"]["resources"]["requests"]["storage"], "2Gi")
 
     def test_unbound(self) -> None:
-        """One that is not bound may not: the kind's own rules, which come first, do not let it either."""
+        """One that is not bound may not: validation refuses it before the plugin is asked (reference KIND-74)."""
         plugin = PersistentVolumeClaimResize(StorageClasses(TARGETS, NAMING), "a")
         old = {**self.claim("x", storageClassName="grows"), "status": {"phase": "Pending"}}
         asked = attributes("UPDATE", "persistentvolumeclaims", obj=self.grown(old), old=old)
@@ -100,7 +100,10 @@ class ResizeTests(StorageCase):
         why = "Only bound persistent volume claims can be expanded"
         self.assertEqual(refused, f'persistentvolumeclaims "x" is forbidden: {why}')
         self.done("POST", CLAIMS, old)
-        self.assertEqual(self.send("PUT", f"{CLAIMS}/x", self.grown(self.done("GET", f"{CLAIMS}/x"))).code, 422)
+        answer = self.send("PUT", f"{CLAIMS}/x", self.grown(self.done("GET", f"{CLAIMS}/x")))
+        settled = "spec: Forbidden: spec is immutable after creation except resources.requests for bound claims"
+        self.assertEqual(answer.code, 422)
+        self.assertIn(settled, answer.json["message"])
 
     def test_class(self) -> None:
         """Without a class, with one that is not there, or that does not say so, it may not."""

@@ -269,16 +269,14 @@ class UpdateTests(ConventionCase):
         self.assertEqual(await watch.types(1), [("ADDED", "b")])
 
     async def test_server_fields_are_restored(self) -> None:
-        """creationTimestamp, generation and deletion fields of the body are ignored (reference WRITE-11)."""
+        """creationTimestamp and generation are ignored; a deletionTimestamp is a 422 (reference WRITE-11)."""
         made = await self.make()
         sent = copy.deepcopy(made)
-        sent["metadata"] |= {
-            "creationTimestamp": "2001-01-01T00:00:00Z",
-            "deletionTimestamp": "2001-01-01T00:00:00Z",
-            "deletionGracePeriodSeconds": 3,
-            "generation": 9,
-        }
+        sent["metadata"] |= {"creationTimestamp": "2001-01-01T00:00:00Z", "generation": 9}
         self.assertEqual(await self.ok(await self.put(sent)), made)
+        sent["metadata"]["deletionTimestamp"] = "2001-01-01T00:00:00Z"
+        text = "metadata.deletionTimestamp: Invalid value: 2001-01-01 00:00:00 +0000 UTC: field is immutable"
+        self.assertRefused(await self.put(sent), 422, "Invalid", f'ConfigMap "a" is invalid: {text}')
 
     async def test_generation_counts_specs(self) -> None:
         """generation rises with the spec, not with labels or status (reference OBJ-6)."""

@@ -100,10 +100,8 @@ class LostTests(ServedCase):
             f"{SERVICE}/orch",
             f"{slices}/orch",
             f"{maps}/extension-apiserver-authentication",
-            f"{classes}/system-node-critical",
-            f"{classes}/system-cluster-critical",
         )
-        for path in paths:
+        for path in (*paths, classes):
             self.assertEqual(self.code("DELETE", path), 200, path)
         self.clock.advance(0)
         self.assertEqual(self.code("GET", f"{ENDPOINTS}/orch"), 404)
@@ -112,7 +110,8 @@ class LostTests(ServedCase):
         self.clock.advance(INTERVAL_S)
         for _ in range(100):
             self.clock.advance(0)
-        for path in (*paths, f"{ENDPOINTS}/orch"):
+        protected = (f"{classes}/system-node-critical", f"{classes}/system-cluster-critical")
+        for path in (*paths, *protected, f"{ENDPOINTS}/orch"):
             self.assertEqual(self.code("GET", path), 200, path)
         self.assertEqual(self.done("GET", f"{SERVICE}/orch")["spec"]["clusterIP"], "10.0.0.1")
 

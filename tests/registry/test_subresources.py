@@ -89,6 +89,18 @@ class SigningRequestTests(SubresourceCase):
         self.assertEqual(list(entry["fieldsV1"]["f:status"]), ["f:conditions"])
 
 
+    async def test_status_takes_metadata(self) -> None:
+        """A signer's patch of /status takes labels and annotations along, and keeps the request (reference CSR-9)."""
+        stored = await self.request()
+        patch = {"metadata": {"labels": {"a": "b"}, "annotations": {"patchedstatus": "true"}}, "spec": {"usages": []}}
+        patch["status"] = {"conditions": [{"type": "Failed", "status": "True", "reason": "Checked"}]}
+        headers = {"content-type": "application/merge-patch+json"}
+        after = await self.sent("PATCH", f"{REQUESTS}/r/status", patch, **headers)
+        self.assertEqual(after["metadata"]["labels"], {"a": "b"})
+        self.assertEqual(after["metadata"]["annotations"], {"patchedstatus": "true"})
+        self.assertEqual((after["spec"], after["status"]["conditions"][0]["type"]), (stored["spec"], "Failed"))
+
+
 class StatusTests(SubresourceCase):
     async def test_deployment_status_keeps_labels(self) -> None:
         """A write to a Deployment's /status takes annotations, and leaves labels and spec as they are."""

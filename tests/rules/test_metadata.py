@@ -150,13 +150,18 @@ class UpdateTests(SynchronousTestCase):
 
     def test_immutable(self) -> None:
         """Identity and times of an object stay (reference OBJ-2, OBJ-4)."""
-        for key in ("name", "namespace", "uid", "creationTimestamp"):
+        for key in ("name", "namespace", "uid"):
             self.assertEqual(
                 update({**GOOD, key: "other"}, GOOD),
                 [Cause("FieldValueInvalid", 'Invalid value: "other": field is immutable', f"metadata.{key}")],
             )
-        causes = update({**GOOD, "deletionTimestamp": "2024-01-01T00:00:00Z"}, GOOD)
-        self.assertEqual([cause.field for cause in causes], ["metadata.deletionTimestamp"])
+        for key in ("creationTimestamp", "deletionTimestamp"):
+            self.assertEqual(
+                [str(cause) for cause in update({**GOOD, key: "2024-01-02T03:04:05Z"}, GOOD)],
+                [f"metadata.{key}: Invalid value: 2024-01-02 03:04:05 +0000 UTC: field is immutable"],
+            )
+        (cause,) = update({**GOOD, "deletionGracePeriodSeconds": 30}, GOOD)
+        self.assertEqual(str(cause), "metadata.deletionGracePeriodSeconds: Invalid value: 30: field is immutable")
 
     def test_no_new_finalizers(self) -> None:
         """While terminating, finalizers may only go (reference OBJ-11)."""

@@ -201,8 +201,8 @@ class CertificatesTests(case.EntryCase):
                 on="status",
                 change={"metadata.labels": {"a": "b"}, "metadata.annotations": {"a": "b"}, CONDITIONS: [FAILED]},
                 expected={
-                    "metadata.labels": GONE,
-                    "metadata.annotations": GONE,
+                    "metadata.labels": {"a": "b"},
+                    "metadata.annotations": {"a": "b"},
                     f"{CONDITIONS}[0].type": "Failed",
                 },
             ),

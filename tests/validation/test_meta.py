@@ -212,8 +212,14 @@ class MetaTests(case.EntryCase):
             Shown("tests.rules.test_metadata.UpdateTests.test_immutable"),
         ],
         37: Shown(f"{NAMES}.ServerFieldsTests.test_update"),
-        38: Shown(f"{NAMES}.ServerFieldsTests.test_update"),
-        39: Shown(f"{NAMES}.ServerFieldsTests.test_update"),
+        38: [
+            Refused(change={"metadata.deletionTimestamp": "2024-01-01T00:00:00Z"}),
+            Shown(f"{NAMES}.ServerFieldsTests.test_deletion_of_a_terminating_object"),
+        ],
+        39: [
+            Refused(change={"metadata.deletionGracePeriodSeconds": 3}),
+            Shown(f"{NAMES}.ServerFieldsTests.test_deletion_of_a_terminating_object"),
+        ],
         40: Stored(
             change={"metadata.deletionTimestamp": "2024-01-01T00:00:00Z"},
             expected={"metadata.deletionTimestamp": GONE},

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.attributes import Attributes
@@ -49,20 +50,47 @@ class ServerFieldsTests(ServedCase):
         self.assertEqual(made["metadata"]["generateName"], "a" * 70 + "-")
 
     def test_update(self) -> None:
-        """Times of creation and deletion stay as they are, without a word."""
+        """The time of creation stays as it is, without a word."""
         made = self.done("POST", MAPS, MAP)
-        sent = changed(
-            made,
-            {
-                "metadata.creationTimestamp": "2001-01-01T00:00:00Z",
-                "metadata.deletionTimestamp": "2001-01-01T00:00:00Z",
-                "metadata.deletionGracePeriodSeconds": 3,
-            },
-        )
+        sent = changed(made, {"metadata.creationTimestamp": "2001-01-01T00:00:00Z"})
         meta = self.done("PUT", f"{MAPS}/a", sent)["metadata"]
         self.assertEqual(meta["creationTimestamp"], made["metadata"]["creationTimestamp"])
-        self.assertNotIn("deletionTimestamp", meta)
-        self.assertNotIn("deletionGracePeriodSeconds", meta)
+
+    def test_deletion_of_a_live_object(self) -> None:
+        """No write but a DELETE begins a deletion: PUT, every kind of PATCH and writes to /status are refused."""
+        made = self.done("POST", MAPS, MAP)
+        fields = {"deletionTimestamp": "2001-01-01T00:00:00Z", "deletionGracePeriodSeconds": 3}
+        time = "metadata.deletionTimestamp: Invalid value: 2001-01-01 00:00:00 +0000 UTC: field is immutable"
+        grace = "metadata.deletionGracePeriodSeconds: Invalid value: 3: field is immutable"
+        apply = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", **fields}}
+        operations = [{"op": "add", "path": f"/metadata/{key}", "value": value} for key, value in fields.items()]
+        for method, body, content in [
+            ("PUT", {**made, "metadata": {**made["metadata"], **fields}}, "json"),
+            ("PATCH", {"metadata": fields}, "merge-patch+json"),
+            ("PATCH", {"metadata": fields}, "strategic-merge-patch+json"),
+            ("PATCH", operations, "json-patch+json"),
+            ("PATCH", apply, "apply-patch+yaml"),
+        ]:
+            query = "?fieldManager=m&force=true" if content.startswith("apply") else ""
+            headers = {"content-type": f"application/{content}"}
+            answer = self.send(method, f"{MAPS}/a{query}", orjson.dumps(body), headers)
+            self.assertEqual(answer.code, 422, answer)
+            self.assertEqual(answer.json["message"], f'ConfigMap "a" is invalid: [{time}, {grace}]')
+        self.assertEqual(self.done("GET", f"{MAPS}/a"), made)
+
+    def test_deletion_of_a_terminating_object(self) -> None:
+        """What an object that ends says of it stays: it cannot be taken back, and its grace period not be changed."""
+        self.done("POST", MAPS, changed(MAP, {"metadata.finalizers": ["a.b/c"]}))
+        ending = self.done("DELETE", f"{MAPS}/a")
+        meta = {key: value for key, value in ending["metadata"].items() if not key.startswith("deletion")}
+        for sent in (meta, {**meta, "deletionTimestamp": "2001-01-01T00:00:00Z"}):
+            kept = self.done("PUT", f"{MAPS}/a", {**ending, "metadata": sent})["metadata"]
+            self.assertEqual(kept["deletionTimestamp"], ending["metadata"]["deletionTimestamp"])
+            self.assertEqual(kept["deletionGracePeriodSeconds"], 0)
+        longer = changed(ending, {"metadata.deletionGracePeriodSeconds": 9})
+        answer = self.send("PUT", f"{MAPS}/a", longer)
+        self.assertEqual([each["field"] for each in answer.json["details"]["causes"]],
+                         ["metadata.deletionGracePeriodSeconds"])
 
     def test_all_at_once(self) -> None:
         """The causes of metadata and of the kind come in one answer, in the order of the fields; no warnings come."""

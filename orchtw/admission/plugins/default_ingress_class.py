@@ -42,6 +42,7 @@ class DefaultIngressClass:
             await attributes.until_known(due)
         names = self._classes.names()
         if len(names) > 1:
-            raise attributes.forbidden(f"Internal error occurred: {len(names)} default IngressClasses were found")
+            found = f"{len(names)} default IngressClasses were found"
+            raise attributes.forbidden(f"Internal error occurred: {found}, only 1 allowed")
         if names:
             attributes.fill({**ingress, "spec": {"ingressClassName": names[0], **spec}})

@@ -34,11 +34,12 @@ class ExtendedResourceToleration:
         pod = attributes.obj or {}
         spec = pod.get("spec") or {}
         present = spec.get("tolerations") or []
-        wanted = ({"key": name, "operator": "Exists"} for name in self._asked_for(spec))
-        added = [each for each in wanted if each not in present]
-        if added:
+        tolerations = present
+        for name in self._asked_for(spec):
+            tolerations = _with(tolerations, {"key": name, "operator": "Exists", "effect": "NoSchedule"})
+        if tolerations != present:
             spec = dict(spec)
-            put(spec, "tolerations", [*present, *added], POD_SPEC_TAIL)
+            put(spec, "tolerations", tolerations, POD_SPEC_TAIL)
             attributes.fill({**pod, "spec": spec})
 
     def _asked_for(self, spec: Object) -> list[str]:
@@ -48,3 +49,15 @@ class ExtendedResourceToleration:
             for container in spec.get(name) or ()
         )
         return sorted({name for each in requests for name in each if is_extended(name, self._naming)})
+
+
+def _with(tolerations: list[Object], wanted: Object) -> list[Object]:
+    """The tolerations and a wanted one, which takes the place of one that differs in its time only."""
+    matches = [_untimed(each) == wanted for each in tolerations]
+    if any(matches):
+        return [wanted if found else each for each, found in zip(tolerations, matches, strict=True)]
+    return [*tolerations, wanted]
+
+
+def _untimed(toleration: Object) -> Object:
+    return {key: value for key, value in toleration.items() if key != "tolerationSeconds" and value != ""}

@@ -53,6 +53,7 @@ PRIORITY_CLASS = Kind(
     generation=(),
     validate=validate_priority_class,
     cells=cells_cluster.priority_class,
+    protected=dict.fromkeys(SYSTEM_PRIORITIES, "this is a system priority class and cannot be deleted"),
 )
 
 KINDS = (PRIORITY_CLASS,)

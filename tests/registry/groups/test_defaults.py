@@ -96,17 +96,24 @@ class ContainerTests(DefaultsCase):
     """Fragment Container."""
 
     def test_image_pull_policy(self) -> None:
-        """`latest` and images without tag and digest are always pulled, others if they are not present."""
+        """`latest` and images without tag and digest are always pulled, others if they are not present.
+
+        So is what cannot be read as a reference.
+        """
         for image, expected in [
             ("nginx", "Always"),
             ("nginx:latest", "Always"),
             ("nginx:1.2", "IfNotPresent"),
             ("localhost:5000/nginx", "Always"),
             ("localhost:5000/a/nginx:1", "IfNotPresent"),
-            ("nginx@sha256:ab", "IfNotPresent"),
-            ("nginx:latest@sha256:ab", "Always"),
-            ("nginx:1@sha256:ab", "IfNotPresent"),
+            (f"nginx@sha256:{'ab' * 32}", "IfNotPresent"),
+            (f"nginx:latest@sha256:{'ab' * 32}", "Always"),
+            (f"nginx:1@sha256:{'ab' * 32}", "IfNotPresent"),
             ("", "IfNotPresent"),
+            ("nginx:latest@sha256:ab", "IfNotPresent"),
+            ("no such/image", "IfNotPresent"),
+            ("Nginx", "IfNotPresent"),
+            ("nginx:latest " * 60, "IfNotPresent"),
         ]:
             self.assertEqual(pull_policy(image), expected, image)
 

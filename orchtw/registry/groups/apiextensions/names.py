@@ -12,6 +12,7 @@ from orchtw.objects import Object
 from orchtw.registry.groups.apiextensions.conditions import APPROVAL, Finding
 from orchtw.rules.causes import go_quote, invalid, not_supported, required
 from orchtw.rules.names import dns_1035_label, dns_subdomain
+from orchtw.schema.validation.problems import IMMUTABLE
 
 _SCOPES: Final = ("Cluster", "Namespaced")
 _REQUIRED: Final = ("plural", "singular", "kind", "listKind")
@@ -78,7 +79,7 @@ def fixed_name_causes(spec: Mapping[str, Any], old: Mapping[str, Any], *, establ
     if established:
         compared.append(("spec.scope", spec.get("scope", ""), old.get("scope", "")))
         compared.append(("spec.names.kind", names.get("kind", ""), before.get("kind", "")))
-    return [invalid(field, now, "field is immutable") for field, now, then in compared if now != then]
+    return [invalid(field, now, IMMUTABLE) for field, now, then in compared if now != then]
 
 
 def approval_finding(group: str, annotations: Mapping[str, str], naming: Naming) -> Finding | None:

@@ -93,7 +93,6 @@ CERTIFICATE_SIGNING_REQUEST = Kind(
     group="certificates.orch.io",
     kind="CertificateSigningRequest",
     strategy=SigningRequestStrategy,
-    status_ignores=("spec", "metadata"),
     name_form=PATH_SEGMENT_NAME,
     validate=validate_request,
     cells=cells_cluster.signing_request,

@@ -10,6 +10,7 @@ from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_warnings import warn_of_template
 from orchtw.registry.groups.core.volumes import set_claim_spec_defaults
 from orchtw.registry.kind import Kind
+from orchtw.rules.images import image_tag
 from orchtw.schema.tables import cells_workloads
 
 POD_SPEC_TAIL = (
@@ -64,7 +65,7 @@ def set_container_defaults(container: Object) -> None:
 
 
 def pull_policy(image: str) -> str:
-    """When to pull an image that says nothing of it; no image at all (templates may leave it out) is no `latest`."""
+    """When to pull an image that says nothing of it; what is no reference to an image is no `latest`."""
     return _kept_policy(image) if len(image) <= _LONGEST_KEPT else _policy(image)
 
 
@@ -74,10 +75,7 @@ def _kept_policy(image: str) -> str:
 
 
 def _policy(image: str) -> str:
-    name, _, digest = image.partition("@")
-    tag = name.rpartition("/")[2].partition(":")[2]
-    latest = tag == "latest" or not (tag or digest)
-    return "Always" if latest and image else "IfNotPresent"
+    return "Always" if image_tag(image) == "latest" else "IfNotPresent"
 
 
 def set_volume_defaults(volume: Object) -> None:
