@@ -137,8 +137,23 @@ class SchemaCompiler:
         if message is not None and message.GetOptions().map_entry:
             return MapSchema(self._single(message.fields_by_name["value"]), options.map_type)
         if field.is_repeated:
-            return ListSchema(self._single(field), *_list_type(options))
+            element = self._typed(field.message_type) if options.typed else self._single(field)
+            return ListSchema(element, *_list_type(options))
         return self._single(field)
+
+    def _typed(self, descriptor: Descriptor) -> StructSchema:
+        """The struct of objects that say their kind and apiVersion where they stand within others."""
+        plain, place = self.struct(descriptor.full_name), descriptors.file_options(descriptor.file)
+        group = self._naming.group(place.group)
+        api_version = f"{group}/{place.version}" if group else place.version
+        return StructSchema(
+            plain.name,
+            lambda: plain.fields,
+            kind=plain.kind,
+            recursive=plain.recursive,
+            types={"kind": descriptor.name, "apiVersion": api_version},
+            one_of=plain.one_of,
+        )
 
     def _single(self, field: FieldDescriptor) -> Node:
         return _SCALARS[field.type] if field.message_type is None else self._compile(field.message_type)

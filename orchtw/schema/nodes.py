@@ -7,8 +7,9 @@ A `StructSchema` may contain itself; its fields are therefore produced when they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 import attrs
@@ -170,13 +171,14 @@ class StructSchema:
     `name` is the full message name, or any unique name, or "" for a part of one other struct. `kind`: it stands for
     whole objects or lists, which carry kind and apiVersion in JSON; "" for every other struct. `atomic`: merges
     replace it as a whole. `union`: at most one of its members is set. `recursive`: it contains itself, so its depth
-    has no bound of its own. `unknown` is what keys without a field hold; None: there may be none. `one_of`: which of
-    its keys exclude each other. `description`: see `Field`.
+    has no bound of its own. `types` are the kind and apiVersion that each value shows, whatever it was sent with;
+    empty: none. `unknown` is what keys without a field hold; None: there may be none. `one_of`: which of its keys
+    exclude each other. `description`: see `Field`.
     """
 
     __slots__ = (
-        "_fields", "_flat", "_load", "atomic", "description", "kind", "name", "one_of", "recursive", "union",
-        "unknown",
+        "_fields", "_flat", "_load", "atomic", "description", "kind", "name", "one_of", "recursive", "types",
+        "union", "unknown",
     )  # fmt: skip
 
     def __init__(
@@ -189,6 +191,7 @@ class StructSchema:
         union: bool = False,
         recursive: bool = False,
         unknown: Node | None = None,
+        types: Mapping[str, str] = MappingProxyType({}),
         one_of: tuple[OneOf, ...] = (),
         description: str = "",
     ) -> None:
@@ -197,6 +200,7 @@ class StructSchema:
         self.one_of = one_of
         self.atomic = atomic
         self.unknown = unknown
+        self.types = types
         self.union = union
         self.recursive = recursive
         self.description = description

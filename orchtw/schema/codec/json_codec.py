@@ -76,7 +76,7 @@ def _write(schema: StructSchema, w: Writer) -> None:
             with w.block("if v is not None:"):
                 w("raise Mismatch('an object', v)")
             w("v = EMPTY")
-        w("out = {}", "at = ''", "y = k = None")
+        w(f"out = {dict(schema.types)!r}", "at = ''", "y = k = None")
         with w.block("try:"):
             w("pass")
             _write_fields(schema, w, guarded=schema.recursive)

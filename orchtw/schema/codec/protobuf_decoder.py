@@ -93,7 +93,7 @@ def _write(schema: StructSchema, w: Writer) -> None:
                 w("raise SchemaError('truncated')")
         with w.block("except (IndexError, ValueError) as error:"):
             w(f"raise located(error, t, {known}, locals().get(f'f{{t >> 3}}')) from None")
-        w("out = {}")
+        w(f"out = {dict(schema.types)!r}")
         for field in schema.fields:
             _write_result(field, w)
         w("return out")
