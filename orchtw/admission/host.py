@@ -26,7 +26,7 @@ class Host:
     others are asked; what plugins count of that goes to `metrics`. `make_namespace` creates one as the server, unless
     it is there; it raises as a create does. `store` is for those that keep account of something, `offload` for work
     on large objects; `unsettled` is where they say what is charged for writes on their way. `processes` are as many
-    as serve, each with plugins of its own.
+    as serve, each with plugins of its own. `counts_quotas`: the quota controller is to run here or beside it.
     """
 
     naming: Naming
@@ -39,5 +39,6 @@ class Host:
     store: Store
     offload: Offload
     processes: int = 1
+    counts_quotas: bool = False
     unsettled: Unsettled = attrs.field(factory=Unsettled)
     metrics: AdmissionMetrics = attrs.field(factory=AdmissionMetrics)

@@ -14,6 +14,8 @@ from orchtw.admission.selection import selected
 from orchtw.assembly.resources import Resources
 from orchtw.authz.decision import Authorizer
 from orchtw.config import Config
+from orchtw.controllers import chosen
+from orchtw.controllers.resource_quota import ResourceQuotaController
 from orchtw.outbound.caller import Caller
 from orchtw.registry import reservations
 from orchtw.registry.admissions import Admissions
@@ -46,6 +48,7 @@ def admission(
         store=resources.store,
         offload=resources.offload,
         processes=config.workers,
+        counts_quotas=ResourceQuotaController.name in chosen(config.owner_controllers or config.controllers),
         unsettled=resources.unsettled,
         metrics=metrics,
     )

@@ -56,8 +56,9 @@ class Config(
     """How one API server is to run. Attributes are the flags' names; `_s` at the end means seconds.
 
     The fields of the last base come first, in `--help` too. `notes` are what the log is to say of the flags given;
-    `worker` is which of the processes of `--workers` this is: 0 owns the store. `plugins` are those of installed
-    packages, `plugin_flags` the values of their flags, by the flags' names.
+    `worker` is which of the processes of `--workers` this is: 0 owns the store, and `owner_controllers` are what that
+    one has in `controllers`. `plugins` are those of installed packages, `plugin_flags` the values of their flags, by
+    the flags' names.
     """
 
     plugins: Plugins = NO_PLUGINS
@@ -66,6 +67,7 @@ class Config(
     )
     notes: tuple[str, ...] = ()
     worker: int = 0
+    owner_controllers: tuple[str, ...] = ()
 
     def for_worker(self, number: int, port: int) -> Config:
         """The same for one of the other processes: what a cluster needs one of is left to the owner of the store."""
@@ -75,6 +77,7 @@ class Config(
             secure_port=port,
             bootstrap=False,
             controllers=("-*",),
+            owner_controllers=self.controllers,
             leader_elect=False,
             notes=(),
         )

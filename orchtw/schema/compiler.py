@@ -141,8 +141,9 @@ class SchemaCompiler:
             return ListSchema(element, *_list_type(options))
         return self._single(field)
 
-    def _typed(self, descriptor: Descriptor) -> StructSchema:
+    def _typed(self, descriptor: Descriptor | None) -> StructSchema:
         """The struct of objects that say their kind and apiVersion where they stand within others."""
+        assert descriptor is not None
         plain, place = self.struct(descriptor.full_name), descriptors.file_options(descriptor.file)
         group = self._naming.group(place.group)
         api_version = f"{group}/{place.version}" if group else place.version

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.plugins.resource_quota import rounds
+from orchtw.assembly import writes
 from orchtw.errors import ConfigError, InternalError
 from orchtw.quota.amounts import amounts, texts
 from orchtw.quota.evaluators import CountEvaluator
@@ -176,10 +178,43 @@ class WaiterTests(SynchronousTestCase):
 
 
 class UncountedTests(QuotaCase):
-    """Quotas that nobody has counted yet (reference PLUG-60)."""
+    """Quotas that nobody has counted yet, where nobody is known to count (reference PLUG-60)."""
 
     def test_refused(self) -> None:
-        """After two seconds it is refused."""
+        """A write is refused at once."""
+        self.done("POST", QUOTAS, {"metadata": {"name": "rq"}, "spec": {"hard": {"pods": "1", "secrets": "1"}}})
+        sent = self.begin("POST", PODS, pod("a"))
+        self.settle()
+        self.assertEqual(
+            sent[0].json["message"],
+            'pods "a" is forbidden: status unknown for quota: rq, resources: pods',
+        )
+
+
+class CountedTests(QuotaCase):
+    """Quotas in a server that counts them (reference PLUG-60)."""
+
+    more: ClassVar = {"controllers": ("resourcequota",)}
+
+    def test_new(self) -> None:
+        """A write right behind the quota waits for its count, and for nothing else."""
+        for kind, path, obj in (("pods", PODS, pod("a")), ("count/configmaps", MAPS, config_map("a"))):
+            self.done("POST", QUOTAS, {"metadata": {"name": kind.replace("/", "-")}, "spec": {"hard": {kind: "1"}}})
+            began, sent = self.clock.seconds(), self.begin("POST", path, obj)
+            while not sent and self.clock.seconds() < began + 0.1:
+                self.clock.advance(0.001)
+            self.assertEqual(sent[0].code, 201, sent[0].body)
+
+
+class AwaitedTests(QuotaCase):
+    """Quotas that are to be counted, and are not yet (reference PLUG-60)."""
+
+    def setUp(self) -> None:
+        self.patch(writes, "chosen", lambda asked: {"resourcequota"})
+        super().setUp()
+
+    def test_refused(self) -> None:
+        """After two seconds a write is refused."""
         self.done("POST", QUOTAS, {"metadata": {"name": "rq"}, "spec": {"hard": {"pods": "1", "secrets": "1"}}})
         sent = self.begin("POST", PODS, pod("a"))
         self.settle(1.9)

@@ -17,22 +17,32 @@ from orchtw.registry.by_namespace import ByNamespace, Run
 
 EVALUATION_S: Final = 10.0
 UNKNOWN_S: Final = 2.0
-"""How long a write waits for the first count of a quota that has just been made."""
+"""How long a write waits for the first count of a quota that has just been made, which takes milliseconds."""
 
 MakeIndex = Callable[[Callable[[str], None]], ByNamespace[Quota]]
 
 
 class Charging:
-    """`quotas` makes the index of quotas, which is to tell when those of a namespace have changed."""
+    """`quotas` makes the index of quotas, which is to tell when those of a namespace have changed.
+
+    A write waits `patience_s` for the first count of a quota: 0 where nobody is known to count.
+    """
 
     def __init__(
-        self, quotas: MakeIndex, write: Write, unsettled: Unsettled, clock: IReactorTime, run: Run
+        self,
+        quotas: MakeIndex,
+        write: Write,
+        unsettled: Unsettled,
+        clock: IReactorTime,
+        run: Run,
+        patience_s: float,
     ) -> None:
         self.quotas = quotas(self._changed)
         self._write = write
         self._unsettled = unsettled
         self._clock = clock
         self._run = run
+        self._patience_s = patience_s
         self._accounts: dict[str, Account] = {}
         self._counts: dict[str, list[Deferred[None]]] = {}
 
@@ -43,7 +53,7 @@ class Charging:
 
         Raises Refused, Conflict (409), and InternalError (500) after EVALUATION_S.
         """
-        until = self._clock.seconds() + UNKNOWN_S
+        until = self._clock.seconds() + self._patience_s
         while True:
             waiter = Waiter(asked, namespace, self._unsettled, dry_run=dry_run)
             on_end(waiter.end)

@@ -9,7 +9,7 @@ from functools import partial
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import Given
 from orchtw.admission.host import Host
-from orchtw.admission.plugins.resource_quota.charging import Charging
+from orchtw.admission.plugins.resource_quota.charging import UNKNOWN_S, Charging
 from orchtw.admission.plugins.resource_quota.configuration import read
 from orchtw.objects import Object
 from orchtw.quota.amounts import NOTHING, Amounts, growth, texts
@@ -44,6 +44,7 @@ class ResourceQuota:
             host.unsettled,
             host.clock,
             host.offload.run,
+            UNKNOWN_S if host.counts_quotas else 0.0,
         )
         return cls(Evaluators(host.naming), charging, read(given))
 
