@@ -62,14 +62,18 @@ def _quoted(char: str) -> str:
 
 @attrs.frozen(slots=True)
 class Literal:
-    """A value that a cause shows in these words."""
+    """A value that a cause shows in these words, such as those of `orchtw.rules.go_literals`."""
 
     text: str
 
 
 def go_time(stamp: str) -> Literal:
-    """A time in seconds, RFC 3339 text in UTC, as Go's default form shows it."""
-    return Literal(stamp.replace("T", " ").replace("Z", " +0000 UTC"))
+    """A time, RFC 3339 text in UTC or "" for none, as Go's default form shows it."""
+    day, _, rest = (stamp or "0001-01-01T00:00:00Z").partition("T")
+    seconds, dot, fraction = rest.removesuffix("Z").partition(".")
+    if fraction := fraction.rstrip("0"):
+        seconds += dot + fraction
+    return Literal(f"{day} {seconds} +0000 UTC")
 
 
 def go_value(value: Any) -> str:
@@ -84,25 +88,29 @@ def go_value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None:
-        return "null"
+        return '"null"'
     if isinstance(value, (int, float)):
         return str(value)
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
-        return "[]string{" + _joined(map(go_quote, value)) + "}"
+        return "[]string{" + joined(map(go_quote, value)) + "}"
     if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
-        first = nsmallest(_MAX_SHOWN_ITEMS + 1, value.items())
-        entries = (f"{go_quote(key)}:{go_quote(item)}" for key, item in first)
-        return "map[string]string{" + _joined(entries) + "}"
+        return go_map(value)
     text = orjson.dumps(value).decode()
     return text if len(text) <= MAX_SHOWN_CHARACTERS else text[:MAX_SHOWN_CHARACTERS] + _CUT
 
 
+def go_map(value: Mapping[str, str]) -> str:
+    """A map of texts as a cause shows it."""
+    first = nsmallest(_MAX_SHOWN_ITEMS + 1, value.items())
+    return "map[string]string{" + joined(f"{go_quote(key)}:{go_quote(item)}" for key, item in first) + "}"
+
+
 def go_bytes(value: bytes) -> str:
     """Bytes as a cause shows them: a Go literal, of which only the beginning is shown."""
-    return "[]byte{" + _joined(map(hex, value)) + "}"
+    return "[]byte{" + joined(map(hex, value)) + "}"
 
 
-def _joined(texts: Iterable[str]) -> str:
+def joined(texts: Iterable[str]) -> str:
     """The first of the texts with commas between."""
     shown: list[str] = []
     characters = 0
@@ -122,12 +130,6 @@ def invalid(field: str, value: Any, detail: str) -> Cause:
 def invalid_bytes(field: str, value: bytes, detail: str) -> Cause:
     """The bytes at `field` break the rule that `detail` states."""
     return Cause("FieldValueInvalid", _join("Invalid value", go_bytes(value), detail), field)
-
-
-def invalid_struct(field: str, kind: str, values: Mapping[str, str], detail: str) -> Cause:
-    """The texts of an object at `field` break a rule; the object is shown as the reference's Go literal of `kind`."""
-    shown = ", ".join(f"{name}:{go_value(value)}" for name, value in values.items())
-    return Cause("FieldValueInvalid", _join("Invalid value", f"{kind}{{{shown}}}", detail), field)
 
 
 def required(field: str, detail: str = "") -> Cause:

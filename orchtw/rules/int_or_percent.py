@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from orchtw.errors import Cause
-from orchtw.rules.causes import NOT_NEGATIVE, invalid
+from orchtw.rules.causes import NOT_NEGATIVE, Literal, invalid
+from orchtw.rules.go_literals import as_amount
 from orchtw.rules.names import regex_text
 
 _PERCENT = "[0-9]+%"
@@ -29,7 +30,7 @@ def amount(value: int | str | None) -> int:
 def share_causes(field: str, value: int | str | None) -> list[Cause]:
     """Numbers are not negative, and texts are percentages."""
     if isinstance(value, str):
-        return [] if _is_percent(value) else [invalid(field, value, _PERCENT_TEXT)]
+        return [] if _is_percent(value) else [invalid(field, Literal(as_amount(value)), _PERCENT_TEXT)]
     if value is not None and value < 0:
         return [invalid(field, value, NOT_NEGATIVE)]
     return []
@@ -38,7 +39,7 @@ def share_causes(field: str, value: int | str | None) -> list[Cause]:
 def part_causes(field: str, value: int | str | None) -> list[Cause]:
     """Percentages are at most the whole."""
     if isinstance(value, str) and _is_percent(value) and _number(value[:-1]) > 100:
-        return [invalid(field, value, "must not be greater than 100%")]
+        return [invalid(field, Literal(as_amount(value)), "must not be greater than 100%")]
     return []
 
 

@@ -17,6 +17,7 @@ from orchtw.naming import Naming
 from orchtw.rules import names, utf8
 from orchtw.rules.causes import NOT_NEGATIVE, forbidden, go_time, go_value, invalid, required, too_long
 from orchtw.rules.field_managers import entry_causes
+from orchtw.rules.go_literals import OWNER, OWNERS, shown
 from orchtw.schema.codec.mismatch import shortened
 from orchtw.schema.validation.problems import IMMUTABLE
 
@@ -214,7 +215,7 @@ def _owners(owners: Iterable[Meta]) -> list[Cause]:
             name = shortened(f"{owner.get('kind', '')}/{owner.get('name', '')}", MAX_NAME_CHARACTERS)
             if controller:
                 text = 'Only one reference can have Controller set to true. Found "true" in references for '
-                causes.append(invalid(field, owners[:_SHOWN_OWNERS], f"{text}{controller} and {name}"))
+                causes.append(invalid(field, shown(OWNERS, owners[:_SHOWN_OWNERS]), f"{text}{controller} and {name}"))
             controller = controller or name
     return causes
 
@@ -228,7 +229,7 @@ def _owner(owner: Meta, field: str) -> list[Cause]:
         if not owner.get(key):
             causes.append(invalid(f"{field}.{key}", "", f"{key} must not be empty"))
     if (group, version, owner.get("kind")) == ("", "v1", "Event"):
-        causes.append(invalid(field, dict(owner), "/v1, Kind=Event is disallowed from being an owner"))
+        causes.append(invalid(field, shown(OWNER, owner), "/v1, Kind=Event is disallowed from being an owner"))
     return causes
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from orchtw.errors import Cause
 from orchtw.objects import Object
-from orchtw.rules.causes import invalid, invalid_struct
+from orchtw.rules.causes import invalid
+from orchtw.rules.go_literals import METADATA, as_text, shown, struct
 
+_PATH = struct("authorization.NonResourceAttributes", Path=("path", as_text), Verb=("verb", as_text))
 _WIPED = frozenset({"managedFields", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"})
 
 
@@ -35,20 +37,19 @@ def _spec_causes(spec: Object, *, subject: bool) -> list[Cause]:
     if resource is not None and path is not None:
         causes.append(_path_invalid(path, "cannot be specified in combination with resourceAttributes"))
     if resource is None and path is None:
-        text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        causes.append(invalid("spec.resourceAttributes", "null", text))
+        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        causes.append(invalid("spec.resourceAttributes", None, why))
     if subject and not spec.get("user") and not spec.get("groups"):
         causes.append(invalid("spec.user", "", "at least one of user or group must be specified"))
     return causes
 
 
-def _path_invalid(path: Object, text: str) -> Cause:
-    values = {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
-    return invalid_struct("spec.nonResourceAttributes", "authorization.NonResourceAttributes", values, text)
+def _path_invalid(path: Object, why: str) -> Cause:
+    return invalid("spec.nonResourceAttributes", shown(_PATH, path), why)
 
 
-def _metadata_causes(review: Object, text: str, *allowed: str) -> list[Cause]:
+def _metadata_causes(review: Object, why: str, *allowed: str) -> list[Cause]:
     """Nothing is said about the question itself; what only servers set does not count."""
     meta = review["metadata"]
     said = [key for key, value in meta.items() if value and key not in _WIPED and key not in allowed]
-    return [invalid("metadata", meta, text)] if said else []
+    return [invalid("metadata", shown(METADATA, meta), why)] if said else []

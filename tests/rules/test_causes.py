@@ -38,7 +38,7 @@ class GoQuoteTests(SynchronousTestCase):
             ("a", '"a"'),
             (5, "5"),
             (True, "true"),
-            (None, "null"),
+            (None, '"null"'),
             (["a", "b"], '[]string{"a", "b"}'),
             ({"b": "1", "a": "c"}, 'map[string]string{"a":"c", "b":"1"}'),
             ([{"a": 1}], '[{"a":1}]'),

@@ -9,9 +9,10 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.amounts import round_up
 from orchtw.registry.groups.core.resource_lists import check_amounts
-from orchtw.registry.groups.core.scheduling_terms import check_toleration
+from orchtw.registry.groups.core.scheduling_terms import TOLERATION, check_toleration
 from orchtw.registry.kind import Kind
 from orchtw.rules.causes import duplicate, invalid
+from orchtw.rules.go_literals import shown
 from orchtw.rules.names import label_value, qualified_name
 from orchtw.rules.resource_names import container_resource_name
 from orchtw.schema.tables import cells_cluster
@@ -48,7 +49,7 @@ def _toleration_causes(tolerations: Sequence[Object]) -> list[Cause]:
         causes += within(f"{_TOLERATIONS}.tolerations[{index}]", check_toleration(toleration, None))
         key = tuple(toleration.get(name, "") for name in _IDENTITY)
         if key in seen:
-            causes.append(duplicate(f"{_TOLERATIONS}[{index}]", toleration))
+            causes.append(duplicate(f"{_TOLERATIONS}[{index}]", shown(TOLERATION, toleration)))
         seen.add(key)
     return causes
 

@@ -12,12 +12,16 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.emission_order import put
 from orchtw.registry.kind import Kind
-from orchtw.rules.causes import invalid, invalid_struct, not_supported, required
+from orchtw.rules.causes import invalid, not_supported, required
+from orchtw.rules.go_literals import SELECTOR, as_text, shown, struct
 from orchtw.rules.names import PATH_SEGMENT_NAME, dns_subdomain, path_segment
 from orchtw.rules.selectors import validate_selector_object
 from orchtw.schema.tables import cells_cluster
 
 _GROUP: Final = "rbac.authorization.orch.io"
+_REFERENCE: Final = struct(
+    "rbac.RoleRef", APIGroup=("apiGroup", as_text), Kind=("kind", as_text), Name=("name", as_text)
+)
 _SUBJECTS: Final = ("ServiceAccount", "User", "Group")
 
 
@@ -43,7 +47,7 @@ def validate_cluster_role(new: Object, old: Object | None, naming: Naming) -> li
     if not selectors:
         return [*causes, required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")]
     return causes + [
-        invalid(f"{path}[{index}]", selector, "invalid label selector.")
+        invalid(f"{path}[{index}]", shown(SELECTOR, selector), "invalid label selector.")
         for index, selector in enumerate(selectors[:MAX_CAUSES])
         if validate_selector_object(selector, "")
     ]
@@ -93,8 +97,7 @@ def _binding_causes(
     role, group = new.get("roleRef") or {}, naming.group(_GROUP)
     causes = _role_causes(role, kinds, group)
     if old is not None and old.get("roleRef") != new.get("roleRef"):
-        values = {"APIGroup": role.get("apiGroup", ""), "Kind": role.get("kind", ""), "Name": role.get("name", "")}
-        causes.append(invalid_struct("roleRef", "rbac.RoleRef", values, "cannot change roleRef"))
+        causes.append(invalid("roleRef", shown(_REFERENCE, role), "cannot change roleRef"))
     for index, subject in enumerate(new.get("subjects") or ()):
         if len(causes) > MAX_CAUSES:
             break

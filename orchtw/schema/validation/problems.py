@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import orjson
 
 from orchtw.errors import MAX_NAME_CHARACTERS, Cause
 from orchtw.rules.causes import duplicate, forbidden, invalid, not_supported, required, too_long, too_many
+from orchtw.rules.go_literals import SELECTOR, shown
 from orchtw.schema.codec.mismatch import shortened
 from orchtw.schema.nodes import Rules
 
@@ -67,6 +69,7 @@ GIVEN: Final[Mapping[str, Any]] = {
     "too_few": too_few,
     "too_long": too_long,
     "too_many": too_many,
+    "selector": partial(shown, SELECTOR),
     "within": within,
 }
 """What the source of a validator finds under its name."""

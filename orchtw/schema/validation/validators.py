@@ -27,6 +27,7 @@ Consequence = Callable[[dict[str, Any], list[Cause]], list[Cause]]
 _NO_CHECKS: Final[Mapping[str, Check]] = {}
 _NO_CONSEQUENCES: Final[Mapping[str, Consequence]] = {}
 _NO_RULES: Final = Rules()
+_SELECTOR: Final = "orch.io.apimachinery.pkg.apis.meta.v1.LabelSelector"  # what a cause shows as Go does
 _NUMBERS: Final = frozenset({Scalar.INT32, Scalar.INT64, Scalar.DOUBLE, Form.INT_OR_STRING})
 _COUNTED: Final = {"min_items", "max_items", "item"}
 
@@ -102,8 +103,10 @@ class Validators:
                 w(f"v0 = new[{key}]")
                 self._write_present(field, rules, at, w)
         if rules.immutable:
+            is_selector = isinstance(field.node, StructSchema) and field.node.name == _SELECTOR
+            value = "selector(v0)" if is_selector else "v0"
             with w.block(f"if old is not None and old.get({key}) != v0:"):
-                w(f"out.append(invalid({key}, v0, IMMUTABLE))")
+                w(f"out.append(invalid({key}, {value}, IMMUTABLE))")
 
     def _write_present(self, field: Field, rules: Rules, at: _Place, w: Writer) -> None:
         with _where_present(rules, field.pointer, at, w):

@@ -8,9 +8,12 @@ from typing import Final
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
-from orchtw.rules.causes import invalid
+from orchtw.rules.causes import Literal, invalid
+from orchtw.rules.go_literals import listed, shown
 from orchtw.rules.webhook_clients import client_causes
 from orchtw.schema.validation.validators import Check
+
+_OPERATIONS = listed("admissionregistration.OperationType")
 
 _ALONE: Final = {"operations": "operations", "apiGroups": "API groups", "apiVersions": "API versions"}
 
@@ -23,11 +26,15 @@ def check_client(new: Object, old: Object | None) -> list[Cause]:
 def check_rule(new: Object, old: Object | None) -> list[Cause]:
     """What means everything stands alone."""
     causes = [
-        invalid(key, new[key], f"if '*' is present, must not specify other {what}")
+        invalid(key, _shown(key, new[key]), f"if '*' is present, must not specify other {what}")
         for key, what in _ALONE.items()
         if len(new.get(key) or ()) > 1 and "*" in new[key]
     ]
     return causes + _resource_causes(new.get("resources") or ())
+
+
+def _shown(key: str, values: list[str]) -> Literal | list[str]:
+    return shown(_OPERATIONS, values) if key == "operations" else values
 
 
 def _resource_causes(resources: Sequence[str]) -> list[Cause]:

@@ -13,6 +13,7 @@ from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.registry.groups.apiextensions.schema_nodes import Path
 from orchtw.rules.causes import forbidden, invalid
+from orchtw.rules.go_literals import shown, untyped
 from orchtw.rules.metadata import validate_annotations, validate_labels
 from orchtw.schema.codec.json_codec import normalisers
 from orchtw.schema.codec.mismatch import SchemaError
@@ -120,10 +121,10 @@ def _findings(place: _Place, checker: _Checker) -> Iterator[Finding]:
     except SchemaError as error:
         unknown, why = False, f"metadata: Invalid value: {error}"
     if why:
-        yield "", invalid(str(path), default, f"must result in valid metadata: {why}")
+        yield "", invalid(str(path), shown(untyped, default), f"must result in valid metadata: {why}")
         return
     if unknown:
-        yield "unpruned", invalid(str(path), default, "must not have unknown fields")
+        yield "unpruned", invalid(str(path), shown(untyped, default), "must not have unknown fields")
     for cause in checker.causes(default, place.schema, path):
         yield "", cause
 

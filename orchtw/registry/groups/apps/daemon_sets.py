@@ -24,9 +24,19 @@ from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import put_annotation
 from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
-from orchtw.rules.causes import invalid, not_supported, required
+from orchtw.rules.causes import Literal, invalid, not_supported, required
+from orchtw.rules.go_literals import as_amount, as_text, pointer, shown, struct
 from orchtw.rules.int_or_percent import amount, part_causes, share_causes
 from orchtw.schema.tables import cells_workloads
+
+_ROLLING_KIND = "apps.RollingUpdateDaemonSet"
+_SHOWN = struct(
+    "apps.DaemonSetUpdateStrategy",
+    Type=("type", as_text),
+    RollingUpdate=("rollingUpdate", pointer(_ROLLING_KIND, struct(
+        _ROLLING_KIND, MaxUnavailable=("maxUnavailable", as_amount), MaxSurge=("maxSurge", as_amount)
+    ))),
+)  # fmt: skip
 
 TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 """The annotation that counts the changes of the template; the server writes it (reference KIND-61)."""
@@ -84,7 +94,7 @@ def _strategy_causes(strategy: Object) -> list[Cause]:
     if kind == ON_DELETE:
         return []
     if kind != ROLLING:
-        return [not_supported(_STRATEGY, strategy, (ROLLING, ON_DELETE))]
+        return [not_supported(_STRATEGY, shown(_SHOWN, strategy), (ROLLING, ON_DELETE))]
     if rolling is None:
         return [required(f"{_STRATEGY}.rollingUpdate")]
     return _rolling_causes(f"{_STRATEGY}.rollingUpdate", rolling)
@@ -97,7 +107,8 @@ def _rolling_causes(field: str, rolling: Object) -> list[Cause]:
     for key, value in (("maxUnavailable", down), ("maxSurge", surge)):
         causes += share_causes(f"{field}.{key}", value) + part_causes(f"{field}.{key}", value)
     if amount(down) and amount(surge):
-        causes.append(invalid(f"{field}.maxSurge", surge, "may not be set when maxUnavailable is non-zero"))
+        why = "may not be set when maxUnavailable is non-zero"
+        causes.append(invalid(f"{field}.maxSurge", Literal(as_amount(surge)), why))
     elif not amount(down) and not amount(surge):
         causes.append(required(f"{field}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
     return causes

@@ -20,9 +20,19 @@ from orchtw.registry.groups.core.controller_rules import (
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
 from orchtw.registry.kind import Kind
 from orchtw.registry.traits import SPEC
-from orchtw.rules.causes import NOT_NEGATIVE, forbidden, invalid, not_supported, required
+from orchtw.rules.causes import NOT_NEGATIVE, Literal, forbidden, invalid, not_supported, required
+from orchtw.rules.go_literals import SELECTOR, as_amount, as_text, pointer, shown, struct
 from orchtw.rules.int_or_percent import amount, part_causes, share_causes
 from orchtw.schema.tables import cells_workloads
+
+_ROLLING_KIND = "apps.RollingUpdateDeployment"
+_SHOWN = struct(
+    "apps.DeploymentStrategy",
+    Type=("type", as_text),
+    RollingUpdate=("rollingUpdate", pointer(_ROLLING_KIND, struct(
+        _ROLLING_KIND, MaxUnavailable=("maxUnavailable", as_amount), MaxSurge=("maxSurge", as_amount)
+    ))),
+)  # fmt: skip
 
 RECREATE: Final = "Recreate"
 ROLLBACK: Final = "deprecated.deployment.rollback.to"
@@ -45,7 +55,7 @@ def validate_deployment(new: Object, old: Object | None, naming: Naming) -> list
     spec = new["spec"]
     causes = empty_selector_causes(spec, "deployment")
     if (selector := meaning(spec.get("selector"))) is None:
-        causes.append(invalid("spec.selector", spec.get("selector"), "invalid label selector"))
+        causes.append(invalid("spec.selector", shown(SELECTOR, spec.get("selector")), "invalid label selector"))
     else:
         causes += replicated_pod_causes(spec, selector)
     causes += _strategy_causes(spec.get("strategy") or {})
@@ -61,7 +71,7 @@ def _strategy_causes(strategy: Object) -> list[Cause]:
         detail = f"may not be specified when strategy `type` is '{RECREATE}'"
         return [] if rolling is None else [forbidden(f"{_STRATEGY}.rollingUpdate", detail)]
     if kind != ROLLING:
-        return [not_supported(_STRATEGY, strategy, (RECREATE, ROLLING))]
+        return [not_supported(_STRATEGY, shown(_SHOWN, strategy), (RECREATE, ROLLING))]
     if rolling is None:
         return [required(f"{_STRATEGY}.rollingUpdate", "this should be defaulted and never be nil")]
     return _rolling_causes(f"{_STRATEGY}.rollingUpdate", rolling)
@@ -71,7 +81,8 @@ def _rolling_causes(field: str, rolling: Object) -> list[Cause]:
     down, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
     causes = share_causes(f"{field}.maxUnavailable", down) + share_causes(f"{field}.maxSurge", surge)
     if not amount(down) and not amount(surge):
-        causes.append(invalid(f"{field}.maxUnavailable", down, "may not be 0 when `maxSurge` is 0"))
+        why = "may not be 0 when `maxSurge` is 0"
+        causes.append(invalid(f"{field}.maxUnavailable", Literal(as_amount(down)), why))
     return causes + part_causes(f"{field}.maxUnavailable", down)
 
 

@@ -18,6 +18,7 @@ from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
 from orchtw.registry.kind import Kind
 from orchtw.registry.traits import SPEC
 from orchtw.rules.causes import invalid
+from orchtw.rules.go_literals import SELECTOR, shown
 from orchtw.rules.selectors import LabelSelector
 from orchtw.schema.tables import cells_workloads
 
@@ -40,7 +41,7 @@ def validate_replica_set(new: Object, old: Object | None, naming: Naming) -> lis
     spec = new["spec"]
     causes = empty_selector_causes(spec, "deployment")
     if (selector := meaning(spec.get("selector"))) is None:
-        return [*causes, invalid("spec.selector", spec.get("selector"), "invalid label selector")]
+        return [*causes, invalid("spec.selector", shown(SELECTOR, spec.get("selector")), "invalid label selector")]
     return causes + replicated_pod_causes(spec, selector)
 
 

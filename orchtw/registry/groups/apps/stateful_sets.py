@@ -27,8 +27,21 @@ from orchtw.registry.strategy import Strategy
 from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
 from orchtw.rules.causes import forbidden, invalid, required
+from orchtw.rules.go_literals import SELECTOR, as_amount, as_number, as_text, pointer, shown, struct
 from orchtw.rules.metadata import validate_annotations, validate_labels
 from orchtw.schema.tables import cells_workloads
+
+_ROLLING_KIND = "apps.RollingUpdateStatefulSetStrategy"
+_SHOWN_ROLLING = struct(
+    _ROLLING_KIND,
+    Partition=("partition", as_number),
+    MaxUnavailable=("maxUnavailable", pointer("intstr.IntOrString", as_amount)),
+)
+_SHOWN = struct(
+    "apps.StatefulSetUpdateStrategy",
+    Type=("type", as_text),
+    RollingUpdate=("rollingUpdate", pointer(_ROLLING_KIND, _SHOWN_ROLLING)),
+)
 
 _STRATEGY, _TEMPLATE = "spec.updateStrategy", "spec.template"
 _MANAGEMENT = ("OrderedReady", "Parallel")
@@ -81,7 +94,7 @@ def validate_stateful_set(new: Object, old: Object | None, naming: Naming) -> li
     causes = _management_causes(spec.get("podManagementPolicy")) + _strategy_causes(spec.get("updateStrategy") or {})
     causes += empty_selector_causes(spec, "statefulset")
     if (selector := meaning(spec.get("selector"))) is None:
-        causes.append(invalid("spec.selector", spec.get("selector"), ""))
+        causes.append(invalid("spec.selector", shown(SELECTOR, spec.get("selector")), ""))
     else:
         causes += [] if selector.empty else unselected_causes(spec, selector)
         causes += _template_causes(template_of(spec), naming)
@@ -106,9 +119,10 @@ def _strategy_causes(strategy: Object) -> list[Cause]:
     if not kind:
         return [required(_STRATEGY)]
     if kind not in (ROLLING, ON_DELETE):
-        return [invalid(_STRATEGY, strategy, f"must be '{ROLLING}' or '{ON_DELETE}'")]
+        return [invalid(_STRATEGY, shown(_SHOWN, strategy), f"must be '{ROLLING}' or '{ON_DELETE}'")]
     if kind == ON_DELETE and rolling is not None:
-        return [invalid(f"{_STRATEGY}.rollingUpdate", rolling, f"only allowed for updateStrategy '{ROLLING}'")]
+        why = f"only allowed for updateStrategy '{ROLLING}'"
+        return [invalid(f"{_STRATEGY}.rollingUpdate", shown(_SHOWN_ROLLING, rolling), why)]
     return []
 
 

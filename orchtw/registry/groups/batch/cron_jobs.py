@@ -15,6 +15,7 @@ from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
 from orchtw.rules.causes import invalid, not_supported
 from orchtw.rules.cron import schedule_error, zone_error
+from orchtw.rules.go_literals import SELECTOR, shown
 from orchtw.rules.names import SUBDOMAIN_NAME
 from orchtw.schema.tables import cells_workloads
 
@@ -47,7 +48,8 @@ def validate_cron_job(new: Object, old: Object | None, naming: Naming) -> list[C
     job = (spec.get("jobTemplate") or {}).get("spec") or {}
     causes += job_spec_causes(job, _TEMPLATE)
     if job.get("selector") is not None:
-        causes.append(invalid(f"{_TEMPLATE}.selector", job["selector"], "`selector` will be auto-generated"))
+        selector = shown(SELECTOR, job["selector"])
+        causes.append(invalid(f"{_TEMPLATE}.selector", selector, "`selector` will be auto-generated"))
     if job.get("manualSelector") is True:
         causes.append(not_supported(f"{_TEMPLATE}.manualSelector", True, ("nil", "false")))
     return causes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming import Naming
@@ -17,6 +17,7 @@ from orchtw.registry.groups.core.controller_rules import (
     unselected_causes,
 )
 from orchtw.rules.causes import duplicate, invalid, not_supported, required
+from orchtw.rules.go_literals import SELECTOR, shown
 from orchtw.schema.validation.problems import IMMUTABLE
 
 CONTROLLER_UID: Final = "controller-uid"
@@ -44,9 +45,13 @@ def validate_job(new: Object, old: Object | None, naming: Naming) -> list[Cause]
         causes += _generated_causes(new)
     if old is not None:
         changed = (key for key in _FIXED if spec.get(key) != old["spec"].get(key))
-        causes += [invalid(f"spec.{key}", spec.get(key), IMMUTABLE) for key in changed]
+        causes += [invalid(f"spec.{key}", _shown(key, spec.get(key)), IMMUTABLE) for key in changed]
         causes += _template_change_causes(spec, old)
     return causes
+
+
+def _shown(key: str, value: Any) -> Any:
+    return shown(SELECTOR, value) if key == "selector" else value
 
 
 def job_spec_causes(spec: Object, path: str) -> list[Cause]:
@@ -84,7 +89,7 @@ def _generated_causes(job: Object) -> list[Cause]:
             causes.append(invalid(field, labels, f"must be '{value}'"))
     selector = meaning(spec.get("selector"))
     if selector is not None and not selector.matches(expected):
-        causes.append(invalid("spec.selector", spec.get("selector"), "`selector` not auto-generated"))
+        causes.append(invalid("spec.selector", _shown("selector", spec["selector"]), "`selector` not auto-generated"))
     return causes
 
 

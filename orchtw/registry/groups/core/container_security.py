@@ -11,6 +11,11 @@ from orchtw.objects import Object
 from orchtw.rules import utf8
 from orchtw.rules.causes import invalid, required
 from orchtw.rules.file_paths import descending_path
+from orchtw.rules.go_literals import as_text, pointer, shown, struct
+
+_SHOWN_PROFILE = struct(
+    "core.SeccompProfile", Type=("type", as_text), LocalhostProfile=("localhostProfile", pointer("string", as_text))
+)
 
 _MAX_CREDENTIAL_BYTES: Final = 64 << 10
 _MAX_DOMAIN_BYTES: Final = 255
@@ -41,7 +46,7 @@ def check_seccomp_profile(new: Object, old: Object | None) -> list[Cause]:
     profile = new.get("localhostProfile")
     if new.get("type") != "Localhost":
         text = "can only be set when seccomp type is Localhost"
-        return [] if profile is None else [invalid("localhostProfile", new, text)]
+        return [] if profile is None else [invalid("localhostProfile", shown(_SHOWN_PROFILE, new), text)]
     if profile is None:
         return [required("localhostProfile", "must be set when seccomp type is Localhost")]
     return [invalid("localhostProfile", profile, text) for text in descending_path(profile)]

@@ -11,6 +11,7 @@ from orchtw.objects import Object
 from orchtw.registry.groups.core.pod_warnings import warnings_of
 from orchtw.rules import names
 from orchtw.rules.causes import forbidden, invalid, not_supported
+from orchtw.rules.go_literals import SELECTOR, shown
 from orchtw.rules.selectors import LabelSelector, selector_of_object, validate_selector_object
 
 ALWAYS: Final = "Always"
@@ -60,7 +61,7 @@ def empty_selector_causes(spec: Object, word: str) -> list[Cause]:
     selector = spec.get("selector")
     if selector is None or selector.get("matchLabels") or selector.get("matchExpressions"):
         return []
-    return [invalid("spec.selector", selector, f"empty selector is invalid for {word}")]
+    return [invalid("spec.selector", shown(SELECTOR, selector), f"empty selector is invalid for {word}")]
 
 
 def unselected_causes(spec: Object, selector: LabelSelector | None) -> list[Cause]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from orchtw.errors import Cause
@@ -9,7 +10,8 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.traits import Sent
 from orchtw.rules import utf8
-from orchtw.rules.causes import invalid, required
+from orchtw.rules.causes import Literal, go_time, invalid, required
+from orchtw.rules.go_literals import Form, as_number, as_text, shown, struct
 from orchtw.rules.names import dns_subdomain, qualified_name
 from orchtw.schema.validation.problems import IMMUTABLE
 
@@ -19,6 +21,20 @@ _ELSEWHERE: Final = "does not match event.namespace"
 _TYPES: Final = ("Normal", "Warning")
 _TO_BE_UNSET: Final = ("firstTimestamp", "lastTimestamp", "count")
 _SHORT_TEXTS: Final = ("reportingInstance", "action", "reason")
+
+_TIMES: Final = frozenset({"firstTimestamp", "lastTimestamp", "eventTime"})
+_REFERENCE: Final = struct(
+    "core.ObjectReference",
+    Kind=("kind", as_text), Namespace=("namespace", as_text), Name=("name", as_text), UID=("uid", as_text),
+    APIVersion=("apiVersion", as_text), ResourceVersion=("resourceVersion", as_text),
+    FieldPath=("fieldPath", as_text),
+)  # fmt: skip
+_FORMS: Final[Mapping[str, Form]] = {
+    "involvedObject": _REFERENCE,
+    "source": struct("core.EventSource", Component=("component", as_text), Host=("host", as_text)),
+    "count": as_number,
+}
+"""Of fields in causes that are no texts."""
 
 _KEPT: Final = {
     **{name: name for name in ("involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp")},
@@ -97,10 +113,18 @@ def _check_change(new: Object, old: Object) -> list[Cause]:
     """Only the series, which says how often it has happened, may change."""
     causes = _check_series(new) if new.get("series") != old.get("series") else []
     return causes + [
-        invalid(shown, new.get(name), IMMUTABLE)
-        for name, shown in _KEPT.items()
+        invalid(place, _shown(name, new.get(name)), IMMUTABLE)
+        for name, place in _KEPT.items()
         if _or_none(new.get(name)) != _or_none(old.get(name))
     ]
+
+
+def _shown(name: str, value: Any) -> Any:
+    if name in _TIMES:
+        return go_time(value or "")
+    if name == "related":
+        return shown(_REFERENCE, value)
+    return Literal(_FORMS.get(name, as_text)(value))
 
 
 def _or_none(value: Any) -> Any:

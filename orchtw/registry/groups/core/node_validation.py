@@ -11,9 +11,20 @@ from orchtw.objects import Object
 from orchtw.registry.groups.core.resource_lists import check_amount
 from orchtw.rules.addresses import parse_cidr
 from orchtw.rules.causes import WHOLE_OBJECT, duplicate, forbidden, invalid, not_supported, required
+from orchtw.rules.go_literals import as_date_or_nil, as_text, pointer, shown, struct
 from orchtw.rules.names import config_key, dns_label, dns_subdomain, label_value, qualified_name
 from orchtw.schema.codec.json_text import parse_json
 from orchtw.schema.validation.problems import identity
+
+_SHOWN_TAINT = struct(
+    "core.Taint",
+    Key=("key", as_text), Value=("value", as_text), Effect=("effect", as_text),
+    TimeAdded=("timeAdded", as_date_or_nil),
+)  # fmt: skip
+_SHOWN_ADDRESS = struct("core.NodeAddress", Type=("type", as_text), Address=("address", as_text))
+_SHOWN_SOURCE = struct(
+    "core.NodeConfigSource", ConfigMap=("configMap", pointer("core.ConfigMapNodeConfigSource", str))
+)
 
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _TWICE: Final = "taints must be unique by key and effect pair"
@@ -71,7 +82,7 @@ def _check_taints(path: str, taints: list[Object]) -> list[Cause]:
         elif effect not in _EFFECTS:
             causes.append(not_supported(f"{place}.effect", effect, _EFFECTS))
         if (key, effect) in seen:
-            twice = duplicate(place, taint)
+            twice = duplicate(place, shown(_SHOWN_TAINT, taint))
             causes.append(Cause(twice.reason, f"{twice.message}: {_TWICE}", place))
         seen.add((key, effect))
         if len(causes) > MAX_CAUSES:
@@ -148,18 +159,18 @@ def _check_ranges(ranges: list[str]) -> list[Cause]:
     causes: list[Cause] = []
     seen: set[str] = set()
     families: set[int] = set()
-    shown = ranges[:MAX_CAUSES]
-    for index, text in enumerate(shown):
+    first = ranges[:MAX_CAUSES]
+    for index, text in enumerate(first):
         found = parse_cidr(text)
         if found is None:
-            causes.append(invalid(f"{path}[{index}]", shown, "must be valid CIDR"))
+            causes.append(invalid(f"{path}[{index}]", first, "must be valid CIDR"))
         else:
             families.add(found.version)
         if text in seen:
             causes.append(duplicate(f"{path}[{index}]", text))
         seen.add(text)
     if len(ranges) > 1 and (len(ranges) > 2 or len(families) < 2):
-        causes.append(invalid(path, shown, "may specify no more than one CIDR for each IP family"))
+        causes.append(invalid(path, first, "may specify no more than one CIDR for each IP family"))
     return causes
 
 
@@ -181,7 +192,7 @@ def _check_addresses(addresses: list[Object]) -> list[Cause]:
     for index, address in enumerate(addresses):
         key = identity(address)
         if key in seen:
-            causes.append(duplicate(f"status.addresses[{index}]", address))
+            causes.append(duplicate(f"status.addresses[{index}]", shown(_SHOWN_ADDRESS, address)))
         seen.add(key)
         if len(causes) > MAX_CAUSES:
             break
@@ -203,7 +214,7 @@ def _check_configuration(spec: Object, status: Object, naming: Naming) -> list[C
 def _check_source(path: str, source: Object, naming: Naming, *, in_status: bool) -> list[Cause]:
     found = source.get("configMap")
     if found is None:
-        return [invalid(path, source, "exactly one reference subfield must be non-nil")]
+        return [invalid(path, shown(_SHOWN_SOURCE, source), "exactly one reference subfield must be non-nil")]
     place = f"{path}.configMap"
     causes = []
     for name in ("uid", "resourceVersion"):

@@ -10,7 +10,10 @@ from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.rules.causes import duplicate, forbidden, invalid, not_supported, required
+from orchtw.rules.go_literals import as_text, shown, struct
 from orchtw.schema.validation.validators import Check
+
+_SHOWN_SYSTEM = struct("core.PodOS", Name=("name", as_text))
 
 _CORE = "orch.io.api.core.v1."
 _LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
@@ -76,7 +79,7 @@ def _system_causes(spec: Object, system: Object) -> list[Cause]:
         windows = security.get("windowsOptions") is not None
         return [forbidden("securityContext.windowsOptions", ONLY_WINDOWS)] if windows else []
     if name != "windows":
-        return [not_supported("os", system, _SYSTEMS)]
+        return [not_supported("os", shown(_SHOWN_SYSTEM, system), _SYSTEMS)]
     places = [key for key in ("hostPID", "hostIPC") if spec.get(key)]
     if spec.get("shareProcessNamespace") is not None:
         places.append("shareProcessNamespace")

@@ -12,6 +12,11 @@ from orchtw.registry.groups.core.pod_annotations import annotation_update_causes
 from orchtw.rules import names
 from orchtw.rules.addresses import ip, parse_ip
 from orchtw.rules.causes import duplicate, forbidden, invalid
+from orchtw.rules.go_literals import as_text, listed, shown, struct
+
+_SHOWN_ADDRESS = struct("core.PodIP", IP=("ip", as_text))
+_SHOWN_ADDRESSES = listed("core.PodIP", _SHOWN_ADDRESS)
+_MOST_SHOWN = 64
 
 _KNOWN_CONDITIONS: Final = frozenset(("PodScheduled", "Ready", "Initialized"))
 _LISTS: Final = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
@@ -82,8 +87,9 @@ def _addresses(addresses: list[str]) -> list[Cause]:
         if (parsed := parse_ip(address)) is not None:
             versions.add(parsed.version)
         if address in seen:
-            causes.append(duplicate(f"{place}[{index}]", {"ip": address}))
+            causes.append(duplicate(f"{place}[{index}]", shown(_SHOWN_ADDRESS, {"ip": address})))
         seen.add(address)
     if len(addresses) > _FAMILIES or (len(addresses) == _FAMILIES and len(versions) != _FAMILIES):
-        causes.append(invalid(place, addresses, "may specify no more than one IP for each IP family"))
+        given = shown(_SHOWN_ADDRESSES, [{"ip": address} for address in addresses[:_MOST_SHOWN]])
+        causes.append(invalid(place, given, "may specify no more than one IP for each IP family"))
     return causes

@@ -10,8 +10,19 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.core.resource_lists import check_amounts
 from orchtw.rules.causes import invalid, required
+from orchtw.rules.go_literals import as_text, listed, shown, struct
 from orchtw.rules.resource_names import is_quota_resource, quota_resource_name
 from orchtw.schema.validation.problems import IMMUTABLE
+
+_SHOWN_SCOPES = listed("core.ResourceQuotaScope")
+_REQUIREMENT_KIND = "core.ScopedResourceSelectorRequirement"
+_SHOWN_SELECTOR = struct(
+    "core.ScopeSelector",
+    MatchExpressions=("matchExpressions", listed(_REQUIREMENT_KIND, struct(
+        _REQUIREMENT_KIND,
+        ScopeName=("scopeName", as_text), Operator=("operator", as_text), Values=("values", listed("string")),
+    ))),
+)  # fmt: skip
 
 _COUNT: Final = frozenset({"pods"})
 _OF_PODS: Final = _COUNT | {
@@ -49,7 +60,7 @@ def validate_quota(new: Object, old: Object | None, naming: Naming) -> list[Caus
     if selector := spec.get("scopeSelector"):
         causes += _check_selector(spec, selector)
     if old is not None and set(scopes) != set(old["spec"].get("scopes") or ()):
-        causes.append(invalid("spec.scopes", scopes, IMMUTABLE))
+        causes.append(invalid("spec.scopes", shown(_SHOWN_SCOPES, scopes), IMMUTABLE))
     return causes
 
 
@@ -67,7 +78,8 @@ def _check_scopes(spec: Object, scopes: list[str]) -> list[Cause]:
     texts = [] if found <= _SCOPES.keys() else ["unsupported scope"]
     if found & _misfits(spec):
         texts.append("unsupported scope applied to resource")
-    return [invalid("spec.scopes", scopes, text) for text in texts] + _conflicts("spec.scopes", scopes, scopes)
+    value = shown(_SHOWN_SCOPES, scopes)
+    return [invalid("spec.scopes", value, why) for why in texts] + _conflicts("spec.scopes", scopes, scopes)
 
 
 def _check_selector(spec: Object, selector: Object) -> list[Cause]:
@@ -90,7 +102,7 @@ def _check_selector(spec: Object, selector: Object) -> list[Cause]:
             break
     scopes = {term.get("scopeName", "") for term in terms}
     if scopes & _misfits(spec):
-        causes.append(invalid(path, selector, "unsupported scope applied to resource"))
+        causes.append(invalid(path, shown(_SHOWN_SELECTOR, selector), "unsupported scope applied to resource"))
     return causes + _conflicts(path, scopes, spec.get("scopes") or [])
 
 
@@ -100,6 +112,7 @@ def _misfits(spec: Object) -> set[str]:
     return {scope for scope, fit in _SCOPES.items() if not standard <= fit}
 
 
-def _conflicts(path: str, scopes: Iterable[str], shown: list[str]) -> list[Cause]:
+def _conflicts(path: str, scopes: Iterable[str], given: list[str]) -> list[Cause]:
     found = set(scopes)
-    return [invalid(path, shown, "conflicting scopes") for pair in _CONFLICTING if found.issuperset(pair)]
+    value = shown(_SHOWN_SCOPES, given)
+    return [invalid(path, value, "conflicting scopes") for pair in _CONFLICTING if found.issuperset(pair)]

@@ -10,7 +10,15 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.rules import names
 from orchtw.rules.causes import duplicate, forbidden, invalid, not_supported, required
+from orchtw.rules.go_literals import as_number, as_text, pointer, shown, struct
 from orchtw.schema.validation.validators import Check
+
+TOLERATION: Final = struct(
+    "core.Toleration",
+    Key=("key", as_text), Operator=("operator", as_text), Value=("value", as_text), Effect=("effect", as_text),
+    TolerationSeconds=("tolerationSeconds", pointer("int64", as_number)),
+)  # fmt: skip
+"""The words of causes for a toleration."""
 
 _CORE = "orch.io.api.core.v1."
 _OPERATOR: Final = "not a valid selector operator"
@@ -95,7 +103,8 @@ def check_toleration(toleration: Object, old: Object | None) -> list[Cause]:
     elif operator != "Exists":
         causes.append(not_supported("operator", operator, ("Equal", "Exists")))
     elif value:
-        causes.append(invalid("operator", toleration, "value must be empty when `operator` is 'Exists'"))
+        why = "value must be empty when `operator` is 'Exists'"
+        causes.append(invalid("operator", shown(TOLERATION, toleration), why))
     if effect and effect not in _EFFECTS:
         causes.append(not_supported("effect", effect, _EFFECTS))
     return causes

@@ -10,11 +10,18 @@ from orchtw.objects import Object
 from orchtw.rules import services as rules
 from orchtw.rules.addresses import endpoint_ip, parse_cidr
 from orchtw.rules.causes import duplicate, forbidden, invalid, not_supported, required
+from orchtw.rules.go_literals import IP_FAMILIES, as_amount, as_number, as_text, pointer, shown, struct
 from orchtw.rules.load_balancers import load_balancer_causes
 from orchtw.rules.metadata import validate_labels
 from orchtw.rules.names import dns_label, dns_subdomain, qualified_name
 from orchtw.rules.ports import port_name, port_number
 from orchtw.rules.services import Spec
+
+_SHOWN_PORT = struct(
+    "core.ServicePort",
+    Name=("name", as_text), Protocol=("protocol", as_text), AppProtocol=("appProtocol", pointer("string", as_text)),
+    Port=("port", as_number), TargetPort=("targetPort", as_amount), NodePort=("nodePort", as_number),
+)  # fmt: skip
 
 NODE_AGENT_PORT = 10250
 SOURCE_RANGES = "service.beta.orch.io/load-balancer-source-ranges"
@@ -65,7 +72,7 @@ def _ports(spec: Spec) -> Iterator[Cause]:
         names.add(name)
         place = (protocol, port.get("port"))
         if place in places:
-            yield duplicate(at, {"protocol": protocol, "port": port.get("port")})
+            yield duplicate(at, shown(_SHOWN_PORT, {"protocol": protocol, "port": port.get("port")}))
         places.add(place)
         if number := port.get("nodePort"):
             if spec.get("type") == "ClusterIP":
@@ -217,13 +224,13 @@ def _family_changes(new: Spec, old: Spec) -> Iterator[Cause]:
         return
     families, before, at = rules.families(new), rules.families(old), "spec.ipFamilies"
     if before and not families:
-        yield invalid(f"{at}[0]", families, "primary ipFamily can not be unset")
+        yield invalid(f"{at}[0]", shown(IP_FAMILIES, families), "primary ipFamily can not be unset")
     both = 2 if len(families) == len(before) else 1
     for index, (family, was) in enumerate(zip(families[:both], before[:both], strict=False)):
         if family != was:
-            yield invalid(f"{at}[{index}]", families, _SET_ONCE)
+            yield invalid(f"{at}[{index}]", shown(IP_FAMILIES, families), _SET_ONCE)
     if len(before) > len(families) == 1 and new.get("ipFamilyPolicy") != "SingleStack":
-        yield invalid("spec.clusterIPs[0]", families, _release_text("ipFamily"))
+        yield invalid("spec.clusterIPs[0]", shown(IP_FAMILIES, families), _release_text("ipFamily"))
 
 
 def _release_text(what: str) -> str:

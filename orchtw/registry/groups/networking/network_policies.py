@@ -12,9 +12,12 @@ from orchtw.registry.kind import Kind
 from orchtw.registry.traits import SPEC
 from orchtw.rules.addresses import Network, parse_cidr, within
 from orchtw.rules.causes import forbidden, invalid, not_supported, required
+from orchtw.rules.go_literals import listed, shown
 from orchtw.rules.ports import port_name, port_number
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.validators import Check
+
+_SHOWN_TYPES = listed("networking.PolicyType")
 
 _PROTOCOLS: Final = ("TCP", "UDP", "SCTP")
 _POLICY_TYPES: Final = ("Ingress", "Egress")
@@ -82,7 +85,7 @@ def check_policy_types(new: Object, old: Object | None) -> list[Cause]:
     """There are two types of policies."""
     types = new.get("policyTypes") or ()
     if len(types) > len(_POLICY_TYPES):
-        return [invalid("policyTypes", types, "may not specify more than two policyTypes")]
+        return [invalid("policyTypes", shown(_SHOWN_TYPES, types), "may not specify more than two policyTypes")]
     return [
         not_supported(f"policyTypes[{index}]", each, _POLICY_TYPES)
         for index, each in enumerate(types)

@@ -8,10 +8,18 @@ from orchtw.objects import Object
 from orchtw.registry.kind import Kind
 from orchtw.registry.traits import SPEC, Sent
 from orchtw.rules.causes import NOT_NEGATIVE, invalid
+from orchtw.rules.go_literals import SELECTOR, as_amount, pointer, shown, struct
 from orchtw.rules.int_or_percent import part_causes, share_causes
 from orchtw.rules.names import PATH_SEGMENT_NAME
 from orchtw.schema.conversion.policy import BUDGET_CONVERSIONS
 from orchtw.schema.tables import cells_workloads
+
+_SHOWN_SPEC = struct(
+    "policy.PodDisruptionBudgetSpec",
+    MinAvailable=("minAvailable", pointer("intstr.IntOrString", as_amount)),
+    Selector=("selector", pointer("v1.LabelSelector", SELECTOR)),
+    MaxUnavailable=("maxUnavailable", pointer("intstr.IntOrString", as_amount)),
+)
 
 _AMOUNTS = ("minAvailable", "maxUnavailable")
 _COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
@@ -23,7 +31,7 @@ def validate_disruption_budget(new: Object, old: Object | None, naming: Naming) 
     given = {key: spec[key] for key in _AMOUNTS if spec.get(key) is not None}
     causes = []
     if len(given) > 1:
-        causes.append(invalid("spec", given, "minAvailable and maxUnavailable cannot be both set"))
+        causes.append(invalid("spec", shown(_SHOWN_SPEC, spec), "minAvailable and maxUnavailable cannot be both set"))
     for key, value in given.items():
         causes += share_causes(f"spec.{key}", value) + part_causes(f"spec.{key}", value)
     return causes

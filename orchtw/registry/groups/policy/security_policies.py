@@ -14,8 +14,12 @@ from orchtw.registry.groups.policy.sysctls import overlap_causes, sysctl_causes
 from orchtw.registry.kind import Kind
 from orchtw.rules.causes import duplicate, go_quote, invalid, not_supported, required
 from orchtw.rules.file_paths import no_backsteps
+from orchtw.rules.go_literals import as_number, listed, shown, struct
 from orchtw.rules.names import dns_subdomain
 from orchtw.schema.tables import cells_cluster
+
+_SHOWN_CAPABILITIES = listed("core.Capability")
+_SHOWN_RANGES = listed("policy.IDRange", struct("policy.IDRange", Min=("min", as_number), Max=("max", as_number)))
 
 ANY: Final = "*"
 
@@ -76,9 +80,9 @@ def _group_causes(field: str, group: Object) -> list[Cause]:
     if rule not in _GROUP_RULES:
         return [not_supported(f"{field}.rule", rule, _GROUP_RULES)]
     if rule == _AS_ANY:
-        return [invalid(f"{field}.ranges", ranges, "Ranges must be empty")] if ranges else []
+        return [invalid(f"{field}.ranges", shown(_SHOWN_RANGES, ranges), "Ranges must be empty")] if ranges else []
     if not ranges:
-        return [invalid(f"{field}.ranges", ranges, "must provide at least one range")]
+        return [invalid(f"{field}.ranges", shown(_SHOWN_RANGES, ranges), "must provide at least one range")]
     return _range_causes(f"{field}.ranges", ranges)
 
 
@@ -107,7 +111,7 @@ def _capability_causes(spec: Object) -> list[Cause]:
     drops, causes = spec.get("requiredDropCapabilities") or [], []
     if drops and ANY in (spec.get("allowedCapabilities") or ()):
         detail = "must be empty when all capabilities are allowed by a wildcard"
-        causes.append(invalid("requiredDropCapabilities", drops, detail))
+        causes.append(invalid("requiredDropCapabilities", shown(_SHOWN_CAPABILITIES, drops), detail))
     dropped = set(drops)
     for key in ("defaultAddCapabilities", "allowedCapabilities"):
         both = [capability for capability in spec.get(key) or () if capability in dropped][:MAX_CAUSES]

@@ -11,9 +11,12 @@ from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.rules.causes import duplicate, invalid, not_supported, required
+from orchtw.rules.go_literals import listed, shown
 from orchtw.rules.names import SUBDOMAIN_NAME
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.problems import IMMUTABLE
+
+_SHOWN_MODES = listed("storage.VolumeLifecycleMode")
 
 _ATTACH: Final = "spec.attachedRequired"  # as the release spells the field in causes
 _MODES: Final = ("Ephemeral", "Persistent")
@@ -46,7 +49,7 @@ def validate_driver(new: Object, old: Object | None, naming: Naming) -> list[Cau
         if spec.get("attachRequired") != before.get("attachRequired"):
             causes.append(invalid(_ATTACH, spec.get("attachRequired"), IMMUTABLE))
         if modes != (before.get("volumeLifecycleModes") or []):
-            causes.append(invalid("spec.volumeLifecycleModes", modes, IMMUTABLE))
+            causes.append(invalid("spec.volumeLifecycleModes", shown(_SHOWN_MODES, modes), IMMUTABLE))
     return causes + _token_causes(spec)
 
 

@@ -10,9 +10,19 @@ from orchtw.objects import Object
 from orchtw.registry.kind import Kind
 from orchtw.rules import utf8
 from orchtw.rules.causes import duplicate, invalid, required
+from orchtw.rules.go_literals import as_number, as_text, listed, pointer, shown, struct
 from orchtw.rules.names import qualified_name
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.problems import IMMUTABLE
+
+_RESOURCES_KIND = "storage.VolumeNodeResources"
+_SHOWN_DRIVER = struct(
+    "storage.CSINodeDriver",
+    Name=("name", as_text), NodeID=("nodeID", as_text), TopologyKeys=("topologyKeys", listed("string")),
+    Allocatable=("allocatable", pointer(
+        _RESOURCES_KIND, struct(_RESOURCES_KIND, Count=("count", pointer("int32", as_number)))
+    )),
+)  # fmt: skip
 
 _MAX_NODE_ID: Final = 192
 
@@ -27,7 +37,8 @@ def validate_node(new: Object, old: Object | None, naming: Naming) -> list[Cause
         causes += _driver_causes(driver, f"spec.drivers[{index}]")
     before = {driver.get("name"): driver for driver in (old["spec"].get("drivers") or () if old else ())}
     changed = [driver for driver in drivers if before.get(driver.get("name"), driver) != driver]
-    return causes + [invalid("CSINodeDriver", driver, IMMUTABLE) for driver in changed[:MAX_CAUSES]]
+    values = [shown(_SHOWN_DRIVER, driver) for driver in changed[:MAX_CAUSES]]
+    return causes + [invalid("CSINodeDriver", value, IMMUTABLE) for value in values]
 
 
 def _driver_causes(driver: Object, path: str) -> list[Cause]:
