@@ -106,6 +106,8 @@ class BakeryTests(CustomKubectlCase):
     async def test_explain(self) -> None:
         """explain tells kind, version, types and descriptions of a kind and of a field."""
         shown = await self.run_ok("explain", "bakery")
+        opening = "(?s)APIVersion defines.*Kind is a string.*Standard object's"  # reference OPENAPI-20
+        self.assertRegex(shown, opening)
         for line in (
             r"KIND:\s+Bakery\n",
             r"VERSION:\s+(.*/)?v1\n",

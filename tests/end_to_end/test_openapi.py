@@ -43,6 +43,22 @@ class KubernetesTests(KubectlCase):
             self.assertEqual(shown.status, 0, shown)
             self.assertIn(words, " ".join(shown.output.split()))
 
+    async def test_explain_begins_as_expected(self) -> None:
+        """`explain` of any kind shows the words that clients look for, by both documents (reference OPENAPI-20)."""
+        choices = ((), ("--output=plaintext-openapiv2",)) if minor_version() >= EXPLAINS_VERSION_THREE else ((),)
+        opening = (
+            r"(?s)KIND:.*VERSION:.*DESCRIPTION:.*FIELDS:.*apiVersion.*<string>.*APIVersion defines"
+            r".*kind.*<string>.*Kind is a string.*metadata.*<(Object|ObjectMeta)>.*Standard object's"
+        )
+        times = (
+            r"(?s)DESCRIPTION:.*Standard object's\s+metadata.*FIELDS:.*creationTimestamp.*<string>"
+            r".*CreationTimestamp is a timestamp"
+        )
+        for choice in choices:
+            for kind in ("pods", "deployments", "clusterroles", "customresourcedefinitions", "leases", "apiservices"):
+                self.assertRegex(await self.run_ok("explain", kind, *choice), opening)
+            self.assertRegex(await self.run_ok("explain", "pods.metadata", *choice), times)
+
     async def test_explain_version_two(self) -> None:
         """The binary v2 document explains the same fields."""
         choice = ("--output=plaintext-openapiv2",) if minor_version() >= EXPLAINS_VERSION_THREE else ()

@@ -14,10 +14,21 @@ from orchtw.schema.catalogue import ResourceType, joined
 from orchtw.schema.nodes import MISSING, EnumSchema, Field, StructSchema
 from orchtw.schema.openapi.definition_names import short_name, title
 
-API_VERSION = "Group and version of the kind, such as apps/v1, or only the version in the core group."
-KIND = "The kind of the object, which together with apiVersion says what its other fields mean. It never changes."
-
-METADATA = "What every object has: its name, its labels, and what the server keeps about it."
+# Clients look for how these begin, and for no more of them (reference OPENAPI-20).
+API_VERSION = (
+    "APIVersion defines the versioned schema of this representation of an object. "
+    "It is the group and version of the kind, such as apps/v1, or only the version in the core group."
+)
+KIND = (
+    "Kind is a string value representing the REST resource this object represents. "
+    "Together with apiVersion it says what the other fields mean. It never changes."
+)
+_OF_OBJECTS, _OF_LISTS = "Standard object's metadata.", "Standard list metadata."
+METADATA = f"{_OF_OBJECTS} Its name, its labels, and what the server keeps about it."
+_STANDARD = {
+    "orch.io.apimachinery.pkg.apis.meta.v1.ObjectMeta": _OF_OBJECTS,
+    "orch.io.apimachinery.pkg.apis.meta.v1.ListMeta": _OF_LISTS,
+}
 
 # A brand, an acronym with its plural ("IPs", "CIDR"), a capitalised or plain word, or digits that stand alone.
 _WORD = re.compile(r"[sS][eE]Linux|[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d*|\d+")
@@ -60,6 +71,8 @@ def of_struct(schema: StructSchema, text: str) -> str:
 def of_field(field: Field, text: str) -> str:
     """The description of a field, of which `text` (or "") is said: its meaning, then what its value may be."""
     parts = [text or f"{title(phrase(field.name))}."]
+    if isinstance(field.node, StructSchema) and (standard := _STANDARD.get(field.node.name)):
+        parts.insert(0, standard)
     if field.default is not MISSING and not any(sign in text for sign in _TELLS_DEFAULT):
         if shown := _shown(field.default):
             parts.append(f"Default: {shown}.")

@@ -103,6 +103,12 @@ class CustomKindTests(SynchronousTestCase):
             for each in (found, template):
                 self.assertEqual(each["properties"]["kind"]["type"], "string")
                 self.assertIn(f"#/{at}/{META}", str(each["properties"]["metadata"]))
+                for key, begins in (
+                    ("apiVersion", "APIVersion defines the versioned schema of this representation of an object. "),
+                    ("kind", "Kind is a string value representing the REST resource this object represents. "),
+                    ("metadata", "Standard object's metadata. "),
+                ):
+                    self.assertTrue(each["properties"][key]["description"].startswith(begins), key)
 
     def test_v2_says_less(self) -> None:
         """Version 2 leaves out what its readers would get wrong."""

@@ -34,6 +34,43 @@ class ValidityTests(SynchronousTestCase):
             self.assertEqual(list(OpenAPIV30SpecValidator(v3(path, "orch")).iter_errors()), [], path)
 
 
+class OpeningTests(SynchronousTestCase):
+    """How the descriptions begin that clients look for (reference OPENAPI-20)."""
+
+    def test_every_kind(self) -> None:
+        """apiVersion, kind and metadata of every kind and list, in all documents of both vocabularies."""
+        for vocabulary in ("orch", "kubernetes"):
+            documents = [v2(vocabulary)["definitions"]]
+            documents += [
+                v3(path, vocabulary)["components"].get("schemas", {}) for path in published(vocabulary).v3_paths
+            ]
+            self.assertGreater(sum(map(self.look, documents)), 300)
+
+    def look(self, definitions: Any) -> int:
+        """Look at the definitions of kinds; how many there are."""
+        looked = 0
+        for name, found in definitions.items():
+            of_kind = any(key.endswith("group-version-kind") for key in found)
+            if not of_kind or "properties" not in found or name.endswith(".WatchEvent"):
+                continue
+            said = {key: each.get("description", "") for key, each in found["properties"].items()}
+            begins = "APIVersion defines the versioned schema of this representation of an object. "
+            self.assertTrue(said["apiVersion"].startswith(begins), name)
+            begins = "Kind is a string value representing the REST resource this object represents. "
+            self.assertTrue(said["kind"].startswith(begins), name)
+            if "metadata" in said:
+                of_list = "ListMeta" in str(found["properties"]["metadata"])
+                begins = "Standard list metadata. " if of_list else "Standard object's metadata. "
+                self.assertTrue(said["metadata"].startswith(begins), name)
+            looked += 1
+        return looked
+
+    def test_creation(self) -> None:
+        """And the time of creation."""
+        found = v2("kubernetes")["definitions"]["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]["properties"]
+        self.assertTrue(found["creationTimestamp"]["description"].startswith("CreationTimestamp is a timestamp "))
+
+
 class DocumentTests(SynchronousTestCase):
     def test_shared_parameters(self) -> None:
         """What all operations of a path take is said once, in both versions."""
