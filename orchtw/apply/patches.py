@@ -10,6 +10,7 @@ import orjson
 
 from orchtw.apply.json_patch import json_patch, parse_json_patch, unknown_members
 from orchtw.apply.merge_patch import merge_patch, parse_merge_patch
+from orchtw.apply.restoring import restoring_fault
 from orchtw.apply.shown import cut, go_plain
 from orchtw.apply.strategic_merge import parse_strategic_patch, strategic_merge
 from orchtw.objects import Object
@@ -23,12 +24,14 @@ class Mechanism:
 
     `parse`: body → document; raises BadRequest (400). `apply`: object, document and the object's schema → anything,
     which may share parts with both and may have changed the object, unless it `copies` what it changes. `quote`: how
-    a refusal (422) shows the patch or what came of it. `surplus`: what a document has that no patch of the kind has.
+    a refusal (422) shows the patch or what came of it. `fault`: why a result does not fit the schema, in words of the
+    kind's own; empty: it has none. `surplus`: what a document has that no patch of the kind has.
     """
 
     parse: Callable[[bytes], Any]
     apply: Callable[[Object, Any, StructSchema], Any]
     quote: Callable[[Any, Any], str]
+    fault: Callable[[StructSchema, Any], str] = lambda schema, patched: ""
     copies: bool = True
     surplus: Callable[[Any], list[str]] = lambda document: []
     finding_prefix: str = ""
@@ -64,5 +67,6 @@ MECHANISMS: Final[Mapping[str, Mechanism]] = {
         parse=parse_strategic_patch,
         apply=strategic_merge,
         quote=lambda document, patched: go_plain(document),
+        fault=restoring_fault,
     ),
 }

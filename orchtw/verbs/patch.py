@@ -79,7 +79,8 @@ class Changes:
             obj = self._decoded(patched, live)
         except BadRequest as error:
             quoted = go_quote(_guarded(self._mechanism.quote, document, patched))
-            cause = Cause("FieldValueInvalid", f"Invalid value: {quoted}: {error.message}", "patch")
+            why = _guarded(self._mechanism.fault, self._codec.schema, patched) or error.message
+            cause = Cause("FieldValueInvalid", f"Invalid value: {quoted}: {why}", "patch")
             raise Invalid.of("", "", "", [cause]) from error
         self._request.warnings += drop_unstored(obj["metadata"], admitted=True)
         if obj["metadata"].get("resourceVersion") == present:

@@ -96,7 +96,8 @@ class AcceptanceTests(CustomCase):
         definition = self.definition()
         answer = await self.client.post(self.definitions, definition)
         self.assertEqual(answer.code, 422, answer)
-        text = f'protected groups must have approval annotation "api-approved.{domain}"'
+        address = "https://github.com/kubernetes/enhancements/pull/1111"
+        text = f'protected groups must have approval annotation "api-approved.{domain}", see {address}'
         self.assertIn(text, answer.json["message"])
         definition["metadata"]["annotations"] = {f"api-approved.{domain}": "https://example.com/approved"}
         await self.created(self.definitions, definition)

@@ -72,8 +72,15 @@ class Checks:
         subsets = (_load(self.endpoints, backend) or {}).get("subsets") or ()
         return sum(len(subset.get("addresses") or ()) for subset in subsets) > 1
 
+    def _url(self, backend: Backend) -> str:
+        """Where the question goes: to the host of an external name, else to the Service."""
+        spec = (_load(self.services, backend) or {}).get("spec") or {}
+        if spec.get("type") == "ExternalName":
+            return f"https://{spec.get('externalName', '')}:{backend.service.port}"
+        return backend.url
+
     async def _ask(self, service: ApiService, backend: Backend) -> None:
-        shown = backend.url + service.path
+        shown = self._url(backend) + service.path
         try:
             answer = await self._backends.get(backend, service.path, self._user, timeout_s=CHECK_S)
         except NoAnswer as problem:

@@ -20,7 +20,7 @@ from orchtw.schema.codec.mismatch import Mismatch, SchemaError, shortened
 from orchtw.schema.codec.parsing import Format, parse
 from orchtw.schema.codec.protobuf_size import check_size
 from orchtw.schema.codec.purposes import Generated
-from orchtw.schema.codec.refusals import mishandled
+from orchtw.schema.codec.refusals import internal_package, mishandled
 from orchtw.schema.codec.strict_fields import IGNORE, STRICT, strict_error
 from orchtw.schema.codec.wire import read_varint
 from orchtw.schema.nodes import StructSchema
@@ -292,8 +292,16 @@ class KindCodec(MessageCodec):
                 why += f" ({foreign})"
             raise mishandled(found_version, found, self.kind, why)
         if found != self.kind:
-            raise mishandled(found_version, found, self.kind, f"it is not a {self.kind}")
+            raise mishandled(found_version, found, self.kind, self._unconverted(message, found_version, found))
         raise self.other_version(found_version)
+
+    def _unconverted(self, message: str, found_version: str, found: str) -> str:
+        """Why an object of another known kind is not one of this kind, in the names of Go's types."""
+        if not self.protobuf or self._schemas.is_added(message):
+            return f"it is not a {self.kind}"
+        package = internal_package(self._schemas.naming.neutral(self.api_version.rpartition("/")[0]))
+        shown = found_version.rpartition("/")[2]
+        return f"converting ({shown}.{found}) to ({package}.{self.kind}): unknown conversion"
 
     def other_version(self, found: str) -> BadRequest:
         """The refusal of a body in another version (reference WRITE-7)."""

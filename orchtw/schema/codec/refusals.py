@@ -5,6 +5,12 @@ from __future__ import annotations
 from orchtw.errors import BadRequest
 
 _SHOWN_BYTES = 30
+_PACKAGES = {
+    "": "core",
+    "events.orch.io": "core",
+    "internal.apiserver.orch.io": "apiserverinternal",
+    "rbac.authorization.orch.io": "rbac",
+}
 
 
 def unrecognized(body: bytes, must_be: str, why: str) -> BadRequest:
@@ -22,6 +28,11 @@ def mishandled(api_version: str, kind: str, must_be: str, why: str) -> BadReques
     """The body is of another kind, or does not fit its own."""
     version = api_version.rpartition("/")[2]
     return BadRequest(f'{kind} in version "{version}" cannot be handled as a {must_be}: {why}')
+
+
+def internal_package(group: str) -> str:
+    """The Go package of a group's internal types, by its neutral name, as texts show it."""
+    return _PACKAGES.get(group) or group.partition(".")[0]
 
 
 def _summary(body: bytes) -> str:

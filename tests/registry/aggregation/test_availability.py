@@ -17,7 +17,6 @@ from tests.registry.aggregation.doubles import Servers, answer
 from tests.registry.aggregation.worlds import AggregationCase, api_service
 
 PATH = "/apis/example.com/v1"
-URL = f"https://there.a.svc:443{PATH}"
 PORT: Object = {"name": "https", "port": 443}
 
 
@@ -90,11 +89,12 @@ class ReasonTests(AvailabilityCase):
         self.service(type="ExternalName", externalName="there.example.com", clusterIP="", ports=[])
         self.servers.answers[PATH] = answer(403)
         self.make(api_service())
-        text = f"failing or missing response from {URL}: bad status from {URL}: 403"
+        url = f"https://there.example.com:443{PATH}"
+        text = f"failing or missing response from {url}: bad status from {url}: 403"
         self.assertCondition("False", "FailedDiscoveryCheck", text)
         self.servers.answers[PATH] = "EOF"
         self.world.settle(RETRY_S)
-        text = f'failing or missing response from {URL}: Get "{URL}": EOF'
+        text = f'failing or missing response from {url}: Get "{url}": EOF'
         self.assertCondition("False", "FailedDiscoveryCheck", text)
         self.assertEqual(self.servers.asked[0], (PATH, f"system:{self.world.naming.component_prefix}aggregator"))
 

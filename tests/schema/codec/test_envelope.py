@@ -64,4 +64,5 @@ class EnvelopeTests(SynchronousTestCase):
         untyped = wrap("", "", codec.encode_protobuf(pod))
         self.assertEqual(codec.read(untyped, "protobuf", IGNORE)[0], pod)
         error = self.assertRaises(BadRequest, codec.read, wrap("v1", "Secret", b""), "protobuf", IGNORE)
-        self.assertEqual(error.message, 'Secret in version "v1" cannot be handled as a Pod: it is not a Pod')
+        why = "converting (v1.Secret) to (core.Pod): unknown conversion"
+        self.assertEqual(error.message, f'Secret in version "v1" cannot be handled as a Pod: {why}')

@@ -293,7 +293,8 @@ class RefusalTests(SynchronousTestCase):
                 'Foo in version "v1" cannot be handled as a Deployment: no kind "Foo" is registered for version "v1"'
             ),
             b'{"kind":"Pod","apiVersion":"v1"}': (
-                'Pod in version "v1" cannot be handled as a Deployment: it is not a Deployment'
+                'Pod in version "v1" cannot be handled as a Deployment: '
+                "converting (v1.Pod) to (apps.Deployment): unknown conversion"
             ),
             b'{"kind":"Deployment","apiVersion":"apps/v1beta1"}': (
                 "the API version in the data (apps/v1beta1) does not match the expected API version (apps/v1)"

@@ -111,7 +111,10 @@ class VersionsTests(SynchronousTestCase):
         """Any other version, and any other kind, is refused as ever."""
         for body, text in (
             (b'{"apiVersion":"v1"}', 'no kind "Eviction" is registered for version "v1"'),
-            (b'{"apiVersion":"policy/v1beta1","kind":"PodDisruptionBudget"}', "it is not a Eviction"),
+            (
+                b'{"apiVersion":"policy/v1beta1","kind":"PodDisruptionBudget"}',
+                "converting (v1beta1.PodDisruptionBudget) to (policy.Eviction): unknown conversion",
+            ),
             (b'{"apiVersion":["policy/v1beta1"]}', "apiVersion: expected a string, got a list"),
         ):
             error = self.assertRaises(BadRequest, self.read, body, "json")

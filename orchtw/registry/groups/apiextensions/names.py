@@ -18,6 +18,8 @@ _SCOPES: Final = ("Cluster", "Namespaced")
 _REQUIRED: Final = ("plural", "singular", "kind", "listKind")
 _API_GROUP: Final = "orch.io"
 _APPROVAL: Final = "api-approved.orch.io"
+_ADDRESS: Final = "https://github.com/kubernetes/enhancements/pull/1111"
+_FORM: Final = ' with either a URL or a reason starting with "unapproved"'
 _MIXED: Final = "may have mixed case, but should otherwise match: "
 
 
@@ -88,15 +90,13 @@ def approval_finding(group: str, annotations: Mapping[str, str], naming: Naming)
         return None
     key, condition = naming.translate(_APPROVAL), naming.translate(APPROVAL)
     approval = annotations.get(key, "")
-    text = f"protected groups must have approval annotation {go_quote(key)}"
     if approval.startswith("unapproved"):
         return Finding(condition, False, "UnapprovedAnnotation", f"not approved: {go_quote(approval)}")
     state = _approval_state(approval)
     if state == "missing":
-        return Finding(condition, False, "MissingAnnotation", text)
+        return Finding(condition, False, "MissingAnnotation", _wanted(key))
     if state == "invalid":
-        why = f'{text} with either a URL or a reason starting with "unapproved"'
-        return Finding(condition, False, "InvalidAnnotation", why)
+        return Finding(condition, False, "InvalidAnnotation", _wanted(key, _FORM))
     return Finding(condition, True, "ApprovedAnnotation", f"approved in {approval}")
 
 
@@ -111,10 +111,12 @@ def approval_causes(new: Object, old: Object | None, naming: Naming) -> list[Cau
     if state == "fine" or (old is not None and state == _approval_state(_approval(old, key))):
         return []
     field = f"metadata.annotations[{key}]"
-    text = f"protected groups must have approval annotation {go_quote(key)}"
-    if state == "missing":
-        return [required(field, text)]
-    return [invalid(field, approval, f'{text} with either a URL or a reason starting with "unapproved"')]
+    return [required(field, _wanted(key))] if state == "missing" else [invalid(field, approval, _wanted(key, _FORM))]
+
+
+def _wanted(key: str, form: str = "") -> str:
+    """The text that asks for the annotation, and says where the rule is from."""
+    return f"protected groups must have approval annotation {go_quote(key)}{form}, see {_ADDRESS}"
 
 
 def _is_protected(group: str, naming: Naming) -> bool:
