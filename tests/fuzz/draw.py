@@ -74,6 +74,7 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
 _OFTEN = {"dryRun": 0.1, "fieldManager": 0.15}
 _ACCEPTS = (
     "application/json", "*/*", "", "application/yaml", "application/json;as=Table;v=v1;g=meta.orch.io",
+    "application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
     "application/json;as=Table;v=v1beta1;g=meta.orch.io,application/json",
     "application/json;as=PartialObjectMetadata;v=v1;g=meta.orch.io",
     "application/json;as=PartialObjectMetadataList;v=v1;g=meta.orch.io,application/json", "text/html",
