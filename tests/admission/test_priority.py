@@ -135,8 +135,7 @@ class ClassTests(PriorityCase):
 
     def test_system(self) -> None:
         """Those of the system come back as they were, and not otherwise."""
-        path = f"{CLASSES}/system-cluster-critical"
-        self.done("DELETE", path)
+        self.done("DELETE", CLASSES)
         name = {"metadata": {"name": "system-cluster-critical"}}
         for more, why in (
             ({"value": 5}, "value of system-cluster-critical PriorityClass must be 2000000000"),
