@@ -8,7 +8,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
 
-from orchtw.authz import union
+from orchtw import authz
 from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, Decision, Rules
 from orchtw.objects import Object
 from orchtw.pki import certificates
@@ -49,7 +49,7 @@ class CertificatePluginTests(ServedCase):
 
     def setUp(self) -> None:
         self.signers = Signers()
-        self.patch(union, "MODES", {**union.MODES, "RBAC": lambda host, config: self.signers})
+        self.patch(authz, "MODES", {**authz.MODES, "RBAC": lambda host, config: self.signers})
         super().setUp()
 
     def made(self, name: str, signer: str = CLIENT, organizations: tuple[str, ...] = ()) -> Any:

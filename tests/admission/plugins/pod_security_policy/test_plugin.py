@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from twisted.internet.defer import succeed
 
-from orchtw.authz import union
+from orchtw import authz
 from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, Decision, Rules
 from orchtw.objects import Object
 from orchtw.request import RequestInfo, UserInfo
@@ -50,7 +50,7 @@ class PolicyCase(ServedCase):
 
     def setUp(self) -> None:
         self.rights = Usable()
-        self.patch(union, "MODES", {**union.MODES, "RBAC": lambda host, config: self.rights})
+        self.patch(authz, "MODES", {**authz.MODES, "RBAC": lambda host, config: self.rights})
         super().setUp()
 
     def policy(self, name: str, *users: str, annotations: Object | None = None, **spec: Any) -> None:
