@@ -63,6 +63,7 @@ class Responses:
     def __init__(self) -> None:
         self._data = bytearray()
         self._head: tuple[int, dict[str, str]] | None = None
+        self._parts: list[bytes] = []
 
     @property
     def mid(self) -> bool:
@@ -139,22 +140,13 @@ class Responses:
         return body
 
     def _read_chunked(self) -> bytes | None:
-        """A whole chunked body, or None while its end has not come."""
-        parts: list[bytes] = []
-        at = 0
-        while True:
-            line = self._data.find(b"\r\n", at)
-            if line < 0:
-                return None
-            size = int(self._data[at:line], 16)
-            end = line + 2 + size
-            if len(self._data) < end + 2:
-                return None
-            if not size:
-                del self._data[: end + 2]
-                return b"".join(parts)
-            parts.append(bytes(self._data[line + 2 : end]))
-            at = end + 2
+        """A whole chunked body, or None while its end has not come; what has come is looked at once."""
+        while (part := self._chunk()) is not None:
+            if not part:
+                body, self._parts = b"".join(self._parts), []
+                return body
+            self._parts.append(part)
+        return None
 
     def _chunk(self) -> bytes | None:
         line = self._data.find(b"\r\n")
