@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from pathlib import Path
 
 from orchtw.storage import sqlite_schema, sqlite_verify
+from orchtw.storage.sqlite_connection import connect
 from orchtw.storage.sqlite_errors import sentence
+from orchtw.storage.sqlite_foreign import foreign, odd_rows
 
 
 def findings(path: str) -> Iterator[str]:
     """What is wrong with the store in the file at `path`, a line each."""
     try:
-        connection = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+        connection = connect(path, read_only=True)
         try:
             yield from _findings(connection)
         finally:
@@ -27,9 +28,15 @@ def _findings(connection: sqlite3.Connection) -> Iterator[str]:
     if marks != [sqlite_schema.APPLICATION_ID, sqlite_schema.FORMAT]:
         yield f"is no store of format {sqlite_schema.FORMAT}; one of format 1 becomes one at its first start"
         return
+    if why := foreign(connection):
+        yield f"is no store of this program: {why}"
+        return
     damage = sqlite_verify.structure(connection)
     if damage:
         yield f"damaged: {damage}"
+    yield from (f"damaged: {each}" for each in odd_rows(connection))
+    if connection.execute("SELECT count(*) FROM meta").fetchone() != (1,):
+        return
     for revision, key in sqlite_verify.damaged_rows(connection):
         yield f"{key} at {revision}: the stored value is damaged"
     for revision in sqlite_verify.misplaced(connection):

@@ -7,26 +7,49 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
 from orchtw.errors import ConfigError
+from orchtw.storage import sqlite_schema
+from orchtw.storage.sqlite_connection import connect
 from orchtw.storage.sqlite_errors import sentence
 from orchtw.storage.sqlite_snapshot import open_readable
 
 OWNERS = 0o600
+ROWS_AT_ONCE = 500
+TABLES = {
+    "meta": "id, vocabulary, compacted, swept, probe, unsealed",
+    "history": "rev, key, created, prev, size, value, sum",
+    "expiry": "rev, at, sum",
+}
+"""The columns of each table, which is all that a restored store takes over."""
 
 
 def copy_store(source: Path, target: Path) -> int:
-    """Copy the store at `source` to `target`, for the owner's eyes only; the copy's size in bytes.
+    """Copy the pages of the store at `source`, which this program has made, to `target`; the copy's size in bytes.
 
-    Raises ConfigError with one line: for a source that is no store, a target that is there already, a full disk.
+    The copy is for the owner's eyes only. Raises ConfigError with one line: for a source that is no store, a target
+    that is there already, a full disk.
     """
+    return _copied(source, target, _write_pages)
+
+
+def copy_rows(source: Path, target: Path) -> int:
+    """Write the rows of the store at `source`, which may be anyone's, into a new store; as `copy_store`.
+
+    Nothing of the source but values gets into the new file: its tables are made by this program (reference STORE-38).
+    """
+    return _copied(source, target, _write_rows)
+
+
+def _copied(source: Path, target: Path, write: Callable[[sqlite3.Connection, sqlite3.Connection], None]) -> int:
     refuse_existing(target)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     with closing(open_readable(source)) as connection:
         try:
-            _write(connection, partial)
+            _write(connection, partial, write)
             os.close(_create(target))  # a renaming would not tell whether there is something by now
             os.replace(partial, target)
             _sync(target.parent)
@@ -50,11 +73,31 @@ def refuse_existing(target: Path) -> None:
             raise ConfigError(f"{path}: is there already; move it away first")
 
 
-def _write(source: sqlite3.Connection, partial: Path) -> None:
+def _write_pages(source: sqlite3.Connection, copy: sqlite3.Connection) -> None:
+    source.backup(copy)
+
+
+def _write_rows(source: sqlite3.Connection, copy: sqlite3.Connection) -> None:
+    source.execute("BEGIN")
+    sqlite_schema.prepare(copy, sqlite_schema.made_for(source))
+    copy.execute("BEGIN IMMEDIATE")
+    copy.execute("DELETE FROM meta")
+    for table, columns in TABLES.items():
+        rows = source.execute(f"SELECT {columns} FROM {table}")
+        places = ", ".join("?" * (columns.count(",") + 1))
+        while part := rows.fetchmany(ROWS_AT_ONCE):
+            copy.executemany(f"INSERT INTO {table} ({columns}) VALUES ({places})", part)
+    copy.execute("COMMIT")
+    copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _write(
+    source: sqlite3.Connection, partial: Path, write: Callable[[sqlite3.Connection, sqlite3.Connection], None]
+) -> None:
     os.close(_create(partial))
-    with closing(sqlite3.connect(partial, isolation_level=None)) as copy:
+    with closing(connect(partial)) as copy:
         copy.execute("PRAGMA synchronous = OFF")  # it is on disk before it gets its name
-        source.backup(copy)
+        write(source, copy)
     for suffix in ("-wal", "-shm"):
         partial.with_name(partial.name + suffix).unlink(missing_ok=True)
     descriptor = os.open(partial, os.O_RDONLY | os.O_CLOEXEC)

@@ -13,7 +13,9 @@ from twisted.logger import Logger
 from orchtw.errors import ConfigError
 from orchtw.storage import sqlite_schema, sqlite_verify
 from orchtw.storage.interface import Translation
+from orchtw.storage.sqlite_connection import connect
 from orchtw.storage.sqlite_errors import RESTORE, is_damage, may_be_no_room, sentence
+from orchtw.storage.sqlite_foreign import foreign
 from orchtw.storage.sqlite_hold import Hold
 from orchtw.storage.sqlite_rewrite import rewrite
 
@@ -67,14 +69,13 @@ class StoreFile:
 
     def reader(self) -> sqlite3.Connection:
         """A connection that cannot write, for the calling thread."""
-        connection = sqlite3.connect(self.path, timeout=5.0, isolation_level=None)
+        connection = connect(self.path)
         connection.execute("PRAGMA query_only = 1")
-        connection.execute("PRAGMA cell_size_check = 1")
         return connection
 
     def checkpointer(self) -> sqlite3.Connection:
         """A connection that copies the log into the file, for the calling thread."""
-        connection = sqlite3.connect(self.path, timeout=0.0, isolation_level=None)
+        connection = connect(self.path, timeout_s=0.0)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("SELECT compacted FROM meta").fetchone()  # only now does it know that there is a log
         return connection
@@ -108,7 +109,7 @@ class StoreFile:
         if not is_damage(error):
             return sentence(error)
         try:
-            connection = sqlite3.connect(self.path, isolation_level=None)
+            connection = connect(self.path)
             try:
                 detail = sqlite_verify.structure(connection)
             finally:
@@ -143,11 +144,14 @@ class StoreFile:
         return connection
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=5.0, isolation_level=None, cached_statements=256)
+        connection = connect(self.path)
         try:
             if self.alone:
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             rewritable = self.translation is not None
+            # The definitions come first: whatever uses a table runs the triggers and views that are made for it.
+            if sqlite_schema.is_known(connection) and (why := foreign(connection)):
+                self._refuse(f"is no store of this program: {why}; {RESTORE}")
             refusal = sqlite_schema.prepare(connection, self.vocabulary, any_vocabulary=rewritable)
             if refusal:
                 self._refuse(refusal)
@@ -181,7 +185,6 @@ class StoreFile:
         # FAST overwrites deleted rows in pages that stay; ON also pages that become free: compaction 5 × slower.
         connection.execute(f"PRAGMA secure_delete = {'ON' if self.erases else 'FAST'}")
         connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("PRAGMA cell_size_check = 1")  # a damaged page is reported, not read as if it were sound
         connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES if self.alone else WAL_MOST_PAGES}")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT_BYTES}")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")

@@ -9,6 +9,9 @@ from orchtw.storage.sqlite_checksum import checksum
 from orchtw.storage.sqlite_expiry import insert
 from orchtw.storage.sqlite_schema import HEAD
 
+MOST_REVISION = 1 << 62
+"""So many writes will not be made; above 2^63 SQLite has no integers."""
+
 INSERT = "INSERT INTO history VALUES (?, ?, ?, 0, ?, ?, ?)"
 
 
@@ -29,6 +32,9 @@ class Load:
             raise ConfigError(f"is not empty: it has or had {states} objects; import into a new one")
         _, head, _ = connection.execute(HEAD).fetchone()
         self.revision = max(head, after)
+        if not 0 <= after < MOST_REVISION:
+            connection.execute("ROLLBACK")
+            raise ConfigError(f"{after} is no revision that a store can go on from")
 
     def put(self, key: str, value: bytes, end_ms: int = 0) -> None:
         """Write one key; `end_ms`, if not 0, is when its value ends by itself. Raises ConfigError if it is there."""

@@ -65,6 +65,12 @@ def prepare(connection: sqlite3.Connection, vocabulary: str, *, any_vocabulary: 
     return ""
 
 
+def is_known(connection: sqlite3.Connection) -> bool:
+    """Whether the header says that the file is a store, of a format that this version reads."""
+    application, version = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in MARKS)
+    return application == APPLICATION_ID and (version == FORMAT or version in _STEPS)
+
+
 def unlike(connection: sqlite3.Connection) -> str:
     """Why a file is no store of the present format, or ""; changes nothing."""
     application, version = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in MARKS)

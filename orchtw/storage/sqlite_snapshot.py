@@ -16,8 +16,10 @@ from orchtw.errors import ConfigError
 from orchtw.storage import sqlite_schema
 from orchtw.storage.interface import Damaged, KeyValue
 from orchtw.storage.sqlite_checksum import is_written
+from orchtw.storage.sqlite_connection import connect
 from orchtw.storage.sqlite_errors import RESTORE, is_damage, sentence
 from orchtw.storage.sqlite_expiry import ends_of_all
+from orchtw.storage.sqlite_foreign import foreign
 
 KEYS = "SELECT key, max(rev), created FROM history INDEXED BY history_by_key GROUP BY key ORDER BY key"
 ROW = "SELECT rev, CAST(key AS BLOB), created, prev, value, sum FROM history WHERE rev = ?"
@@ -104,10 +106,10 @@ def open_readable(path: Path) -> sqlite3.Connection:
         raise ConfigError(f"{path}: {error.strerror}") from None
     connection = None
     try:
-        uri = f"{path.resolve().as_uri()}?mode=ro"
-        connection = sqlite3.connect(uri, uri=True, timeout=BUSY_S, isolation_level=None)
-        connection.execute("PRAGMA cell_size_check = 1")
+        connection = connect(path, timeout_s=BUSY_S, read_only=True)
         refusal = sqlite_schema.unlike(connection)
+        if not refusal and (why := foreign(connection)):
+            refusal = f"is no store of this program: {why}"
     except sqlite3.Error as error:
         refusal = sentence(error)
     if refusal or connection is None:

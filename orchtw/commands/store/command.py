@@ -147,17 +147,23 @@ async def _export(options: argparse.Namespace, reactor: Any) -> int:
         from orchtw.commands.store.on_cluster import export as export_cluster
 
         with _output(options.target) as output:
-            return _say_missing(await export_cluster(options, reactor, output, complain))
+            failed = await export_cluster(options, reactor, output, complain)
+        return _say_missing(failed, options.target)
     with closing(Snapshot(_store(options))) as snapshot:
         naming = _naming(snapshot, options)
         opening = Opening(options.encryption_provider_config, reactor)
         with _output(options.target) as output:
             failed = await export(FileSource(snapshot), opening, Values(naming), output, complain)
-    return _say_missing(failed)
+    return _say_missing(failed, options.target)
 
 
-def _say_missing(failed: int) -> int:
-    if failed:
+def _say_missing(failed: int, target: str) -> int:
+    """Rename an export that is not whole, so that nobody takes it for one and the next attempt has its place."""
+    if failed and target != STDIO:
+        partial_target = f"{target}.incomplete"
+        os.replace(target, partial_target)
+        complain(f"{failed} objects are missing in what was written, which is {partial_target}")
+    elif failed:
         complain(f"{failed} objects are missing in what was written")
     return 1 if failed else 0
 

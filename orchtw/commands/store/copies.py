@@ -7,7 +7,7 @@ from pathlib import Path
 from orchtw.commands.store.checking import wrong_with_file
 from orchtw.errors import ConfigError
 from orchtw.pki.files import make_folder
-from orchtw.storage.sqlite_copy import copy_store, refuse_existing
+from orchtw.storage.sqlite_copy import copy_rows, copy_store, refuse_existing
 from orchtw.storage.sqlite_snapshot import open_readable
 
 
@@ -25,4 +25,4 @@ def restore(source: Path, store: Path) -> int:
         more = f" (and {len(wrong) - 1} more; see orch-store check)" if len(wrong) > 1 else ""
         raise ConfigError(f"{source}: is not restored: {wrong[0]}{more}")
     make_folder(store.parent)
-    return copy_store(source, store)
+    return copy_rows(source, store)

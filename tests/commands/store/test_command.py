@@ -225,7 +225,10 @@ class LinesTests(CommandCase):
         status, _, errors = await self.tried("export", lines)
         self.assertEqual((status, errors.count("\n")), (1, 2), errors)
         self.assertIn("orch-store: /registry/pods/a/b at 8: ", errors)
-        self.assertEqual(len(lines.read_text().split("\n")[:-1]), 7)
+        self.assertFalse(lines.exists())
+        incomplete = self.folder / "lines.incomplete"
+        self.assertEqual(len(incomplete.read_text().split("\n")[:-1]), 7)
+        self.assertEqual((await self.tried("export", lines))[0], 1)
 
     async def test_bad_lines(self) -> None:
         """The number of the line is named, and nothing is imported: a store that was made for it does not stay."""
