@@ -88,7 +88,7 @@ def parse_integer(text: str) -> int:
 def parse_levels(texts: Iterable[str]) -> tuple[tuple[str, int], ...]:
     """`a=1,b*=2` as pairs of a pattern and a number; ValueError otherwise."""
     levels = []
-    for text in _split(texts):
+    for text in split_list(texts):
         pattern, _, level = text.rpartition("=")
         if not pattern or not level.isascii() or not level.isdigit():
             raise ValueError("expect comma-separated list of filename=N")
@@ -106,7 +106,7 @@ def parse_number(text: str) -> float:
 def parse_pairs(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """`a=1,b` given once or several times as (key, value) pairs; a key alone has the value `true`."""
     pairs = []
-    for text in _split(texts):
+    for text in split_list(texts):
         key, equals, value = text.partition("=")
         pairs.append((key.strip(), value.strip() if equals else "true"))
     return tuple(pairs)
@@ -114,7 +114,7 @@ def parse_pairs(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 def parse_switches(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """As `parse_pairs`, but a key alone is a ValueError."""
-    for text in _split(texts):
+    for text in split_list(texts):
         if "=" not in text:
             raise ValueError(f"missing bool value for {text}")
     return parse_pairs(texts)
@@ -131,7 +131,8 @@ def parse_claims(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
     return tuple(pairs.items())
 
 
-def _split(texts: Iterable[str]) -> tuple[str, ...]:
+def split_list(texts: Iterable[str]) -> tuple[str, ...]:
+    """Read the parts between commas of all texts, without spaces around them; empty ones do not count."""
     return tuple(part.strip() for text in texts for part in text.split(",") if part.strip())
 
 
@@ -146,7 +147,7 @@ def _show_pairs(pairs: Iterable[tuple[str, object]]) -> str:
 TEXT = Kind("string", lambda texts: texts[-1])
 PATHS = Kind(
     "files",
-    lambda texts: tuple(Path(text) for text in _split(texts)),
+    lambda texts: tuple(Path(text) for text in split_list(texts)),
     lambda paths: ",".join(map(str, paths)),
 )
 PATH = Kind("file", _path, lambda path: str(path or ""))
@@ -157,7 +158,7 @@ BOOLEAN = Kind(
     "", lambda texts: parse_boolean(texts[-1]), lambda value: "" if value is None else str(value).lower(), alone=True
 )
 DURATION = Kind("duration", lambda texts: parse_duration_s(texts[-1]), _show_duration)
-LIST = Kind("strings", _split, ",".join)
+LIST = Kind("strings", split_list, ",".join)
 PAIRS = Kind("mapStringString", parse_pairs, _show_pairs)
 CLAIMS = Kind("mapStringString", parse_claims, _show_pairs)
 SWITCHES = Kind("mapStringBool", parse_switches, _show_pairs)

@@ -304,7 +304,7 @@ class APIServer(Service):
     def _tls_options(self) -> TLSOptions:
         """What the files say at present. Raises ConfigError."""
         config, pki = self._config, self._pki
-        chain, key = serving.given(config, pki.own.certificate) or (pki.serving_chain, pki.serving_key)
+        chain, key = pki.serving_files.read() if pki.serving_files else (pki.serving_chain, pki.serving_key)
         client_cas = first_start.given_client_cas(config) or pki.client_cas
         self._instance.trust_clients_of("".join(certificates.pem(each).decode() for each in client_cas))
         return TLSOptions(
@@ -332,13 +332,8 @@ class APIServer(Service):
     def _certificate_reload(self) -> FollowedFiles | None:
         """Follows the operator's own certificate files; None: there are none."""
         config = self._config
-        given = (
-            config.tls_cert_file,
-            config.tls_private_key_file,
-            config.client_ca_file,
-            config.requestheader_client_ca_file,
-            *serving.files_of(config),
-        )
+        shown = self._pki.serving_files
+        given = config.client_ca_file, config.requestheader_client_ca_file, *(shown.paths if shown else ())
         paths = [path for path in given if path is not None]
         paths += [path for pair in config.tls_sni_cert_key for path in (pair.certificate, pair.key)]
         return FollowedFiles("certificate files", paths, self._read_again, self._reactor) if paths else None

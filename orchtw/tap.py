@@ -14,6 +14,7 @@ from twisted.python import usage
 from orchtw import __version__, start
 from orchtw.assembly.collector import collector_at_rest
 from orchtw.errors import ConfigError
+from orchtw.flags import parse_boolean
 from orchtw.log_lines import FORMATS
 from orchtw.monotonic import keep_monotonic_time
 from orchtw.naming import Naming
@@ -38,8 +39,7 @@ class Options(usage.Options):
         arguments = list(sys.argv[1:] if options is None else options)
         if "--help" in arguments or "-h" in arguments:
             self.opt_help()
-        if "--version" in arguments:
-            self.opt_version()
+        arguments = self._without_version(arguments)
         with collector_at_rest():
             from orchtw.assembly.flags import parse
         try:
@@ -49,6 +49,19 @@ class Options(usage.Options):
         self._direct_log()
         self._settle_pid_file()
 
+    def _without_version(self, arguments: list[str]) -> list[str]:
+        """Answer `--version`, `--version=true` and the release's `--version=raw`; returns the other arguments."""
+        asked = [each for each in arguments if each == "--version" or each.startswith("--version=")]
+        for each in asked:
+            value = each.partition("=")[2] or "true"
+            try:
+                wanted = value == "raw" or parse_boolean(value)
+            except ValueError as error:
+                _refuse(ConfigError(f'invalid argument "{value}" for "--version" flag: {error}'))
+            if wanted:
+                self.opt_version()
+        return [each for each in arguments if each not in asked]
+
     def _direct_log(self) -> None:
         """In the foreground the log goes to standard error, so that the output's first line is the ready line."""
         settings, twistd = start.log_settings, cast(Any, getattr(self, "parent", None))
@@ -57,6 +70,8 @@ class Options(usage.Options):
         if not twistd or twistd["logger"] or twistd.get("syslog"):
             return
         settings.file = twistd["logfile"] or ("" if twistd["nodaemon"] else "twistd.log")
+        if settings.file not in ("", "-"):
+            _check_log_file(Path(settings.file))
         if settings.file != "-" or twistd["nodaemon"]:
             twistd["logger"] = "orchtw.start.log_as_set"
 
@@ -115,6 +130,20 @@ def _print(text: str) -> None:
     except BrokenPipeError:
         # What is left in the buffer would fail again when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _check_log_file(path: Path) -> None:
+    """End the start with one line if the log cannot be written; twistd would open it later, with a traceback."""
+    if path.is_fifo():
+        return  # opening it would wait for its reader
+    there = path.exists()
+    try:
+        with path.open("ab"):
+            pass
+        if not there:
+            path.unlink()
+    except OSError as error:
+        _refuse(ConfigError(f"--logfile: {path}: {error.strerror}"))
 
 
 def _refuse(error: ConfigError) -> NoReturn:

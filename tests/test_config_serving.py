@@ -28,6 +28,31 @@ class ServingFlagTests(SynchronousTestCase):
             self.assertIn("expected comma separated certificate and key", self.problem(f"--tls-sni-cert-key={bad}"))
         self.assertIn("empty domain name", self.problem("--tls-sni-cert-key=a,b:"))
 
+    def test_names(self) -> None:
+        """`--tls-san` are DNS names, patterns of them and addresses, at most 100 (reference FLAG-17)."""
+        config = parse(["--tls-san=a,*.b.example,my-host", "--tls-san", "::1"])
+        self.assertEqual(config.tls_san, ("a", "*.b.example", "my-host", "::1"))
+        addresses = "a:6443", "10.0.0.256", "[::1]", "fe80::1%eth0"
+        for bad in (*addresses, "a b", "https://a", "*", "a.*.b", "-a", "é", "a" * 64):
+            text = f'--tls-san: "{bad}" is neither a DNS name nor an IP address'
+            self.assertEqual(self.problem(f"--tls-san={bad}"), text)
+        many = ",".join(f"n{number}" for number in range(101))
+        self.assertIn("101 names are too many, at most 100", self.problem(f"--tls-san={many}"))
+
+    def test_external_hostname(self) -> None:
+        """`--external-hostname` is a name or an address, with or without a port; it goes before others in URLs."""
+        for given, told in (
+            ("", "10.0.0.1:6443"),
+            ("api.example.com", "api.example.com:6443"),
+            ("api.example.com:443", "api.example.com:443"),
+            ("10.0.0.2", "10.0.0.2:6443"),
+            ("2001:db8::1", "[2001:db8::1]:6443"),
+            ("[2001:db8::1]:443", "[2001:db8::1]:443"),
+        ):
+            self.assertEqual(parse([f"--external-hostname={given}"]).told_address("10.0.0.1", 6443), told)
+        for bad in ("https://a", "a:0", "a:65536", "a:b", "a b", ":1", "[a]:1", "*.a"):
+            self.assertIn("--external-hostname: ", self.problem(f"--external-hostname={bad}"))
+
     def test_transport_security(self) -> None:
         """Directives of HSTS are those that there are."""
         good = "--strict-transport-security-directives=max-age=31536000,includeSubDomains,preload"

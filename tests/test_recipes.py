@@ -21,8 +21,9 @@ from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw.testing import kubectl
-from orchtw.testing.process import environment
+from orchtw.testing.process import ServerProcess, environment
 from tests.end_to_end.client import Client, tls_context
+from tests.forked import forking
 from tests.test_docs import PAGES, blocks
 from tests.test_examples import example
 
@@ -30,6 +31,8 @@ reactor: Any = installed_reactor
 
 COMMANDS = {
     "orch-apiserver": "-m orchtw",
+    "orch-envelope": "-m orchtw.commands.envelope",
+    "orch-store": "-m orchtw.commands.store",
     "twistd": "-c 'from twisted.scripts.twistd import run; run()'",
     "python": "",
     "python3": "",
@@ -95,15 +98,15 @@ class RecipeCase(TestCase):
         return self.output
 
 
-def recipe(page: str, beginning: str, port: int) -> str:
-    """The shell block of a page with a line that begins like this, for another port."""
+def recipe(page: str, beginning: str, port: int = 0) -> str:
+    """The shell block of a page with a line that begins like this, for another port if it has one."""
     text = next(page_ for page_ in PAGES if page_.name == page).read_text()
     (found,) = (
         block.text
         for block in blocks(text)
-        if block.language == "sh" and any(line.startswith(beginning) for line in block.text.splitlines())
+        if block.language in ("", "sh") and any(line.startswith(beginning) for line in block.text.splitlines())
     )
-    return found.replace("6444", str(port)).replace("6445", str(port))
+    return found.replace("6444", str(port)).replace("6445", str(port)) if port else found
 
 
 class ServerRecipeTests(RecipeCase):
@@ -122,6 +125,43 @@ class ServerRecipeTests(RecipeCase):
             (self.folder / name).write_text(example("operators.md", name))
         self.start(recipe("operators.md", ".venv/bin/orch-apiserver", free_port()))
         await self.printed("^greeted$")
+
+
+class OperatingRecipeTests(RecipeCase):
+    """Blocks of docs/operating.md and docs/envelope.md, on a server in the folder `orch-data`."""
+
+    if kubectl.find() is None:
+        skip = "kubectl is not on the PATH (Debian package kubernetes-client): not run"
+
+    async def run_all(self, script: str, *flags: str) -> str:
+        """Run a script against a server; every command must succeed. Returns what was printed."""
+        server = ServerProcess(forking, self.folder / "orch-data", *flags)
+        await server.start()
+        self.addCleanup(server.terminate)
+        self.start(f"set -e -o pipefail; export KUBECONFIG={server.kubeconfig}\n{script}\necho all done")
+        return await self.printed("^all done$")
+
+    async def test_certificates(self) -> None:
+        """A request is signed, and the certificate is whole (reference CSR-1)."""
+        script = recipe("operating.md", "openssl genrsa")
+        shown = await self.run_all(f"{script}openssl x509 -noout -subject -in jane.crt", "--vocabulary=kubernetes")
+        self.assertRegex(shown, r"subject=O ?= ?developers, CN ?= ?jane")
+
+    async def test_roles(self) -> None:
+        """What an installer binds for newcomers, and what an administrator does for users, is granted."""
+        parts = [recipe("operating.md", f"kubectl {each}") for each in (
+            "-n kube-public create role", "create rolebinding bob-edits", "label namespace web")]  # fmt: skip
+        shown = await self.run_all("kubectl create namespace web\n" + "".join(parts), "--vocabulary=kubernetes")
+        for name in ("newcomers", "workers-ask", "workers-join", "nodes-renew", "bob-edits", "devs-look"):
+            self.assertIn(f"/{name} created", shown)
+
+    async def test_store(self) -> None:
+        """A running server's store is backed up, checked, restored, exported, imported and read with other tools."""
+        greeting = "kubectl create configmap greeting --from-literal=text=hello"
+        backup, export = (recipe("operating.md", f"orch-store {each}") for each in ("backup", "export"))
+        check, read = recipe("operating.md", "orch-store check  "), recipe("envelope.md", "sqlite3 ")
+        shown = await self.run_all(f"{greeting}\n{backup}{check}rm -r new-folder\n{export}{read}")
+        self.assertIn('"hello"', shown)
 
 
 class ConfiguredServerTests(RecipeCase):

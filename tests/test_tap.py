@@ -206,6 +206,19 @@ class OptionsTests(SynchronousTestCase):
         """`--version` is the product, the release and this project's version (reference FLAG-13)."""
         self.assertRegex(self.printed("--version"), rf"^Orch v1\.24\.\d+ \(orchtw {re.escape(__version__)}\)$")
 
+    def test_version_value(self) -> None:
+        """`--version` takes the values that it takes in the release (reference FLAG-13)."""
+        plain = self.printed("--version")
+        for value in ("true", "raw", "1"):
+            self.assertEqual(self.printed(f"--version={value}"), plain)
+        options = Options()
+        options.parseOptions(["--version=false", "--secure-port=0"])
+        self.assertEqual(options.config, Config(secure_port=0))
+        with mock.patch("builtins.print") as printing:
+            self.assertEqual(self.assertRaises(SystemExit, options.parseOptions, ["--version=maybe"]).code, 1)
+        text = 'Error: invalid argument "maybe" for "--version" flag: must be true or false'
+        self.assertEqual(printing.call_args.args, (text,))
+
     def test_flags(self) -> None:
         """The options hold the Config of the flags."""
         options = Options()
@@ -247,6 +260,36 @@ class PidFileTests(SynchronousTestCase):
     def test_none(self) -> None:
         """Without a file nothing is looked at."""
         self.assertEqual(self.settled(nodaemon=False, pidfile=""), "")
+
+
+class LogFileTests(SynchronousTestCase):
+    """Files of twistd's `--logfile` (reference FLAG-3)."""
+
+    def direct(self, path: str) -> None:
+        """Read no flags under a twistd that logs to this file."""
+        self.patch(start, "log_settings", start.LogSettings())
+        options = Options()
+        parent = {"nodaemon": True, "pidfile": "", "rundir": ".", "logger": None, "logfile": path}
+        options.parent = parent  # type: ignore[assignment]
+        options.parseOptions([])
+
+    def test_unusable(self) -> None:
+        """One that cannot be written ends the start with one line."""
+        folder = self.mktemp()
+        os.mkdir(folder)
+        for path, reason in ((folder, "Is a directory"), (f"{folder}/none/log", "No such file or directory")):
+            with mock.patch("builtins.print") as printing:
+                self.assertEqual(self.assertRaises(SystemExit, self.direct, path).code, 1)
+            self.assertEqual(printing.call_args.args, (f"Error: --logfile: {path}: {reason}",))
+
+    def test_usable(self) -> None:
+        """One that can be is left as it is, and not made before the server is."""
+        path = Path(self.mktemp())
+        self.direct(str(path))
+        self.assertFalse(path.exists())
+        path.write_text("before\n")
+        self.direct(str(path))
+        self.assertEqual(path.read_text(), "before\n")
 
 
 class MakeServiceTests(SynchronousTestCase):

@@ -17,7 +17,7 @@ from orchtw.cipher_suites import CIPHER_SUITES
 from orchtw.config import metrics
 from orchtw.config.audit_checks import audit_problems
 from orchtw.config.etcd_checks import etcd_problems
-from orchtw.rules.names import dns_subdomain
+from orchtw.config.hosts import host_problems
 from orchtw.rules.ports import HIGHEST
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ def check(config: Config, choices: Choices) -> list[str]:
         *_origins(config.cors_allowed_origins),
         *_transport_security(config.strict_transport_security_directives),
         *_service_ranges(config.service_cluster_ip_range),
-        *(_host("tls-san", each) for each in config.tls_san),
-        _host("external-hostname", config.external_hostname) if config.external_hostname else "",
+        *host_problems(config),
         _node_ports(config.service_node_port_range),
         *_modes(config.authorization_mode, choices.authorization_modes),
         _one_of(
@@ -217,17 +216,6 @@ def _transport_security(directives: tuple[str, ...]) -> list[str]:
         return []
     text = "allowed values: max-age=expireTime, includeSubDomains, preload"
     return [f"--strict-transport-security-directives invalid, {text}"]
-
-
-def _host(flag: str, text: str) -> str:
-    """The problem of a name or address that a certificate is to be for; a name may begin with `*.`."""
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        wildcard = flag == "tls-san" and text.startswith("*.")
-        if dns_subdomain(text.lower().removeprefix("*.") if wildcard else text.lower()):
-            return f'--{flag}: "{text}" is neither a DNS name nor an IP address'
-    return ""
 
 
 def _service_ranges(ranges: tuple[str, ...]) -> list[str]:

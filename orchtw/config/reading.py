@@ -15,23 +15,16 @@ import yaml
 
 from orchtw import flags
 from orchtw.config.checks import Choices, check
-from orchtw.config.notes import flags_without_effect, notes_on
+from orchtw.config.notes import flags_without_effect, name_elsewhere, notes_on, refused_flags
 from orchtw.config.settings import Config
 from orchtw.errors import ConfigError
 from orchtw.flags import Flag
 from orchtw.gates import notes_on_gates
-from orchtw.naming import Naming
 from orchtw.plugins.entry_points import NO_PLUGINS, Plugins
 
 
 def _name(field: attrs.Attribute[Any]) -> str:
     return field.name.removesuffix("_s").replace("_", "-")
-
-
-def _also(name: str) -> str:
-    """The flag's name in the other vocabulary, if it has one: the vocabulary is a flag itself, so both are read."""
-    other = Naming.kubernetes().translate(name)
-    return "" if other == name else other
 
 
 _FIELDS = {_name(field): field.name for field in attrs.fields(Config) if field.metadata}
@@ -41,7 +34,12 @@ def flags_of(choices: Choices, plugins: Plugins = NO_PLUGINS) -> tuple[Flag, ...
     """Every flag: in the order of the fields, then those of plugins, at the end those that mean nothing here."""
     named = {name: ", ".join(names) for name, names in attrs.asdict(choices).items()}
     own = tuple(
-        Flag(name=name, also=_also(name), default=field.default, **{**about, "help": about["help"].format_map(named)})
+        Flag(
+            name=name,
+            also=name_elsewhere(name),
+            default=field.default,
+            **{**about, "help": about["help"].format_map(named)},
+        )
         for field in attrs.fields(Config)
         if (about := field.metadata) and (name := _name(field))
     )
@@ -69,7 +67,7 @@ def parse(arguments: Sequence[str], choices: Choices, plugins: Plugins = NO_PLUG
     config = attrs.evolve(config, plugin_flags={**config.plugin_flags, **given_to_plugins})
     notes = (*notes_on(given), *notes_on_gates(config.gates, config.feature_gates), *plugins.notes)
     config = attrs.evolve(config, notes=notes)
-    problems += check(config, choices)
+    problems += [*refused_flags(given), *check(config, choices)]
     if problems:
         raise ConfigError(*problems)
     return config

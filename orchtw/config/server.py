@@ -101,7 +101,9 @@ class Server:
     external_hostname: str = attrs.field(
         default="",
         metadata=about(
-            "Serving", "Name by which clients reach the server, in URLs and in a generated certificate.", TEXT
+            "Serving",
+            "Name, or name:port, by which clients reach the server, in URLs and in a generated certificate.",
+            TEXT,
         ),
     )
     tls_sni_cert_key: tuple[NamedCertificate, ...] = attrs.field(

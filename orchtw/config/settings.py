@@ -22,6 +22,7 @@ from orchtw.config.authorization import Authorization
 from orchtw.config.checks import port_range
 from orchtw.config.cluster import Cluster
 from orchtw.config.controllers import Controllers
+from orchtw.config.hosts import split_host
 from orchtw.config.metrics import Metrics
 from orchtw.config.server import Server
 from orchtw.config.signing import Signing
@@ -98,7 +99,10 @@ class Config(
 
     def told_address(self, address: str, port: int) -> str:
         """Host and port in URLs that clients are told: the external name's, or those of the server."""
-        return host_and_port(self.external_hostname or address, port)
+        if not self.external_hostname:
+            return host_and_port(address, port)
+        host, own_port = split_host(self.external_hostname)
+        return host_and_port(host, own_port or port)
 
     @property
     def service_networks(self) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:

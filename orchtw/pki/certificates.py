@@ -131,7 +131,7 @@ def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
 
 def _general_name(host: str) -> x509.GeneralName:
     try:
-        return x509.IPAddress(ipaddress.ip_address(host))
+        return x509.IPAddress(ipaddress.ip_address(canonical_host(host)))
     except ValueError:
         return x509.DNSName(host)
 
@@ -147,11 +147,11 @@ def hosts_of(certificate: x509.Certificate) -> frozenset[str]:
 
 
 def canonical_host(host: str) -> str:
-    """`host` as `hosts_of` spells it: one spelling for each IPv6 address."""
+    """`host` as `hosts_of` spells it: in lower case, one spelling for each IPv6 address, and that without a zone."""
     try:
-        return str(ipaddress.ip_address(host))
+        return str(ipaddress.ip_address(host.partition("%")[0]))
     except ValueError:
-        return host
+        return host.lower()
 
 
 def ends_before(certificate: x509.Certificate, moment: datetime) -> bool:
@@ -166,6 +166,13 @@ def matches(certificate: x509.Certificate, key: PrivateKeyTypes) -> bool:
         return certificate.public_key().public_bytes(*form) == key.public_key().public_bytes(*form)
     except (ValueError, UnsupportedAlgorithm):
         return False
+
+
+def covers(certificate: x509.Certificate, host: str) -> bool:
+    """Tell whether the certificate is good for `host`, by itself or by a pattern such as `*.example.com`."""
+    wanted = canonical_host(host)
+    found = {each.lower() for each in hosts_of(certificate)}
+    return bool(found & {wanted, f"*.{wanted.partition('.')[2]}"})
 
 
 def issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:

@@ -26,6 +26,7 @@ from orchtw.naming import Naming
 from orchtw.pki import certificates, files, front_proxy, kubeconfig, serving
 from orchtw.pki.certificates import Authority
 from orchtw.pki.front_proxy import FrontProxy
+from orchtw.pki.given_pairs import GivenPair
 from orchtw.pki.issuing import SigningAuthority
 from orchtw.pki.stored_pairs import Pair, read_key, read_pair, renewed
 
@@ -39,14 +40,16 @@ _log = Logger()
 class Pki:
     """Everything the composition root hands on: to TLS, to authentication, to the operator.
 
-    `serving_chain` starts with the server's own certificate. `ca_pem` is what a client needs to trust the
-    server. `client_cas` are the authorities whose client certificates are believed; `own` is the folder's.
+    `serving_chain` starts with the server's own certificate; `serving_files` are where it may change. `ca_pem` is
+    what a client needs to trust the server. `client_cas` are the authorities whose client certificates are believed;
+    `own` is the folder's.
     `common_key` is the private key that servers of one store have in common: that of their accounts' tokens.
     """
 
     ca_pem: bytes
     serving_chain: tuple[x509.Certificate, ...]
     serving_key: PrivateKeyTypes
+    serving_files: GivenPair | None
     client_cas: tuple[x509.Certificate, ...]
     service_account_key: ec.EllipticCurvePrivateKey
     common_key: PrivateKeyTypes
@@ -86,17 +89,17 @@ def prepare(config: Config, naming: Naming, port: int, now: datetime) -> Pki:
         files.warn_of_rights(each)
     authority = _authority(folder, now)
     admin = renewed(folder, ADMIN, authority, now, partial(_administrator, authority, now=now, naming=naming))
-    own = serving.given(config, authority.certificate)
-    chain, key = own or _made_serving(config, folder, authority, now, naming)
-    trust = b"".join(map(certificates.pem, chain if own else [authority.certificate]))
+    shown = serving.prepare(config, naming, folder, authority, now)
+    trust = b"".join(map(certificates.pem, [authority.certificate] if shown.made else shown.chain))
     client_cas = given_client_cas(config) or (authority.certificate,)
     server = f"https://{host_and_port(config.public_address, port)}"
     account_key = read_key(folder / f"{SERVICE_ACCOUNT}.key")
     _write_kubeconfig(data / KUBECONFIG, server, naming, trust, admin)
     return Pki(
         ca_pem=trust,
-        serving_chain=chain,
-        serving_key=key,
+        serving_chain=shown.chain,
+        serving_key=shown.key,
+        serving_files=shown.files,
         client_cas=client_cas,
         service_account_key=account_key,
         common_key=given_signing_key(config) or account_key,
@@ -104,13 +107,6 @@ def prepare(config: Config, naming: Naming, port: int, now: datetime) -> Pki:
         kubeconfig=config.data_dir / KUBECONFIG,
         own=authority,
     )
-
-
-def _made_serving(
-    config: Config, folder: Path, authority: Authority, now: datetime, naming: Naming
-) -> tuple[tuple[x509.Certificate, ...], ec.EllipticCurvePrivateKey]:
-    pair = serving.made(config, folder, authority, now, naming)
-    return (pair.certificate,), pair.key
 
 
 def _administrator(

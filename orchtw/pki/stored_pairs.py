@@ -42,22 +42,24 @@ def read_key(path: Path) -> ec.EllipticCurvePrivateKey:
     return key
 
 
-def renewed(
-    folder: Path, name: str, authority: Authority, now: datetime, issue: Issue, hosts: tuple[str, ...] = ()
-) -> Pair:
-    """The pair of that name; its certificate is issued anew, for the same key, when it no longer serves.
-
-    It does not when it nears its end, lacks one of `hosts`, or is another authority's. Raises ConfigError.
+def serves(
+    certificate: x509.Certificate, authority: Authority, now: datetime, hosts: tuple[str, ...] = ()
+) -> bool:
+    """Tell whether a certificate of `authority` need not be issued anew: it is for all of `hosts`, and not near its
+    end.
     """
-    pair = read_pair(folder, name)
-    current = pair.certificate
     wanted = frozenset(map(certificates.canonical_host, hosts))
     end = min(now + certificates.RENEWAL, authority.certificate.not_valid_after_utc - certificates.CLOCK_SKEW)
-    if (
-        certificates.issued_by(current, authority.certificate)
-        and not certificates.ends_before(current, end)
-        and wanted <= certificates.hosts_of(current)
-    ):
+    return not certificates.ends_before(certificate, end) and wanted <= certificates.hosts_of(certificate)
+
+
+def renewed(folder: Path, name: str, authority: Authority, now: datetime, issue: Issue) -> Pair:
+    """The pair of that name; its certificate is issued anew, for the same key, when it no longer serves.
+
+    It does not when it nears its end, or is another authority's. Raises ConfigError.
+    """
+    pair = read_pair(folder, name)
+    if certificates.issued_by(pair.certificate, authority.certificate) and serves(pair.certificate, authority, now):
         return pair
     fresh = issue(pair.key)
     files.replace(folder / f"{name}.crt", certificates.pem(fresh), files.PUBLIC_FILE)

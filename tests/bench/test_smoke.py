@@ -38,17 +38,15 @@ async def bench(*arguments: str) -> Done:
     return Done(*await getProcessOutputAndValue(sys.executable, command, variables, str(ROOT), forking))
 
 
-_tokens = Path("bench-tokens.csv").absolute()
-
-
 class AgainstTests(TestCase):
     """Scenarios on a server that is there already."""
 
     timeout = LIMIT_S
 
     async def setUp(self) -> None:  # type: ignore[override]
-        _tokens.write_text(TOKENS)
-        self.server = await shared_server(self.mktemp(), f"--token-auth-file={_tokens}")
+        tokens = Path("bench-tokens.csv").absolute()  # in trial's folder, the same for all who share the server
+        tokens.write_text(TOKENS)
+        self.server = await shared_server(self.mktemp(), f"--token-auth-file={tokens}")
 
     async def bench(self, *arguments: str) -> Done:
         """Measure that server."""

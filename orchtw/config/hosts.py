@@ -1,0 +1,66 @@
+"""Names and addresses by which clients reach the server: `--tls-san`, `--external-hostname` (reference FLAG-17)."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import TYPE_CHECKING, Final
+
+from orchtw.rules.names import dns_subdomain
+from orchtw.rules.ports import HIGHEST
+
+if TYPE_CHECKING:
+    from orchtw.config import Config
+
+MOST_NAMES: Final = 100
+"""Of `--tls-san`: every client gets all of them with each handshake."""
+
+_LONGEST_LABEL: Final = 63
+_PORT: Final = re.compile(r"\d{1,5}", re.ASCII)
+
+
+def is_address(text: str) -> bool:
+    """Tell whether `text` is an IP address; one with a zone is good on one machine only, and does not count."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return "%" not in text
+
+
+def is_dns_name(text: str) -> bool:
+    """Tell whether `text` can be a DNS name; four numbers are an address or a mistake in one."""
+    name = text.lower()
+    labels = name.split(".")
+    return not (dns_subdomain(name) or labels[-1].isdigit() or max(map(len, labels)) > _LONGEST_LABEL)
+
+
+def split_host(text: str) -> tuple[str, int | None]:
+    """Host and port of `host`, `host:port`, an address or `[address]:port`. Raises ValueError."""
+    host, port = text, ""
+    if not is_address(text):
+        host, colon, port = text.rpartition(":") if ":" in text else (text, "", "")
+        if colon and not (_PORT.fullmatch(port) and 0 < int(port) <= HIGHEST):
+            raise ValueError(f"{port!r} is not a port")
+    if host.startswith("[") and host.endswith("]") and is_address(host[1:-1]):
+        host = host[1:-1]
+    if not (is_address(host) or is_dns_name(host)):
+        raise ValueError(f'"{text}" is neither a DNS name nor an IP address, with or without a port')
+    return host, int(port) if port else None
+
+
+def host_problems(config: Config) -> list[str]:
+    """Find what is wrong with the names of the server: a line each, naming the flag."""
+    problems = [
+        f'--tls-san: "{each}" is neither a DNS name nor an IP address'
+        for each in config.tls_san
+        if not (is_address(each) or is_dns_name(each.removeprefix("*.")))
+    ]
+    if len(config.tls_san) > MOST_NAMES:
+        problems.append(f"--tls-san: {len(config.tls_san)} names are too many, at most {MOST_NAMES}")
+    if config.external_hostname:
+        try:
+            split_host(config.external_hostname)
+        except ValueError as error:
+            problems.append(f"--external-hostname: {error}")
+    return problems

@@ -1,0 +1,44 @@
+"""Names and addresses of this machine, for the certificate of a server that listens on all of them."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+from typing import Final
+
+import ifaddr
+from twisted.logger import Logger
+
+from orchtw.config.hosts import is_dns_name
+
+MOST_ADDRESSES: Final = 64
+"""Of interfaces, in a certificate that every client gets: a node that balances by IPVS has thousands."""
+
+_log = Logger()
+
+
+def host_names() -> tuple[str, ...]:
+    """Return the host's name; nothing when it cannot be a DNS name."""
+    name = socket.gethostname()
+    return (name,) if is_dns_name(name) else ()
+
+
+def addresses() -> tuple[str, ...]:
+    """Return the addresses of all interfaces in a fixed order, MOST_ADDRESSES at most.
+
+    Those that are good only together with an interface's name are left out.
+    """
+    found = sorted(_reachable(), key=lambda each: (each.version, each))
+    if len(found) > MOST_ADDRESSES:
+        text = "the certificate is for {most} of the {count} addresses of this machine; name others by --tls-san"
+        _log.warn(text, most=MOST_ADDRESSES, count=len(found))
+    return tuple(map(str, found[:MOST_ADDRESSES]))
+
+
+def _reachable() -> Iterator[ipaddress.IPv4Address | ipaddress.IPv6Address]:
+    for adapter in ifaddr.get_adapters():
+        for each in adapter.ips:
+            address = ipaddress.ip_address(each.ip if isinstance(each.ip, str) else each.ip[0])
+            if not address.is_link_local:
+                yield address
