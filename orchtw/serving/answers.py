@@ -13,9 +13,8 @@ from orchtw.request import Ending, Response
 def status_response(error: StatusError) -> Response:
     """The Status of a refusal in JSON, with Retry-After where it carries one."""
     headers = [("Retry-After", str(error.retry_after_s))] if error.retry_after_s else []
-    return Response(
-        code=error.code, content_type="application/json", body=orjson.dumps(error.to_status()), headers=headers
-    )
+    body = orjson.dumps(error.to_status(), option=orjson.OPT_APPEND_NEWLINE)
+    return Response(code=error.code, content_type="application/json", body=body, headers=headers)
 
 
 def no_room() -> TooManyRequests:

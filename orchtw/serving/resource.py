@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import orjson
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IPushProducer
 from twisted.logger import Logger
@@ -22,6 +21,7 @@ from zope.interface import implementer
 
 from orchtw.errors import InternalError, NotFound, RequestEntityTooLarge, StatusError
 from orchtw.request import Ending, Peer, Request, Response, StreamBody
+from orchtw.serving.answers import status_response
 from orchtw.serving.edge import App
 from orchtw.serving.limits import BODY_BYTES
 from orchtw.serving.request_parser import check_headers, check_target, split_target
@@ -113,10 +113,10 @@ class _Exchange:
     def _failed(self, failure: Failure) -> None:
         error = failure.value
         if isinstance(error, StatusError):
-            self._answer(_status(error))
+            self._answer(status_response(error))
         elif not (self._gone and failure.check(CancelledError)):
             _log.failure("the app failed", failure=failure)
-            self._answer(_status(InternalError.of("unexpected failure")))
+            self._answer(status_response(InternalError.of("unexpected failure")))
 
     def _answer(self, response: Response) -> None:
         if self._gone:
@@ -124,7 +124,7 @@ class _Exchange:
             return
         if response.upgrade is not None:
             response.drop(Ending.ABORTED)
-            response = _status(NotFound.generic())
+            response = status_response(NotFound.generic())
         self._sending = response
         web = self._web
         web.setResponseCode(response.code)
@@ -220,7 +220,3 @@ class _PushedBody:
     def stopProducing(self) -> None:
         self._paused = True
         self._parts = iter(())
-
-
-def _status(error: StatusError) -> Response:
-    return Response(code=error.code, content_type="application/json", body=orjson.dumps(error.to_status()))

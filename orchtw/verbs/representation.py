@@ -36,6 +36,7 @@ from orchtw.watch.turns import Turns
 
 Params = Mapping[str, list[str]]
 ITEMS_TAG = b"\x12"  # field 2, length-delimited: `items` of every list message
+LIST_END = b"]}\n"
 METADATA_FIELD = 1  # `metadata` of every list message
 LIST_META = "orch.io.apimachinery.pkg.apis.meta.v1.ListMeta"
 PINNED_ITEMS = 64  # of a list whose reader counts as holding a state; a shorter one is sent in a few writes
@@ -113,7 +114,7 @@ class Representations:
             head = envelope_head(codec.api_version, codec.kind) + varint(len(raw))
             return _shared(code, accept, (head, raw, ENVELOPE_END))
         if accept.format == "json" and not accept.pretty:
-            return _shared(code, accept, (codec.type_prefix, target.json_tail(entry)))
+            return _shared(code, accept, (codec.type_prefix, target.json_tail(entry), b"\n"))
         return None
 
     def obj(self, obj: Object, accept: Negotiated, code: int = 200) -> Response:
@@ -234,8 +235,8 @@ class Representations:
         head = orjson.dumps(_list_head(target, meta))[:-1] + b',"items":['
         items = await in_some_turns(self._turns, items_of(held, form), MEASURING_SLICES)
         if items is None and not has_large:
-            return self._made(chain([head], parts_of(held, form), [b"]}"]), accept)
-        return _framed(head, await self._items(held, form) if items is None else items, b"]}", accept)
+            return self._made(chain([head], parts_of(held, form), [LIST_END]), accept)
+        return _framed(head, await self._items(held, form) if items is None else items, LIST_END, accept)
 
     async def _protobuf_list(
         self, form: Form, held: Held, meta: Object, accept: Negotiated, kind: tuple[str, str]

@@ -16,13 +16,16 @@ Dump = Callable[[Object], bytes]
 
 
 def object_parts(obj: Object, accept: Negotiated) -> Iterator[bytes]:
-    """One object in a text form; YAML in parts that take a few milliseconds to make."""
+    """One object in a text form; YAML in parts that take a few milliseconds to make.
+
+    As in the release, compact JSON ends its line and indented JSON does not (reference ENC-20).
+    """
     if accept.format == "yaml":
         yield from yaml_parts(obj)
     elif accept.pretty:
-        yield orjson.dumps(obj, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        yield orjson.dumps(obj, option=orjson.OPT_INDENT_2)
     else:
-        yield orjson.dumps(obj)
+        yield orjson.dumps(obj, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def list_parts(
@@ -44,7 +47,7 @@ def _compact(head: Object, field: str, batches: Iterable[list[Any]], dump: Dump)
     for batch in batches:
         yield separator + dump(batch)[1:-1]  # type: ignore[arg-type]
         separator = b","
-    yield b"]}"
+    yield b"]}\n"
 
 
 def _indented(head: Object, field: str, batches: Iterable[list[Any]]) -> Iterator[bytes]:
@@ -52,10 +55,10 @@ def _indented(head: Object, field: str, batches: Iterable[list[Any]]) -> Iterato
     name = field.encode()
     cut = len(name) + len(b'{\n  "": [\n')
     yield b'%b,\n  "%b": [' % (_pretty(head)[: -len(b"\n}")], name)
-    separator, end = b"\n", b"]\n}\n"
+    separator, end = b"\n", b"]\n}"
     for batch in batches:
         yield separator + _pretty({field: batch})[cut : -len(b"\n  ]\n}")]
-        separator, end = b",\n", b"\n  ]\n}\n"
+        separator, end = b",\n", b"\n  ]\n}"
     yield end
 
 

@@ -142,15 +142,36 @@ class HTTPTests(ConventionCase):
     async def test_pretty(self) -> None:
         """JSON is indented on demand, and for curl, Wget and browsers unless they decline (reference REQ-20)."""
         made = await self.make()
-        compact = json.dumps(made, separators=(",", ":")).encode()
+        compact = json.dumps(made, separators=(",", ":")).encode() + b"\n"
         curl = {"User-Agent": "curl/8.0"}
         path = f"{self.maps}/a"
         self.assertEqual((await self.client.get(path)).body, compact)
         for query, headers in (("?pretty=true", {}), ("?pretty=1", {}), ("", curl)):
             shown = await self.client.send("GET", path + query, None, headers)
             self.assertTrue(shown.body.startswith(b'{\n  "kind": "ConfigMap",\n'), shown)
+            self.assertTrue(shown.body.endswith(b"\n}"), shown)
             self.assertEqual(shown.json, made)
         self.assertEqual((await self.client.send("GET", f"{path}?pretty=false", None, curl)).body, compact)
+
+    async def test_ends(self) -> None:
+        """Compact JSON ends with a newline, indented JSON does not, whatever is answered (reference ENC-20)."""
+        await self.make()
+        for path, accept in (
+            (self.maps, "application/json"),
+            (f"{self.maps}?limit=1", "application/json"),
+            (f"{self.maps}/a", "application/json"),
+            (f"{self.maps}/no", "application/json"),
+            (self.maps, "application/json;as=Table;v=v1;g=meta.orch.io"),
+            (self.maps, "application/json;as=PartialObjectMetadataList;v=v1;g=meta.orch.io"),
+            ("/api", "application/json"),
+            ("/apis", "application/json"),
+            ("/api/v1", "application/json"),
+        ):
+            for pretty, end in (("false", b"}\n"), ("true", b"\n}")):
+                query = f"{path}{'&' if '?' in path else '?'}pretty={pretty}"
+                answer = await self.client.send("GET", query, None, {"Accept": accept})
+                self.assertEqual(answer.body[-2:], end, query)
+                self.assertEqual(answer.headers.get("content-length", str(len(answer.body))), str(len(answer.body)))
 
     async def test_gzip(self) -> None:
         """Large answers are compressed for those who accept it, small ones and watches never (reference REQ-24)."""
