@@ -60,7 +60,7 @@ class Share(MemoryStore):
             if other is not self and changes and outcome.revision:
                 change = changes[-1]
                 other._untold.append(Change(change.revision, change.key, change.value, change.previous))
-                self._clock.callLater(DELAY_S, other.tell)
+                self.clock.callLater(DELAY_S, other.tell)
         return outcome
 
     def _flush(self) -> None:
