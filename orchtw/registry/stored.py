@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
 from secrets import token_hex
 from typing import Any, Final
@@ -11,6 +12,7 @@ import orjson
 
 from orchtw.errors import StatusError
 from orchtw.objects import Object
+from orchtw.packing import Packed, Packer
 from orchtw.registry.at_rest import Halves, ReadOlder, at_rest
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import ordered
@@ -20,7 +22,7 @@ from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.splice import without_json_version
 from orchtw.storage.cache import ResourceCache
-from orchtw.watch.entry import LARGE_BYTES, Entry, Glance, Packed, Packer
+from orchtw.watch.entry import LARGE_BYTES, Entry, Glance
 from orchtw.watch.room import Room
 
 NO_LABELS: dict[str, str] = {}
@@ -81,6 +83,13 @@ class Stored:
     def attach(self, cache: ResourceCache) -> None:
         """This is the cache of the objects."""
         self.cache, self.room, self.made = cache, cache.room, cache.made
+
+    def alone(self) -> Stored:
+        """See `StoredResource`."""
+        found = copy(self)
+        found.made = _nobody
+        found.__dict__.pop("cache", None)
+        return found
 
     def tail(self, namespace: str, name: str) -> str:
         """The key of an object below `prefix`."""

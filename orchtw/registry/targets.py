@@ -219,7 +219,7 @@ class Targets:
         gone = self._added.pop(home, ())
         self.codecs.change(gone, [(each.resource, each.codec) for each in targets])
         for resource in gone:
-            del self._all[_path(resource)]
+            self._all.pop(_path(resource)).kept.clear()  # most of that refers to the target
             self._targets.pop(_path(resource), None)
         if targets:
             self._added[home] = [each.resource for each in targets]

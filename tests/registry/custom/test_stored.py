@@ -17,7 +17,8 @@ from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.custom.codec import CustomCodec
-from orchtw.watch.entry import Entry, Packed
+from orchtw.packing import Packed
+from orchtw.watch.entry import Entry
 from orchtw.watch.room import Room
 from tests.registry.custom.definitions import GROUP, INTEGER, STRING, definition, lamp, struct, version
 
