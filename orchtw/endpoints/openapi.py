@@ -17,7 +17,8 @@ from orchtw.schema.openapi.features import EVERYTHING, Features
 from orchtw.schema.schemas import Schemas
 
 if TYPE_CHECKING:
-    from orchtw.schema.openapi.published import Encoded, Form, Published
+    from orchtw.schema.openapi.forms import Encoded, Form
+    from orchtw.schema.openapi.published import Published
 
 T = TypeVar("T")
 

@@ -74,6 +74,12 @@ class Schemas:
         """All that is known at present, for a thread to read while kinds come and go."""
         return copy(self)
 
+    def of_release(self) -> Schemas:
+        """Those of the release alone."""
+        found = copy(self)
+        found._kinds, found._named, found._api_versions = {}, {}, {}
+        return found
+
     def _changed(
         self, gone: Iterable[ResourceType], come: Iterable[Kind]
     ) -> tuple[Kinds, Mapping[str, StructSchema]]:

@@ -1,73 +1,113 @@
-"""The shares of added kinds in the documents: each rendered by itself when it is first needed, and kept (OPENAPI-19)."""
+"""The shares of added kinds in the documents: each is rendered by itself when it is first needed, and kept.
+
+A document is put together from them as bytes, so that a change of one kind costs what that kind says.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
 from threading import Lock
-from typing import Final, Protocol
+from typing import Any
 
 import attrs
 
 from orchtw.packing import Packed, Packer
-from orchtw.schema.openapi import protobuf_v2, protobuf_v3
+from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.custom.schemas import CustomSchema
+from orchtw.schema.nodes import StructSchema
+from orchtw.schema.openapi.definitions import Definitions
 from orchtw.schema.openapi.documents import Pieces
 from orchtw.schema.openapi.operations import Operation
 from orchtw.schema.schemas import Schemas
 
-JSON: Final = "json"
-PROTOBUF: Final = "protobuf"
-
-Key = tuple[int, str]
-"""The version of OpenAPI, and the form."""
-
 Operate = Callable[[Schemas], Iterable[Operation]]
-"""Makes operations of what the schemas know at present."""
+"""Makes operations on what the schemas know."""
+
+Render = Callable[[Iterable[Operation], Definitions], Pieces]
+Encode = Callable[[Mapping[str, Any], Mapping[str, Any]], bytes]
+"""The Protobuf form of paths and definitions, to stand behind that of others."""
 
 
-class Rendering(Protocol):
-    """Makes the pieces of operations on added kinds, in one version of OpenAPI."""
+class Share:
+    """What a kind in one version, or the index of a part, has in the documents.
 
-    def __call__(self, operations: Iterable[Operation], schemas: Schemas, share: Share) -> Pieces:
-        """The pieces, without what all kinds have in common."""
-        ...
+    `digest` stands for everything that it is made from; `added` is the kind's resource. No schemas are kept: these
+    know all other kinds of their time.
+    """
+
+    __slots__ = ("added", "digest", "kept", "operate")
+
+    def __init__(self, operate: Operate, digest: bytes, added: Sequence[ResourceType] = ()) -> None:
+        self.operate = operate
+        self.digest = digest
+        self.added = added
+        self.kept: dict[object, Any] = {}
 
 
-class Press:
-    """Packs what shares keep: a hundredth to a tenth of it, for kinds differ in names and in their schemas alone."""
+class KindShare(Share):
+    """The share of a kind, whose schema was `schema` when it was made."""
 
-    def __init__(self) -> None:
-        self._packers: dict[Key, Packer] = {}
-        self._lock = Lock()
+    __slots__ = ("schema",)
 
-    def pack(self, key: Key, text: bytes) -> Packed:
-        """The text, packed. Threads may ask at once."""
-        with self._lock:
-            return self._packers.setdefault(key, Packer()).pack(text)
+    def __init__(self, operate: Operate, resource: ResourceType, schema: StructSchema) -> None:
+        digest = sha256(repr(resource).encode())
+        digest.update(_source(schema))
+        super().__init__(operate, digest.digest(), (resource,))
+        self.schema = schema
 
-    def unpack(self, key: Key, packed: Packed) -> bytes:
-        """The text again."""
-        return self._packers[key].unpack(packed)
+    def is_of(self, resource: ResourceType, schema: StructSchema) -> bool:
+        """Whether that is what it says of a kind."""
+        same = schema is self.schema or (_source(schema) != b"" and _source(schema) == _source(self.schema))
+        return same and self.added == (resource,)
+
+
+def _source(schema: StructSchema) -> bytes:
+    return schema.source if isinstance(schema, CustomSchema) else b""
 
 
 @attrs.frozen(slots=True)
-class _Kept:
-    """Packed pieces: the paths are the first `split` bytes."""
+class _PackedPieces:
+    """Pieces as they are kept; the paths are the first `split` bytes."""
 
-    packed: Packed
+    text: Packed
     split: int
     names: frozenset[str]
     shared: frozenset[str]
 
 
-class Share:
-    """What a kind in one version, or the index of a part, adds to the documents.
+class Edition:
+    """Renders shares in one version of OpenAPI, and keeps them with them, packed: kinds differ in little.
 
-    `digest` stands for everything that it is made from; `added` are the resources of the kind. It keeps no schemas:
-    these know all kinds of their time.
+    `common` makes the definitions that all kinds share.
     """
 
-    def __init__(self, operate: Operate, digest: bytes) -> None:
-        self.digest = digest
-        self._operate = operate
-        self._pieces: dict[int, _Kept] = {}
-        self._protobuf: dict[int, Packed] = {}
+    def __init__(self, common: Callable[[], Definitions], render: Render, encode: Encode) -> None:
+        self._common = common
+        self._render = render
+        self._encode = encode
+        self._json, self._protobuf = Packer(), Packer()
+        self._packing = Lock()  # threads may ask at once
+
+    def pieces(self, share: Share, schemas: Schemas) -> Pieces:
+        """The pieces of a share, whose definitions are those of its kind alone."""
+        found: _PackedPieces | None = share.kept.get(self)
+        if found is not None:
+            text = self._json.unpack(found.text)
+            return Pieces(text[: found.split], text[found.split :], found.names, found.shared)
+        definitions = self._common().with_added(schemas, share.added)
+        made = self._render(share.operate(schemas), definitions)
+        with self._packing:
+            packed = self._json.pack(made.paths + made.definitions)
+        share.kept[self] = _PackedPieces(packed, len(made.paths), made.names, made.shared)
+        return made
+
+    def protobuf(self, share: Share, schemas: Schemas) -> bytes:
+        """The same in Protobuf."""
+        found: Packed | None = share.kept.get((self, "protobuf"))
+        if found is not None:
+            return self._protobuf.unpack(found)
+        made = self._encode(*self.pieces(share, schemas).documents())
+        with self._packing:
+            share.kept[self, "protobuf"] = self._protobuf.pack(made)
+        return made
