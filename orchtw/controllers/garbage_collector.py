@@ -31,7 +31,6 @@ from orchtw.schema.kinds import GroupKind
 from orchtw.verbs.slices import Steps
 
 DISCOVERY_PERIOD_S = 30.0
-DISCOVERY_DELAY_S = 0.1
 """Least time between two looks at resources that change: hundreds that come together cost a few looks."""
 SEARCH_PERIOD_S = 1.0
 """Least time between two searches of all namespaces for an owner that is only missing in the dependent's own."""
@@ -107,7 +106,6 @@ class GarbageCollector(Controller):
         self._next_discovery: IDelayedCall | None = None
         self._leave_discovery: Callable[[], None] | None = None
         self._events = EventRecorder(self.client, "garbage-collector-controller", host.now)
-        self._discovered = 0.0
         self._next_search = 0.0
         self._warned: set[tuple[str, str]] = set()
 
@@ -125,7 +123,7 @@ class GarbageCollector(Controller):
         """Follow every resource; the queue is worked on once all of them have been listed."""
         super().startService()
         self._discover()
-        self._leave_discovery = self.client.follow_discovery(self._discover_soon)
+        self._leave_discovery = self.client.follow_discovery(self._resources_changed)
 
     def stopService(self) -> Deferred[None]:
         """See `Controller`."""
@@ -140,17 +138,9 @@ class GarbageCollector(Controller):
         return super().stopService()
 
     def _discover(self) -> None:
-        self._discovered = self.host.clock.seconds()
         self._next_discovery = self.host.clock.callLater(DISCOVERY_PERIOD_S, self._discover)
         self._discovering = Deferred.fromCoroutine(self._follow_all())
         self._discovering.addErrback(self._not_discovered)
-
-    def _discover_soon(self) -> None:
-        """In the next turn, or DISCOVERY_DELAY_S after the last time."""
-        call, now = self._next_discovery, self.host.clock.seconds()
-        due = max(now, self._discovered + DISCOVERY_DELAY_S)
-        if call is not None and call.active() and call.getTime() > due:
-            call.reset(due - now)
 
     def _not_discovered(self, failure: Failure) -> None:
         """The next period tries again."""
@@ -158,20 +148,23 @@ class GarbageCollector(Controller):
             self._log.failure("discovery failed", failure)
 
     async def _follow_all(self) -> None:
-        """Follow what has come up, and leave what is no longer served."""
-        found = {
-            resource
-            for resource in (await self.client.discover()).resources
-            if is_followed(resource, self.host.naming)
-        }
-        for resource in found - self._monitors.keys():
+        """Follow all that is served, and nothing else."""
+        found = (await self.client.discover()).resources
+        self._resources_changed(tuple(self._monitors.keys() - set(found)), found)
+
+    def _resources_changed(self, gone: Sequence[Resource], come: Sequence[Resource]) -> None:
+        """Leave what is no longer served, and follow what has come up."""
+        for resource in gone:
+            if (reflector := self._monitors.pop(resource, None)) is not None:
+                reflector.stop()
+                self.graph.lost(resource)
+        for resource in come:
+            if resource in self._monitors or not is_followed(resource, self.host.naming):
+                continue
             monitor = Monitor(self.graph, resource)
             reflector = Reflector(self.client, resource, monitor, self.host.clock, self.host.random, self.host.turns)
             self._monitors[resource] = reflector
             reflector.start()
-        for resource in self._monitors.keys() - found:
-            self._monitors.pop(resource).stop()
-            self.graph.lost(resource)
 
     async def reconcile(self, key: str) -> float | None:
         """Do what is due about one node."""

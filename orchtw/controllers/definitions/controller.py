@@ -59,6 +59,7 @@ class DefinitionController(Controller):
         self._target = parts.target
         self._known: dict[str, Definition] = {}
         self._refused: dict[str, str] = {}
+        self._wanting: dict[str, set[str]] = {}
         self._unseen: set[str] = set()
         self._surveyed: list[Deferred[None]] = []
         resource = parts.target.resource
@@ -151,6 +152,7 @@ class DefinitionController(Controller):
         if before is not None and before.uid != definition.uid:
             self._forget(before.name)
         self._known[definition.name] = definition
+        self._note_wish(definition, wanting=self._is_wanting(definition))
         if self._parts.index.hold(definition.name, definition.group, definition.accepted):
             self._offer_names(definition.group)
 
@@ -159,6 +161,7 @@ class DefinitionController(Controller):
         gone = self._known.pop(name, None)
         if gone is not None:
             self._refused.pop(name, None)
+            self._note_wish(gone, wanting=False)
             self._parts.serving.end(name)
             self._parts.observer.forget(gone.uid)
             self._parts.finalizing.forget(gone.uid)
@@ -167,9 +170,21 @@ class DefinitionController(Controller):
 
     def _offer_names(self, group: str) -> None:
         """Look again at those that may have been waiting for names of that group."""
-        for other in self._known.values():
-            if other.group == group and (other.names != other.accepted or other.name in self._refused):
-                self.queue.add(other.name)
+        for name in self._wanting.get(group, ()):
+            self.queue.add(name)
+
+    def _is_wanting(self, definition: Definition) -> bool:
+        return definition.names != definition.accepted or definition.name in self._refused
+
+    def _note_wish(self, definition: Definition, *, wanting: bool) -> None:
+        """Note whether it waits for names that others of its group have."""
+        names = self._wanting.setdefault(definition.group, set())
+        if wanting:
+            names.add(definition.name)
+        else:
+            names.discard(definition.name)
+            if not names:
+                del self._wanting[definition.group]
 
     async def _serve(self, definition: Definition, obj: Object, size_bytes: int) -> None:
         """Serve what a definition defines; one that cannot be waits until others give way, or it changes."""
@@ -182,3 +197,4 @@ class DefinitionController(Controller):
             self._refused[name] = str(error)
         else:
             self._refused.pop(name, None)
+        self._note_wish(definition, wanting=self._is_wanting(definition))
