@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from copy import copy
 from functools import cached_property
 from secrets import token_hex
@@ -41,6 +41,10 @@ Made = Callable[[Entry, int, int, int], None]
 """Is told of an entry's new bytes: plain JSON, packed JSON, other forms."""
 
 
+InForce = Callable[[Entry], Awaitable[None]]
+"""Waits until what an object says holds on this server, which may be a moment after it has been stored."""
+
+
 def _nobody(entry: Entry, plain: int, packed: int, other: int) -> None:
     """Nobody is told."""
 
@@ -73,6 +77,7 @@ class Stored:
         self.cache: ResourceCache
         self.room = Room()
         self.made: Made = _nobody
+        self.in_force: InForce | None = None
         self._packer = Packer()
         self._readers: tuple[Callable[[dict[str, Any]], str], ...] = tuple(map(field_value, self.field_names))
         self._prefix_length = len(codec.type_prefix)
@@ -87,7 +92,7 @@ class Stored:
     def alone(self) -> Stored:
         """See `StoredResource`."""
         found = copy(self)
-        found.made = _nobody
+        found.made, found.in_force = _nobody, None
         found.__dict__.pop("cache", None)
         return found
 
