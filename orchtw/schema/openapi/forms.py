@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from hashlib import sha256
 from threading import Lock
@@ -33,12 +33,20 @@ class Encoded:
 class Form:
     """One document: its JSON bytes, and from these its Protobuf bytes if somebody wants them.
 
-    `protobuf_types` are the media types of the Protobuf form, that of answers first.
+    `protobuf_types` are the media types of the Protobuf form, that of answers first; `steps` is what else there is to
+    do before that can be made at once.
     """
 
-    def __init__(self, json: Encoded, to_protobuf: Callable[[], bytes], protobuf_types: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        json: Encoded,
+        to_protobuf: Callable[[], bytes],
+        protobuf_types: tuple[str, ...],
+        steps: Callable[[], Iterable[Callable[[], None]]] = tuple,
+    ) -> None:
         self.json = json
         self.protobuf_types = protobuf_types
+        self.steps = steps
         self._to_protobuf = to_protobuf
 
     @cached_property

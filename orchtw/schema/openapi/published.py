@@ -18,7 +18,7 @@ from orchtw.schema.openapi.features import EVERYTHING, Features
 from orchtw.schema.openapi.foreign import Foreign, beside
 from orchtw.schema.openapi.forms import Encoded, Form, Kept
 from orchtw.schema.openapi.release import Release
-from orchtw.schema.openapi.shares import KindShare, Share
+from orchtw.schema.openapi.shares import KindShare, Share, Step
 from orchtw.schema.schemas import Schemas
 
 
@@ -77,6 +77,14 @@ class Published:
         """The v3 documents by path, each made when it is asked for."""
         return _V3(self._parts, self._v3_form)
 
+    def v2_steps(self) -> Iterator[Step]:
+        """What has to be done before the v2 document can be had at once."""
+        return self._release.second.steps(self._every_share(), self._schemas)
+
+    def v3_steps(self, path: str) -> Iterator[Step]:
+        """The same of a v3 document. Raises KeyError for none."""
+        return self._release.third.steps(self._shares[path], self._schemas)
+
     @cached_property
     def v2(self) -> Form:
         """The v2 document."""
@@ -103,7 +111,7 @@ class Published:
             return b"".join((binary.protobuf.body, *more))
 
         json = Encoded.of(v2.joined([*own, *come], schemas.naming))
-        return Form(json, to_protobuf, protobuf_v2.MEDIA_TYPES)
+        return Form(json, to_protobuf, protobuf_v2.MEDIA_TYPES, binary.steps)
 
     def index(self, root: str) -> Encoded:
         """The index of the v3 documents, which are served below `root`: where each is, with its hash."""

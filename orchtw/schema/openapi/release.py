@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from typing import Final
 
@@ -67,7 +67,8 @@ class Release:
         def to_protobuf() -> bytes:
             return b"".join((self._v2_protobuf, *(self.second.protobuf(share, schemas) for share in shares)))
 
-        return Form(json, to_protobuf, protobuf_v2.MEDIA_TYPES)
+        steps = partial(self.second.steps, shares, schemas, protobuf=True)
+        return Form(json, to_protobuf, protobuf_v2.MEDIA_TYPES, steps)
 
     def v3(self, path: str) -> Form:
         """A v3 document of the release."""
@@ -92,7 +93,8 @@ class Release:
             head = protobuf_v3.encode(orjson.loads(v3.joined(base, text, self._naming)))
             return b"".join((head, *(self.third.protobuf(share, schemas) for share in shares)))
 
-        return Form(json, to_protobuf, protobuf_v3.MEDIA_TYPES)
+        steps = partial(self.third.steps, shares, schemas, protobuf=True)
+        return Form(json, to_protobuf, protobuf_v3.MEDIA_TYPES, steps)
 
     def hash_of(self, path: str, shares: Sequence[Share]) -> str:
         """The hash of a v3 document with shares, over everything that it is made from."""

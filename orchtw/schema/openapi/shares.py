@@ -5,10 +5,11 @@ A document is put together from them as bytes, so that a change of one kind cost
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -25,6 +26,11 @@ Operate = Callable[[Schemas], Iterable[Operation]]
 """Makes operations on what the schemas know."""
 
 Render = Callable[[Iterable[Operation], Definitions], Pieces]
+Step = Callable[[], None]
+
+AT_ONCE: Final = 16
+"""Shares that are rendered in one step, some 50 ms: others may have work for the same thread."""
+
 Encode = Callable[[Mapping[str, Any], Mapping[str, Any]], bytes]
 """The Protobuf form of paths and definitions, to stand behind that of others."""
 
@@ -89,6 +95,13 @@ class Edition:
         self._json, self._protobuf = Packer(), Packer()
         self._packing = Lock()  # threads may ask at once
 
+    def steps(self, shares: Iterable[Share], schemas: Schemas, *, protobuf: bool = False) -> Iterator[Step]:
+        """What has to be done before `pieces`, or `protobuf`, of all these shares can be had at once."""
+        make = self.protobuf if protobuf else self.pieces
+        lacking = [share for share in shares if ((self, "protobuf") if protobuf else self) not in share.kept]
+        for start in range(0, len(lacking), AT_ONCE):
+            yield partial(_make_all, make, lacking[start : start + AT_ONCE], schemas)
+
     def pieces(self, share: Share, schemas: Schemas) -> Pieces:
         """The pieces of a share, whose definitions are those of its kind alone."""
         found: _PackedPieces | None = share.kept.get(self)
@@ -111,3 +124,8 @@ class Edition:
         with self._packing:
             share.kept[self, "protobuf"] = self._protobuf.pack(made)
         return made
+
+
+def _make_all(make: Callable[[Share, Schemas], object], shares: Iterable[Share], schemas: Schemas) -> None:
+    for share in shares:
+        make(share, schemas)
