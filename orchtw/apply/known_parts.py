@@ -29,34 +29,36 @@ SHORTEST, LONGEST = 512, 8192
 
 
 class _Parts(Generic[T]):
-    """What `find` says of the parts of objects of a type: those under top keys, but metadata, that have fields."""
+    """What `find` says of the parts of objects of a type: those under top keys, but metadata, that have fields.
 
-    def __init__(self, kind: MapType, find: Callable[[Object], T]) -> None:
+    It is given with each call, always the same: a method that was kept would be a reference to whoever keeps this.
+    """
+
+    def __init__(self, kind: MapType) -> None:
         self._kind = kind
-        self._find = find
         self._known: dict[tuple[str, bytes], T] = {}
 
-    def of(self, obj: Object) -> tuple[list[T], Object]:
+    def of(self, obj: Object, find: Callable[[Object], T]) -> tuple[list[T], Object]:
         """What was found of each part, and the rest of the object, which is to be looked at each time."""
         fields, found, rest = self._kind.fields, [], {}
         for key, part in obj.items():
             kind = fields[key][1] if key in fields else None
             if key != "metadata" and type(part) is dict and isinstance(kind, MapType) and kind.fields:
-                found.append(self._part(key, part))
+                found.append(self._part(key, part, find))
             else:
                 rest[key] = part
         return found, rest
 
-    def _part(self, key: str, part: Any) -> T:
+    def _part(self, key: str, part: Any, find: Callable[[Object], T]) -> T:
         try:
             text = orjson.dumps(part)
         except TypeError:  # half a character, say, which has no form in UTF-8, or too deep
             text = b""
         if not SHORTEST <= len(text) <= LONGEST:
-            return self._find({key: part})
+            return find({key: part})
         if (key, text) in (known := self._known):
             return known[key, text]
-        found = self._find({key: part})
+        found = find({key: part})
         if len(known) >= REMEMBERED:
             known = self._known = {}
         known[key, text] = found
@@ -70,11 +72,11 @@ class Additions:
         self._kind = kind
         self._empty = empty
         self._ignored = ignored
-        self._parts = _Parts(kind, self._found)
+        self._parts = _Parts[Tree](kind)
 
     def of(self, new: Object) -> Tree:
         """The root of the fields of an object without its managed fields."""
-        trees, rest = self._parts.of(new)
+        trees, rest = self._parts.of(new, self._found)
         return _joined([*trees, self._found(rest)])
 
     def _found(self, parts: Object) -> Tree:
@@ -89,11 +91,11 @@ class Claims:
 
     def __init__(self, kind: MapType) -> None:
         self._kind = kind
-        self._parts = _Parts(kind, self._found)
+        self._parts = _Parts[Tree | None](kind)
 
     def of(self, applied: Object) -> Tree | None:
         """The root of the fields; None: the object does not fit its type. May raise RecursionError."""
-        found, rest = self._parts.of(applied)
+        found, rest = self._parts.of(applied, self._found)
         trees = [tree for tree in (*found, self._found(rest)) if tree is not None]
         return _joined(trees) if len(trees) > len(found) else None
 

@@ -163,6 +163,9 @@ class API:
                 Metrics(parts.instruments.registry, processes),
                 *([] if parts.limiting.dumps is None else [parts.limiting.dumps]),
                 IssuerDiscovery(parts.accounts),
+            ],
+            {LOGS: LogFiles()} if config.enable_logs_handler else {},
+            [
                 Discovery(
                     resources.targets,
                     parts.services,
@@ -182,7 +185,6 @@ class API:
                     ),
                 ),
             ],
-            {LOGS: LogFiles()} if config.enable_logs_handler else {},
         )
         resources.targets.listen(paths.forget)
         parts.services.listen(lambda old, new: paths.forget() if matters(old, new) else None)

@@ -9,34 +9,52 @@ The interpreter counts objects that come, less those that go. Where new ones tak
 Tables do when there is no room for more, it counts none, and then looks at very many at once. So passes are made by
 the clock as well. How many objects there are is not looked up: `gc.get_objects` hands out tuples that another thread
 has yet to complete, for which that thread then gets a SystemError.
+
+What has lived through two passes is old, and is not looked at again until memory has grown: a cycle that lived long
+costs memory, and nothing else tells of it. What the start has made is never looked at.
 """
 
 from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
 from twisted.application.service import Service
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
+from orchtw.assembly.memory import resident_bytes
 from orchtw.metrics.series import Histogram
 
 BOUNDS_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1)
 
-THRESHOLDS: Final = (2_000, 2, 2)
+NEVER: Final = 0x7FFFFFFF
+THRESHOLDS: Final = (2_000, 8, NEVER)
 """New objects before a pass over them, and passes before one that looks at the survivors too: at 18,000 at most."""
-
-LONG_S: Final = 0.002
-"""What so long a pass has looked at, some 10,000 objects, is not looked at again."""
 
 EACH_S: Final = 0.05
 """Between two passes whatever the interpreter has counted: some 200 rows of a Table are made meanwhile."""
 
 OLD_EACH: Final = 4
 """Of these passes, one that looks at survivors of earlier ones as well."""
+
+LOOK_TICKS: Final = 20
+"""Passes between two looks at the memory."""
+
+SHARE: Final = 0.25
+"""Growth of the memory since everything was last looked at, after which that is done again in an idle moment.
+
+At twice as much it is done in any case. So passes over everything are as many as memory doubles times, and what they
+cost together is in proportion to what it has grown by.
+"""
+
+LEAST_BYTES: Final = 32 << 20
+"""Growth that is not worth a pass, whatever share it is."""
+
+IDLE_SHARE: Final = 0.1
+"""Of one processor, for the time between two looks: a process that has used less is idle."""
 
 
 @contextmanager
@@ -54,17 +72,26 @@ def collector_at_rest() -> Iterator[None]:
 
 
 class Collector(Service):
-    """Sets aside, for good, what has lived through three passes, once that is much; `seconds` is how long they take.
+    """Looks at what is new often, and at what is old when memory has grown; `seconds` is how long passes take.
 
-    Begun when the start is over: all that it has made is set aside as well. Cycles that lived long, such as those of
-    a removed definition, are few.
+    Begun when the start is over: what that has made is set aside for good. `resident` says how much memory the
+    process has, `used_s` how much processor time it has used.
     """
 
-    def __init__(self, clock: IReactorTime) -> None:
+    def __init__(
+        self,
+        clock: IReactorTime,
+        resident: Callable[[], int] = resident_bytes,
+        used_s: Callable[[], float] = time.process_time,
+    ) -> None:
         self.seconds = Histogram(BOUNDS_S)
         self._clock = clock
+        self._resident = resident
+        self._used_s = used_s
         self._began = 0.0
         self._ticks = 0
+        self._after_last = 0
+        self._used_before = 0.0
         self._call: IDelayedCall | None = None
 
     def startService(self) -> None:
@@ -75,10 +102,11 @@ class Collector(Service):
         gc.collect()  # so that the interpreter knows that nothing is left: it puts off passes over little that is new
         gc.set_threshold(*THRESHOLDS)
         gc.callbacks.append(self._passing)
+        self._after_last, self._used_before = self._resident(), self._used_s()
         self._again()
 
     def stopService(self) -> None:
-        """Look no more; what has been set aside stays so."""
+        """Look no more."""
         super().stopService()  # type: ignore[no-untyped-call]
         if self._passing in gc.callbacks:
             gc.callbacks.remove(self._passing)
@@ -90,17 +118,29 @@ class Collector(Service):
         self._call = self._clock.callLater(EACH_S, self._pass)
 
     def _pass(self) -> None:
-        """One pass, now and then over what is old as well."""
+        """One pass over what is new, or over everything where that is due."""
         self._ticks += 1
-        gc.collect(1 if self._ticks % OLD_EACH else 2)
+        if self._ticks % LOOK_TICKS == 0 and self._is_due():
+            gc.collect()
+            self._after_last = self._resident()
+        else:
+            gc.collect(0 if self._ticks % OLD_EACH else 1)
         self._again()
+
+    def _is_due(self) -> bool:
+        """Whether memory has grown so much that everything is to be looked at now."""
+        used_s = self._used_s()
+        is_idle = used_s - self._used_before < IDLE_SHARE * EACH_S * LOOK_TICKS
+        self._used_before = used_s
+        resident = self._resident()
+        if resident < self._after_last:
+            self._after_last = resident
+        worth = max(LEAST_BYTES, int(SHARE * self._after_last))
+        return resident - self._after_last >= (worth if is_idle else 2 * worth)
 
     def _passing(self, phase: str, info: Mapping[str, Any]) -> None:
         """A pass begins or has ended."""
         if phase == "start":
             self._began = time.perf_counter()
-            return
-        took_s = time.perf_counter() - self._began
-        self.seconds.observe(took_s)
-        if info["generation"] == 2 and took_s > LONG_S:
-            gc.freeze()
+        else:
+            self.seconds.observe(time.perf_counter() - self._began)

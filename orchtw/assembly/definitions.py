@@ -12,6 +12,7 @@ from orchtw.client.in_process import Registry
 from orchtw.client.work_queue import QueueMetrics
 from orchtw.config import Config
 from orchtw.controllers.controller import no_metrics
+from orchtw.controllers.definitions.acknowledging import Acknowledging
 from orchtw.controllers.definitions.controller import DefinitionController, Parts
 from orchtw.controllers.definitions.emptying import Emptying
 from orchtw.controllers.definitions.finalizing import Finalizing
@@ -55,6 +56,7 @@ def definitions(
     emptying = Emptying(registry.deletion, registry.writes, system_user(naming), clock)
     parts = Parts(
         target=target,
+        acknowledging=Acknowledging(clock),
         index=index,
         observer=Observer(index, naming, clock, resources.offload, delay_s),
         statuses=statuses,

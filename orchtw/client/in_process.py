@@ -6,7 +6,7 @@ guard the edge, do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import overload
 
 import attrs
@@ -14,8 +14,9 @@ from twisted.logger import Logger
 
 from orchtw.apply.merge_patch import merge_patch
 from orchtw.client.concurrency import each
-from orchtw.client.interface import PLAIN_DELETE, Discovered, Item, Listing, Receiver, Resource
+from orchtw.client.interface import PLAIN_DELETE, Discovered, Item, Listing, Receiver, Resource, ResourcesChanged
 from orchtw.client.owner_references import OwnerMetadata, OwnerMetadataReader
+from orchtw.client.rest_mapper import RESTMapper
 from orchtw.errors import Expired, NotFound, StatusError
 from orchtw.objects import Object
 from orchtw.registry.deletion import Deletion
@@ -183,79 +184,6 @@ class Registry:
         object.__setattr__(self, "index", RESTMapper(self.targets))
 
 
-class RESTMapper:
-    """Resources by path and by kind; read again when they are asked for after the registry's have changed."""
-
-    def __init__(self, targets: Targets) -> None:
-        self._targets = targets
-        self._by_path: dict[tuple[str, str, str], Resource] = {}
-        self._by_kind: dict[tuple[str, str], Resource] = {}
-        self._home: dict[Resource, Target] = {}
-        self._is_read = False
-        targets.listen(self._forget)
-
-    def resources(self) -> Sequence[Resource]:
-        """Each stored resource that is served in any version."""
-        self._read()
-        return tuple(self._home)
-
-    def listen(self, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call `changed` whenever `resources` has changed. What comes back ends it."""
-        return self._targets.listen(changed)
-
-    def by_path(self, group: str, version: str, plural: str) -> Resource:
-        """The resource of that path; KeyError when it is not served."""
-        self._read()
-        return self._by_path[group, version, plural]
-
-    def by_kind(self, api_version: str, kind: str) -> Resource | None:
-        """The resource that serves that kind."""
-        self._read()
-        return self._by_kind.get((api_version, kind))
-
-    def target(self, resource: Resource) -> Target:
-        """The target of a resource that has been found before. Raises NotFound (404) once it is gone."""
-        self._read()
-        target = self._home.get(resource)
-        if target is None:
-            raise NotFound.generic()
-        return target
-
-    def _forget(self) -> None:
-        self._is_read = False
-
-    def _read(self) -> None:
-        if self._is_read:
-            return
-        self._is_read = True
-        same = {resource: resource for resource in self._home}
-        self._by_path, self._by_kind, self._home = {}, {}, {}
-        for target in _homes_first(self._targets.served()):
-            served, home = target.resource, target.stored.resource
-            known = self._by_path.get((home.group, home.version, home.plural))
-            if known is None:
-                known = Resource(
-                    group=served.group, version=served.version, plural=served.plural, kind=served.kind,
-                    namespaced=served.namespaced, verbs=served.verbs,
-                )
-                known = same.get(known, known)  # one object as long as it is served: comparisons are by identity
-                self._home[known] = target
-                self._by_path[home.group, home.version, home.plural] = known
-            self._by_path[served.group, served.version, served.plural] = known
-            self._by_kind[served.api_version, served.kind] = known
-
-
-def _homes_first(targets: Iterable[Target]) -> list[Target]:
-    """Targets in the stored version before the others."""
-
-    def away(target: Target) -> bool:
-        return (target.resource.group, target.resource.version) != (
-            target.stored.resource.group, target.stored.resource.version
-        )
-
-    return sorted(targets, key=away)
-
-
 class InProcessClient:
     """See `Client`. What it reads, it reads from the caches, once these have every acknowledged write.
 
@@ -281,7 +209,7 @@ class InProcessClient:
         """Never fails: the resources are this process' own."""
         return Discovered(self._index.resources())
 
-    def follow_discovery(self, changed: Callable[[], None]) -> Callable[[], None]:
+    def follow_discovery(self, changed: ResourcesChanged) -> Callable[[], None]:
         return self._index.listen(changed)
 
     def resource(self, group: str, version: str, plural: str) -> Resource:

@@ -44,6 +44,10 @@ class Resource:
         return all(verb in self.verbs for verb in verbs)
 
 
+ResourcesChanged = Callable[[Sequence[Resource], Sequence[Resource]], None]
+"""Is told which resources are gone and which have come; of none of either if that is not known."""
+
+
 class Item(Protocol):
     """An object as lists and watches hand it out: decoded only as far as it is asked for.
 
@@ -122,7 +126,7 @@ class Client(Protocol):
     async def discover(self) -> Discovered:
         """All resources, those added at run time too."""
 
-    def follow_discovery(self, changed: Callable[[], None]) -> Callable[[], None]:
+    def follow_discovery(self, changed: ResourcesChanged) -> Callable[[], None]:
         """Call `changed` when the client learns that the resources have changed. What comes back ends it.
 
         A client that cannot learn it never calls: whoever depends on it asks `discover` now and then besides.

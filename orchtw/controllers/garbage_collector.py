@@ -139,7 +139,7 @@ class GarbageCollector(Controller):
         """Follow every resource; the queue is worked on once all of them have been listed."""
         super().startService()
         self._discover()
-        self._leave_discovery = self.client.follow_discovery(self._discover_soon)
+        self._leave_discovery = self.client.follow_discovery(self._resources_changed)
 
     def stopService(self) -> Deferred[None]:
         """See `Controller`."""
@@ -172,22 +172,36 @@ class GarbageCollector(Controller):
             self._log.failure("discovery failed", failure)
 
     async def _follow_all(self) -> None:
-        """Follow what has come up, and leave what is no longer served; of what cannot be asked nothing is known."""
+        """Follow all that is served, and nothing else; of what cannot be asked nothing is known."""
         discovered = await self.client.discover()
-        found = {resource for resource in discovered.resources if is_followed(resource, self.host.naming)}
-        found |= {
+        unknown = {
             resource
             for resource in self._monitors
             if resource.remote and resource.api_version in discovered.failures
         }
-        for resource in found - self._monitors.keys():
+        gone = self._monitors.keys() - set(discovered.resources) - unknown
+        self._follow(tuple(gone), discovered.resources)
+
+    def _resources_changed(self, gone: Sequence[Resource], come: Sequence[Resource]) -> None:
+        """Follow the change; of an aggregated server it is only known that it came or went, so all is asked again."""
+        if gone or come:
+            self._follow(gone, come)
+        else:
+            self._discover_soon()
+
+    def _follow(self, gone: Sequence[Resource], come: Sequence[Resource]) -> None:
+        """Leave what is no longer served, and follow what has come up."""
+        for resource in gone:
+            if (reflector := self._monitors.pop(resource, None)) is not None:
+                reflector.stop()
+                self.graph.lost(resource)
+        for resource in come:
+            if resource in self._monitors or not is_followed(resource, self.host.naming):
+                continue
             monitor = Monitor(self.graph, resource)
             reflector = Reflector(self.client, resource, monitor, self.host.clock, self.host.random, self.host.turns)
             self._monitors[resource] = reflector
             reflector.start()
-        for resource in self._monitors.keys() - found:
-            self._monitors.pop(resource).stop()
-            self.graph.lost(resource)
 
     async def reconcile(self, key: str) -> float | None:
         """Do what is due about one node.

@@ -59,7 +59,7 @@ class NamespaceController(Controller):
             self._leave_discovery = None
         return super().stopService()
 
-    def _discovery_changed(self) -> None:
+    def _discovery_changed(self, gone: Sequence[Resource], come: Sequence[Resource]) -> None:
         for name in self._held_up:
             self.queue.add_after(name, DISCOVERY_S)
 

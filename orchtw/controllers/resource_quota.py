@@ -106,7 +106,7 @@ class ResourceQuotaController(Controller):
         self._known: dict[str, dict[str, Known]] = {}
         self._wanted: Counter[Home] = Counter()
         self._tallies: dict[Home, Tally] = {}
-        self._served: Mapping[Home, Resource] = {}
+        self._served: dict[Home, Resource] = {}
         self._raised: dict[str, list[tuple[float, Amounts]]] = {}
         self._discovering: Deferred[None] | None = None
         self._next_discovery: IDelayedCall | None = None
@@ -125,7 +125,7 @@ class ResourceQuotaController(Controller):
     def startService(self) -> None:
         """Find out what is served, then follow the quotas."""
         self._discover()
-        self._leave_discovery = self.client.follow_discovery(self._discover_soon)
+        self._leave_discovery = self.client.follow_discovery(self._resources_changed)
         super().startService()
 
     def stopService(self) -> Deferred[None]:
@@ -143,24 +143,29 @@ class ResourceQuotaController(Controller):
         self._discovering = Deferred.fromCoroutine(self._find_served())
         self._discovering.addErrback(self._not_discovered)
 
-    def _discover_soon(self) -> None:
-        """In the next turn."""
-        if self._next_discovery is not None and self._next_discovery.active():
-            self._next_discovery.reset(0)
-
     def _not_discovered(self, failure: Failure) -> None:
         """The next period tries again."""
         if not isinstance(failure.value, CancelledError):
             self._log.failure("discovery failed", failure)
 
     async def _find_served(self) -> None:
-        """Take over what is served; quotas of what has come or gone are due."""
+        """Take over all that is served."""
         found = (await self.client.discover()).resources
-        before = self._served
-        self._served = {
-            (each.group, each.plural): each for each in found if each.namespaced and each.allows("list", "watch")
-        }
-        changed = {home for home, _ in before.items() ^ self._served.items()} & self._wanted.keys()
+        self._resources_changed(tuple(set(self._served.values()) - set(found)), found)
+
+    def _resources_changed(self, gone: Sequence[Resource], come: Sequence[Resource]) -> None:
+        """Take over what is served; quotas of what has come or gone are due."""
+        changed: set[Home] = set()
+        for resource in gone:
+            if self._served.pop((resource.group, resource.plural), None) is not None:
+                changed.add((resource.group, resource.plural))
+        for resource in come:
+            home = resource.group, resource.plural
+            is_limited = resource.namespaced and resource.allows("list", "watch")
+            if is_limited and self._served.get(home) != resource:
+                self._served[home] = resource
+                changed.add(home)
+        changed &= self._wanted.keys()
         for home in changed & self._tallies.keys():
             self._tallies.pop(home).reflector.stop()
         for namespace, quotas in self._known.items() if changed else ():

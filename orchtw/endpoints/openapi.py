@@ -17,7 +17,8 @@ from orchtw.schema.openapi.features import EVERYTHING, Features
 from orchtw.schema.schemas import Schemas
 
 if TYPE_CHECKING:
-    from orchtw.schema.openapi.published import Encoded, Form, Published
+    from orchtw.schema.openapi.forms import Encoded, Form
+    from orchtw.schema.openapi.published import Published
 
 T = TypeVar("T")
 
@@ -109,6 +110,7 @@ class OpenAPI:
     async def _v2(self, request: Request, documents: _Documents) -> Response:
         """The document about this server, with those of others in it."""
         published, others, revision = documents.published, self._remote.v2, self._remote.revision
+        await documents.do(published.v2_steps())
         if not others:
             return await documents.answer(request, V2_PATH, await documents.kept(V2_PATH, lambda: published.v2))
         if self._merged is None or self._merged[:2] != (documents, revision):
@@ -161,12 +163,19 @@ class _Documents:
             return Response(code=406, headers=[_VARY])
         if chosen == JSON:
             return _conditional(request, JSON, form.json)
+        await self.do(form.steps())
         encoded = await self._offload.run(WORK_BYTES, lambda: form.protobuf)
         return _conditional(request, form.protobuf_types[0], encoded)
 
     async def v3(self, path: str) -> Form:
         """The v3 document of a part; it may have been rendered already."""
+        await self.do(self.published.v3_steps(path))
         return await self._offload.run(WORK_BYTES, lambda: self.published.v3[path])
+
+    async def do(self, steps: Iterable[Callable[[], None]]) -> None:
+        """Do these in the thread, one after the other: what others have for it comes in between."""
+        for step in steps:
+            await self._offload.run(WORK_BYTES, step)
 
     async def kept(self, name: str, make: Callable[[], T]) -> T:
         """What `make` returns, made once: the documents of a server take seconds."""

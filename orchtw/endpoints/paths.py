@@ -34,16 +34,28 @@ class Endpoint(Protocol):
         """Answer `path`, one of `paths`."""
 
 
+Route = tuple[Endpoint, str]
+Routes = dict[str, Route]
+
+
 class Paths:
-    """Finds the endpoint of a non-resource path; paths are learnt at the first request, and after `forget`.
+    """Finds the endpoint of a non-resource path; paths are learnt at the first request, those of `changing` endpoints
+    again after `forget`, when somebody asks for what no other has.
 
     What begins with a prefix of `trees` and a slash, and is nobody else's, is that endpoint's.
     """
 
-    def __init__(self, endpoints: Iterable[Endpoint], trees: Mapping[str, Endpoint] | None = None) -> None:
+    def __init__(
+        self,
+        endpoints: Iterable[Endpoint],
+        trees: Mapping[str, Endpoint] | None = None,
+        changing: Iterable[Endpoint] = (),
+    ) -> None:
         self._trees = trees or {}
-        self._endpoints = (*endpoints, *self._trees.values())
-        self._routes: dict[str, tuple[Endpoint, str]] = {}
+        self._fixed = (*endpoints, *self._trees.values())
+        self._changing = tuple(changing)
+        self._fixed_routes: Routes = {}
+        self._routes: Routes = {}
         self._index = b""
 
     async def __call__(self, request: Request) -> Response:
@@ -52,9 +64,9 @@ class Paths:
         Unknown groups and versions are a bare 404; any other unknown path is a 404 with the index, which `/`
         shows with 200 (reference DISC-7). Raises MethodNotAllowed (405).
         """
-        if not self._routes:
-            self._learn()
-        route = self._routes.get(request.path) or self._tree(request.path)
+        if not self._fixed_routes:
+            self._fixed_routes = _routes(self._fixed)
+        route = self._fixed_routes.get(request.path) or self._learnt(request.path)
         if route is not None:
             endpoint, path = route
             if request.method not in endpoint.methods:
@@ -68,13 +80,21 @@ class Paths:
         """The endpoints have other paths now."""
         self._routes = {}
 
-    def _tree(self, path: str) -> tuple[Endpoint, str] | None:
+    def _learnt(self, path: str) -> Route | None:
+        if not self._routes:
+            self._routes = self._fixed_routes | _routes(self._changing)
+            shown = sorted(each for endpoint in (*self._fixed, *self._changing) for each in endpoint.paths())
+            self._index = orjson.dumps({"paths": shown}, option=orjson.OPT_INDENT_2)
+        return self._routes.get(path) or self._tree(path)
+
+    def _tree(self, path: str) -> Route | None:
         found = (endpoint for prefix, endpoint in self._trees.items() if path.startswith(f"{prefix}/"))
         return next(((endpoint, path) for endpoint in found), None)
 
-    def _learn(self) -> None:
-        for endpoint in self._endpoints:
-            self._routes |= {path: (endpoint, path) for path in endpoint.paths()}
-            self._routes |= {spelling: (endpoint, path) for spelling, path in endpoint.aliases()}
-        shown = sorted(path for endpoint in self._endpoints for path in endpoint.paths())
-        self._index = orjson.dumps({"paths": shown}, option=orjson.OPT_INDENT_2)
+
+def _routes(endpoints: Iterable[Endpoint]) -> Routes:
+    found: Routes = {}
+    for endpoint in endpoints:
+        found |= {path: (endpoint, path) for path in endpoint.paths()}
+        found |= {spelling: (endpoint, path) for spelling, path in endpoint.aliases()}
+    return found

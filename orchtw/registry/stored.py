@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from copy import copy
 from functools import cached_property
 from secrets import token_hex
 from typing import Any, Final
@@ -11,6 +12,7 @@ import orjson
 
 from orchtw.errors import StatusError
 from orchtw.objects import Object
+from orchtw.packing import Packed, Packer
 from orchtw.registry.at_rest import Halves, ReadOlder, at_rest
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import ordered
@@ -20,7 +22,7 @@ from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.splice import without_json_version
 from orchtw.storage.cache import ResourceCache
-from orchtw.watch.entry import LARGE_BYTES, Entry, Glance, Packed, Packer
+from orchtw.watch.entry import LARGE_BYTES, Entry, Glance
 from orchtw.watch.room import Room
 
 NO_LABELS: dict[str, str] = {}
@@ -37,6 +39,10 @@ STORED: Final = ("stored",)
 
 Made = Callable[[Entry, int, int, int], None]
 """Is told of an entry's new bytes: plain JSON, packed JSON, other forms."""
+
+
+InForce = Callable[[Entry], Awaitable[None]]
+"""Waits until what an object says holds on this server, which may be a moment after it has been stored."""
 
 
 def _nobody(entry: Entry, plain: int, packed: int, other: int) -> None:
@@ -71,6 +77,7 @@ class Stored:
         self.cache: ResourceCache
         self.room = Room()
         self.made: Made = _nobody
+        self.in_force: InForce | None = None
         self._packer = Packer()
         self._readers: tuple[Callable[[dict[str, Any]], str], ...] = tuple(map(field_value, self.field_names))
         self._prefix_length = len(codec.type_prefix)
@@ -81,6 +88,13 @@ class Stored:
     def attach(self, cache: ResourceCache) -> None:
         """This is the cache of the objects."""
         self.cache, self.room, self.made = cache, cache.room, cache.made
+
+    def alone(self) -> Stored:
+        """See `StoredResource`."""
+        found = copy(self)
+        found.made, found.in_force = _nobody, None
+        found.__dict__.pop("cache", None)
+        return found
 
     def tail(self, namespace: str, name: str) -> str:
         """The key of an object below `prefix`."""

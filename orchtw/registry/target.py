@@ -47,12 +47,16 @@ class Target:
     same_fields: bool = True
     deprecation: str = ""
     strategy: Strategy = attrs.field()
-    forms: Forms | None = None
     kept: dict[Any, Any] = attrs.field(factory=dict, init=False)
 
     @strategy.default
     def _strategy(self) -> Strategy:
         return self.stored.strategy
+
+    @property
+    def forms(self) -> Forms | None:
+        """How forms are made that no function makes."""
+        return None
 
     @property
     def row_key(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import attrs
@@ -16,7 +17,7 @@ from orchtw.registry.strategy import Strategy
 from orchtw.registry.target import Target
 from orchtw.registry.versioning import MakeVersioning, Parts
 from orchtw.rules.warnings import deprecation
-from orchtw.schema.catalogue import Catalogue, GroupInfo, ResourceType, with_added
+from orchtw.schema.catalogue import Catalogue, GroupInfo, ResourceType, added_group, with_added
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.schema.nodes import StructSchema
 from orchtw.schema.schemas import Kind
@@ -30,6 +31,9 @@ Path = tuple[str, str, str]
 
 Home = tuple[str, str]
 """Group and plural under which a resource is stored."""
+
+TargetsChanged = Callable[[Sequence[Target], Sequence[Target]], None]
+"""Is told of the targets that requests could name and cannot any more, and of those that they can name now."""
 
 MakeStrategy = Callable[[ResourceType, Naming, KindCodec], Strategy]
 Made = tuple[ResourceType, KindCodec]
@@ -48,14 +52,17 @@ class Targets:
         self.codecs = codecs
         self._caches: Cacher | None = None
         self._listeners: tuple[Callable[[], None], ...] = ()
+        self._followers: tuple[TargetsChanged, ...] = ()
         self._stored: dict[Home, Stored] = {}
         self._targets: dict[Path, Target] = {}
         self._all: dict[Path, Target] = {}
         self._served = {_path(each): each for each in served}
         self._added: dict[Home, Sequence[ResourceType]] = {}
         self._opening: dict[Home, Sequence[ResourceType]] = {}
+        self._groups = {each.name: each for each in catalogue.groups}
         self._release = {(each.group, each.plural) for each in catalogue.resources}
-        self.versions = {path[:2] for path in self._served}
+        self.versions = Counter(path[:2] for path in self._served)
+        self.release_versions = frozenset(self.versions)
         for resource in catalogue.resources:
             if resource.storage_version is not None:
                 codec = codecs.kind(resource.api_version, resource.kind)
@@ -163,6 +170,10 @@ class Targets:
 
         return leave
 
+    def follow(self, changed: TargetsChanged) -> None:
+        """The same, for who makes again only what concerns the targets that have gone and come; these come first."""
+        self._followers = (*self._followers, changed)
+
     @property
     def resources(self) -> tuple[ResourceType, ...]:
         """Every resource that requests may name, those that are never stored included; those of the release first."""
@@ -172,6 +183,10 @@ class Targets:
     def groups(self) -> tuple[GroupInfo, ...]:
         """Every known group in the order of discovery, also those of which nothing is served."""
         return with_added(self._catalogue.groups, self._added_and_served())
+
+    def group(self, name: str, version: str) -> GroupInfo:
+        """A group of which that version is served, with its priorities."""
+        return self._groups.get(name) or added_group(name, {version})
 
     def find(self, group: str, version: str, plural: str) -> Target | None:
         """The target of a path, or None."""
@@ -232,18 +247,26 @@ class Targets:
         """Put targets in the place of those that have been added under `home`, and tell everybody."""
         gone = self._added.pop(home, ())
         self.codecs.change(gone, [(each.resource, each.codec) for each in targets])
+        left = [target for resource in gone if (target := self._targets.pop(_path(resource), None)) is not None]
         for resource in gone:
-            del self._all[_path(resource)]
-            self._targets.pop(_path(resource), None)
+            self._all.pop(_path(resource)).kept.clear()  # most of that refers to the target
         if targets:
             self._added[home] = [each.resource for each in targets]
         self._all.update((_path(each.resource), each) for each in targets)
-        self._targets.update((_path(each.resource), each) for each in targets if each.resource.default_on)
-        if gone:
-            self.versions = {_path(each)[:2] for each in self.resources}
-        else:
-            self.versions |= {_path(each.resource)[:2] for each in targets if each.resource.default_on}
+        come = [each for each in targets if each.resource.default_on]
+        self._targets.update((_path(each.resource), each) for each in come)
+        self._count_versions(left, come)
+        for changed in self._followers:
+            changed(left, come)
         self._tell()
+
+    def _count_versions(self, left: Iterable[Target], come: Iterable[Target]) -> None:
+        self.versions.update(_path(each.resource)[:2] for each in come)
+        for each in left:
+            version = _path(each.resource)[:2]
+            self.versions[version] -= 1
+            if not self.versions[version]:
+                del self.versions[version]
 
     def _tell(self) -> None:
         for changed in self._listeners:

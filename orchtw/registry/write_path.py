@@ -160,8 +160,16 @@ class WritePath:
             else:
                 written = await self._try_update(write, transform, live)
             if written is not None:
+                await self._acknowledge(write, written)
                 return written
         raise modified(write)
+
+    async def _acknowledge(self, write: Write, written: Written) -> None:
+        """Wait until a client's change of an object holds on this server, if that may be later than it is stored."""
+        in_force = write.target.stored.in_force
+        if in_force is not None and write.request is not None and not (write.subresource or write.dry_run):
+            await in_force(written.entry)
+            write.step("Object in force")
 
     async def discard(self, stored: Stored, key: str, revision: int) -> None:
         """Remove an object that cannot be read, unless it has changed: what it was, nobody can be asked about."""

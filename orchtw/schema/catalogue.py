@@ -151,7 +151,7 @@ def with_added(groups: tuple[GroupInfo, ...], added: Iterable[ResourceType]) -> 
     for resource in added:
         versions.setdefault(resource.group, set()).add(resource.version)
     known = tuple(_extended(group, versions.pop(group.name, set())) for group in groups)
-    return known + tuple(_added_group(name, versions[name]) for name in sorted(versions))
+    return known + tuple(added_group(name, versions[name]) for name in sorted(versions))
 
 
 def _extended(group: GroupInfo, versions: set[str]) -> GroupInfo:
@@ -159,7 +159,8 @@ def _extended(group: GroupInfo, versions: set[str]) -> GroupInfo:
     return group if found == group.versions else attrs.evolve(group, versions=found)
 
 
-def _added_group(name: str, versions: set[str]) -> GroupInfo:
+def added_group(name: str, versions: set[str]) -> GroupInfo:
+    """A group that the release does not have."""
     ordered = tuple(sorted(versions, key=maturity))
     return GroupInfo(
         name=name,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable
 from copy import copy
 from typing import Final
 
@@ -12,9 +13,6 @@ from orchtw.schema.nodes import Field, ListSchema, Node, StructSchema
 
 OBJECT_META: Final = "orch.io.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 LIST_META: Final = "orch.io.apimachinery.pkg.apis.meta.v1.ListMeta"
-
-Kinds = Mapping[tuple[str, str], StructSchema]
-"""By apiVersion and kind."""
 
 Kind = tuple[ResourceType, StructSchema]
 """A resource in one version, and the schema of its kind."""
@@ -27,10 +25,11 @@ class Schemas:
         self.naming = catalogue.naming
         self._catalogue = catalogue
         self._compiler = SchemaCompiler(catalogue.naming)
-        # Replaced, never changed, so that a copy is cheap and a thread that reads one sees no change.
-        self._kinds: Kinds = {}
-        self._named: Mapping[str, StructSchema] = {}
-        self._api_versions: Mapping[str, None] = {}
+        # A copy shares these, and a thread that reads it must see no change: what is shared is not changed.
+        self._kinds: dict[tuple[str, str], StructSchema] = {}
+        self._named: dict[str, StructSchema] = {}
+        self._api_versions: Counter[str] = Counter()
+        self._is_shared = False
 
     def message_of(self, api_version: str, kind: str) -> str | None:
         """The full name of a kind's message, or None for an unknown kind (see `Catalogue.message_of`)."""
@@ -58,7 +57,18 @@ class Schemas:
 
     def check(self, gone: Iterable[ResourceType], come: Iterable[Kind]) -> None:
         """Raises ValueError where `change` would."""
-        self._changed(gone, come)
+        lost = {(each.api_version, kind) for each in gone for kind in _kinds_of(each)}
+        names = {schema.name for key in lost if (schema := self._kinds.get(key)) is not None}
+        taken: set[object] = set()
+        for resource, schema in come:
+            keys = [(resource.api_version, kind) for kind in _kinds_of(resource)]
+            known = any(key in taken or (key in self._kinds and key not in lost) for key in keys)
+            known = known or schema.name in taken or (schema.name in self._named and schema.name not in names)
+            known = known or self._catalogue.message_of(resource.api_version, resource.kind) is not None
+            fits = schema.name == resource.message and not resource.protobuf
+            if known or not fits or next(iter(schema.keys), "") != "metadata":
+                raise ValueError(f"{resource.kind} of {resource.api_version} cannot be added as {schema.name}")
+            taken.update((*keys, schema.name))
 
     def change(self, gone: Iterable[ResourceType], come: Iterable[Kind]) -> None:
         """Forget the kinds of added resources and know others, which are not of the release; their lists too.
@@ -67,34 +77,42 @@ class Schemas:
         metadata, where versions are spliced in. Raises ValueError for others, and for a kind or name that is taken;
         nothing has changed then.
         """
-        self._kinds, self._named = self._changed(gone, come)
-        self._api_versions = dict.fromkeys(api_version for api_version, _ in self._kinds)
+        gone, come = list(gone), list(come)
+        self.check(gone, come)
+        if self._is_shared:
+            self._kinds, self._named = self._kinds.copy(), self._named.copy()
+            self._api_versions, self._is_shared = self._api_versions.copy(), False
+        for lost in gone:
+            for kind in _kinds_of(lost):
+                self._forget(lost.api_version, kind)
+        for resource, schema in come:
+            self._know(resource.api_version, resource.kind, schema)
+            if resource.list_kind:
+                self._know(resource.api_version, resource.list_kind, self._list_of(schema))
 
     def copy(self) -> Schemas:
         """All that is known at present, for a thread to read while kinds come and go."""
+        self._is_shared = True
         return copy(self)
 
-    def _changed(
-        self, gone: Iterable[ResourceType], come: Iterable[Kind]
-    ) -> tuple[Kinds, Mapping[str, StructSchema]]:
-        kinds, named = dict(self._kinds), dict(self._named)
-        for lost in gone:
-            for kind in (lost.kind, lost.list_kind or ""):
-                if (schema := kinds.pop((lost.api_version, kind), None)) is not None:
-                    del named[schema.name]
-        for resource, schema in come:
-            key = resource.api_version, resource.kind
-            listed = resource.api_version, resource.list_kind or ""
-            known = key in kinds or listed in kinds or schema.name in named
-            known = known or self._catalogue.message_of(*key) is not None
-            fits = schema.name == resource.message and not resource.protobuf
-            if known or not fits or next(iter(schema.keys), "") != "metadata":
-                raise ValueError(f"{resource.kind} of {resource.api_version} cannot be added as {schema.name}")
-            kinds[key] = named[schema.name] = schema
-            if resource.list_kind:
-                kinds[listed] = lists = self._list_of(schema)
-                named[lists.name] = lists
-        return kinds, named
+    def of_release(self) -> Schemas:
+        """Those of the release alone."""
+        found = copy(self)
+        found._kinds, found._named, found._api_versions = {}, {}, Counter()
+        return found
+
+    def _know(self, api_version: str, kind: str, schema: StructSchema) -> None:
+        self._kinds[api_version, kind] = self._named[schema.name] = schema
+        self._api_versions[api_version] += 1
+
+    def _forget(self, api_version: str, kind: str) -> None:
+        schema = self._kinds.pop((api_version, kind), None)
+        if schema is None:
+            return
+        del self._named[schema.name]
+        self._api_versions[api_version] -= 1
+        if not self._api_versions[api_version]:
+            del self._api_versions[api_version]
 
     def _list_of(self, schema: StructSchema) -> StructSchema:
         fields = [
@@ -107,3 +125,8 @@ class Schemas:
 def list_name(name: str) -> str:
     """The name of the schema of an added kind's lists."""
     return f"{name}List"
+
+
+def _kinds_of(resource: ResourceType) -> tuple[str, ...]:
+    """The kind of a resource's objects, and that of their lists if it has one."""
+    return (resource.kind, resource.list_kind) if resource.list_kind else (resource.kind,)

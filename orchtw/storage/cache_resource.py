@@ -12,6 +12,7 @@ from orchtw.storage.freshness import Freshness
 from orchtw.storage.indexes import Indexes
 from orchtw.storage.interface import Change
 from orchtw.storage.kept import KeptStates
+from orchtw.storage.looks import Looks, share_fields
 from orchtw.storage.ordered import NO_ENTRIES, Entries, Ordered
 from orchtw.storage.past import Past
 from orchtw.storage.pins import Pins
@@ -19,7 +20,7 @@ from orchtw.storage.resource import DamagedObject, Follower, Noted, StoredResour
 from orchtw.storage.selecting import namespace_of, range_of, selected
 from orchtw.storage.union import Candidates
 from orchtw.watch.dispatcher import Dispatcher
-from orchtw.watch.entry import LARGE_BYTES, Entry, Glance, LabelSets, Texts, Unread, unread
+from orchtw.watch.entry import LARGE_BYTES, Entry, LabelSets, Texts, Unread, unread
 from orchtw.watch.frames import Wire
 from orchtw.watch.log import HISTORY_S, EventLog, Head
 from orchtw.watch.room import Room
@@ -72,14 +73,14 @@ class ResourceCache:
         self._timers = shared.timers
         self._entries: dict[str, Entry] = {}
         self._ordered = Ordered()
-        self.indexes = Indexes(self._entries, self.snapshot, shared.turns, shared.room.indexes)
+        self.indexes = Indexes(self._entries, self._ordered.snapshot, shared.turns, shared.room.indexes)
         self._texts = shared.texts
         self._outdated = shared.outdated
         self._label_sets = LabelSets(shared.texts)
         self._followers: tuple[Follower, ...] = ()
         self.room = shared.room
         self._unreadable = shared.unreadable
-        self._look = self._glance  # one for all entries
+        self._look = Looks(self, resource, self._label_sets, shared.texts)  # one for all entries
         self._loading = ""  # the namespace that is being loaded
 
     def __len__(self) -> int:
@@ -238,17 +239,6 @@ class ResourceCache:
             self.room.count(entry.forms())
         self.loaded += 1
 
-    def _glance(self, entry: Entry, value: bytes) -> Glance:
-        """See `Look`: what is shown of an object that cannot be read is not there for long."""
-        try:
-            labels, fields, raw, other = self._resource.glance(value, entry.revision)
-        except Exception as error:  # noqa: BLE001 - what `load` would have set aside
-            self.spoilt(entry, error)
-            nameplate = self._resource.placeholder(entry.namespace, entry.name, entry.revision)
-            labels, fields, raw, other = nameplate.labels, nameplate.fields, nameplate.raw, None
-        self.raw_bytes += len(raw) - len(value)
-        return self._label_sets.share(labels), self._share_fields(fields), raw, other
-
     def spoilt(self, entry: Entry, error: Exception) -> DamagedObject:
         """A loaded object turns out to be none: it is damaged for who asks for it, and soon is on no list."""
         damaged = DamagedObject(self._prefix + entry.key, entry.revision)
@@ -286,7 +276,7 @@ class ResourceCache:
 
     def begin(self, revision: int) -> None:
         """Everything up to `revision` has been loaded: changes follow."""
-        self._ordered = Ordered(self._entries.values())
+        self._ordered.fill(self._entries.values())
         self.log.oldest = self.loaded_revision = revision
 
     def apply(self, change: Change, now: float) -> bool:
@@ -379,6 +369,8 @@ class ResourceCache:
         followers, self._followers = self._followers, ()
         for follower in followers:
             follower.closed()
+        self._resource = self._resource.alone()  # who holds the resource holds the cache: no reference goes back
+        self._look.detach(self._resource)
 
     def _new_entry(self, change: Change, key: str) -> Entry:
         note: Noted | None = change.note  # type: ignore[assignment]  # the store hands it through as it came
@@ -399,8 +391,5 @@ class ResourceCache:
             entry.key, entry.name = old.key, old.name
         entry.namespace = self._texts.share(entry.namespace)
         entry.labels = self._label_sets.share(entry.labels)
-        entry.fields = self._share_fields(entry.fields)
+        entry.fields = share_fields(self._texts, entry.fields)
         return entry
-
-    def _share_fields(self, fields: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(self._texts.share, fields)) if fields else fields

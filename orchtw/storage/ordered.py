@@ -202,11 +202,16 @@ class Ordered:
     """The entries of a resource: put, remove, and take snapshots."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._owner: object = object()  # of what no snapshot shares
+        self._snapshot: Entries | None = None
+        self.fill(entries)
+
+    def fill(self, entries: Iterable[Entry]) -> None:
+        """Have these entries and no others."""
         ordered = sorted(entries, key=_key)
         blocks = [ordered[start : start + BLOCK] for start in range(0, len(ordered), BLOCK)]
-        self._owner: object = object()  # of what no snapshot shares
         self._chunks = [self._chunk(blocks[start : start + CHUNK]) for start in range(0, len(blocks), CHUNK)]
-        self._snapshot: Entries | None = None
+        self._snapshot = None
 
     @classmethod
     def of(cls, entries: Entries) -> Ordered:

@@ -34,6 +34,9 @@ class StoredResource(Protocol):
     def spare(self, entry: Entry, *, drop: bool) -> None:
         """Hold less of an entry: packed forms, or, with `drop`, none that can be made again at once."""
 
+    def alone(self) -> StoredResource:
+        """The same for what is left of a cache that is closed: it does not hold the cache."""
+
 
 class Noted(Protocol):
     """What `Op.note` must be for a put of this process: the object, decoded already by the `stored` resource."""

@@ -6,42 +6,17 @@ from collections.abc import Callable, Mapping
 from threading import RLock
 from typing import Any, Final
 from weakref import WeakValueDictionary
-from zlib import compressobj, decompressobj
 
 import attrs
+
+from orchtw.packing import Packed
 
 NO_LABELS: Final[Mapping[str, str]] = {}
 SHARED: Final = 8192  # more different texts or label sets than that are rarely shared; their table starts again
 SHARED_LENGTH: Final = 256  # characters; names, label keys and values are no longer
 LARGE_BYTES: Final = 64 * 1024  # objects from this size on are handed out in place, without copies that could pile up
-PACKING_LEVEL: Final = 1  # the fastest; others save a twentieth
-DICTIONARY_BYTES: Final = 32 * 1024  # all that zlib looks at
 ROW_BYTES: Final = 600  # what the cells of a Table's row take
 LABEL_BYTES: Final = 200  # what a label takes beside the encodings
-
-
-class Packed(bytes):
-    """Compressed JSON."""
-
-    __slots__ = ()
-
-
-class Packer:
-    """Compresses the JSON of objects of one kind, with the first of them as dictionary: they have much in common."""
-
-    def __init__(self) -> None:
-        self._like = b""
-
-    def pack(self, tail: bytes) -> Packed:
-        """The JSON of one object, packed."""
-        if not self._like:
-            self._like = tail[:DICTIONARY_BYTES]
-        packing = compressobj(PACKING_LEVEL, zdict=self._like)
-        return Packed(packing.compress(tail) + packing.flush())
-
-    def unpack(self, packed: Packed) -> bytes:
-        """The JSON."""
-        return decompressobj(zdict=self._like).decompress(packed)
 
 
 @attrs.define(slots=True, eq=False, weakref_slot=False)

@@ -158,8 +158,8 @@ class InProcessClientTests(WorldTestCase):
 
     def test_added_resource(self) -> None:
         """A resource that comes up at run time is discovered at once, one for all of its versions, and told of."""
-        changes: list[None] = []
-        leave = self.client.follow_discovery(lambda: changes.append(None))
+        changes: list[tuple[int, int]] = []
+        leave = self.client.follow_discovery(lambda gone, come: changes.append((len(gone), len(come))))
         before = self.world.run(self.client.discover()).resources
         self.world.add_widgets("v1", "v1beta1")
         found = set(self.world.run(self.client.discover()).resources) - set(before)
@@ -168,7 +168,7 @@ class InProcessClientTests(WorldTestCase):
         self.assertIs(self.client.resource_of(f"{GROUP}/v1beta1", "Widget"), widgets)
         self.assertIs(self.client.resource("", "v1", "configmaps"), self.config_maps)
         self.world.targets.remove(GROUP, "widgets")
-        self.assertEqual(len(changes), 2)
+        self.assertEqual(changes, [(0, 1), (1, 0)])
         self.assertIsNone(self.client.resource_of(f"{GROUP}/v1", "Widget"))
         self.assertRaises(KeyError, self.client.resource, GROUP, "v1", "widgets")
         with self.assertRaises(NotFound):

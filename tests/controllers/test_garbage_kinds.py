@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 
 from orchtw.controllers.garbage_collector import (
-    DISCOVERY_DELAY_S,
     DISCOVERY_PERIOD_S,
 )
 from orchtw.objects import Object
@@ -78,14 +77,14 @@ class DiscoveryTests(GarbageCollectorCase):
         """A resource that comes up at run time is followed in a moment, and left when it goes."""
         count = len(self.collector.sources)
         self.world.add_widgets()
-        self.world.settle(DISCOVERY_DELAY_S)
+        self.world.settle()
         self.assertEqual(len(self.collector.sources), count + 1)
         owner = self.world.config_map("owner")
         self.widget("dependent", owner)
         self.delete("owner")
         self.assertEqual(self.widgets(), [])
         self.world.targets.remove(GROUP, "widgets")
-        self.world.settle(DISCOVERY_DELAY_S)
+        self.world.settle()
         self.assertEqual((len(self.collector.sources), self.health()), (count, {}))
 
     def test_owner_whose_kind_is_removed(self) -> None:
@@ -108,7 +107,7 @@ class DiscoveryTests(GarbageCollectorCase):
     def test_owner_that_ends_with_its_kind(self) -> None:
         """An owner that was seen to go is gone, although nobody serves its kind any more."""
         self.world.add_widgets()
-        self.world.settle(DISCOVERY_DELAY_S)
+        self.world.settle()
         owner = self.widget("owner")
         self.world.config_map("dependent", owner)
         self.world.settle()
@@ -121,7 +120,7 @@ class DiscoveryTests(GarbageCollectorCase):
     def test_nothing_is_remembered_of_a_removed_resource(self) -> None:
         """The graph forgets the objects of a resource that is gone."""
         self.world.add_widgets()
-        self.world.settle(DISCOVERY_DELAY_S)
+        self.world.settle()
         first = self.widget("first")
         self.widget("second", first)
         self.assertEqual(len(self.collector.graph.nodes), 2)

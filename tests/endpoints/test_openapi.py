@@ -242,7 +242,7 @@ class ChangeTests(OpenAPICase):
         self.successResultOf(ensureDeferred(self.targets.open(cacher)))
         self.addCleanup(lambda: self.successResultOf(ensureDeferred(cacher.stop())))
         self.offload = HeldOffload()
-        self.paths = Paths([alone(self.targets, codecs, self.offload)])
+        self.paths = Paths([], changing=[alone(self.targets, codecs, self.offload)])
         self.targets.listen(self.paths.forget)
         self.widgets = versions(codecs.schemas)
 

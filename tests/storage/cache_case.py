@@ -132,6 +132,9 @@ class Resource:
     def spare(self, entry: Entry, *, drop: bool) -> None:
         """Nothing."""
 
+    def alone(self) -> Any:
+        return self
+
     def placeholder(self, namespace: str, name: str, revision: int) -> Entry:
         return Entry(f"{namespace}/{name}", namespace, name, revision, {}, ("",), b"nameplate", b"nameplate")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from orchtw.packing import Packed, Packer
 from orchtw.rules.selectors import parse_labels
 from orchtw.storage import reclaim
 from orchtw.storage.cache_resource import ResourceCache
 from orchtw.storage.interface import Op
-from orchtw.watch.entry import ROW_BYTES, Entry, Packed, Packer
+from orchtw.watch.entry import ROW_BYTES, Entry
 from orchtw.watch.log import MAX_SUPERSEDED_BYTES
 from orchtw.watch.room import Room
 from orchtw.watch.selection import Selection

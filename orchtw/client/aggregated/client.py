@@ -14,7 +14,17 @@ from orchtw.client.aggregated.items import PageOfItems, RemoteItem
 from orchtw.client.aggregated.requests import MERGE_PATCH, Asked, Requests, path_of
 from orchtw.client.aggregated.watch import RemoteWatch
 from orchtw.client.concurrency import each
-from orchtw.client.interface import PLAIN_DELETE, Client, Discovered, Item, Listing, Receiver, Resource, Watch
+from orchtw.client.interface import (
+    PLAIN_DELETE,
+    Client,
+    Discovered,
+    Item,
+    Listing,
+    Receiver,
+    Resource,
+    ResourcesChanged,
+    Watch,
+)
 from orchtw.errors import InternalError, MethodNotAllowed, NotFound
 from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions
@@ -52,8 +62,9 @@ class AggregatedClient:
         local, remote = await self._local.discover(), await self._discovery.discover()
         return Discovered([*local.resources, *remote.resources], remote.failures)
 
-    def follow_discovery(self, changed: Callable[[], None]) -> Callable[[], None]:
-        ends = self._local.follow_discovery(changed), self._discovery.listen(changed)
+    def follow_discovery(self, changed: ResourcesChanged) -> Callable[[], None]:
+        """See `Client`. Of other servers nobody tells what has changed: then `changed` is told of no resource."""
+        ends = self._local.follow_discovery(changed), self._discovery.listen(lambda: changed((), ()))
 
         def end() -> None:
             for each_end in ends:

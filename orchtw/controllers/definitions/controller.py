@@ -13,12 +13,13 @@ from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
 from orchtw.client.work_queue import Backoff, Retry
 from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.definitions.acknowledging import Acknowledging
 from orchtw.controllers.definitions.definition import Definition
 from orchtw.controllers.definitions.finalizing import Finalizing
 from orchtw.controllers.definitions.names import NameIndex
 from orchtw.controllers.definitions.observer import Observer
 from orchtw.controllers.definitions.serving import Serving
-from orchtw.controllers.definitions.statuses import Statuses
+from orchtw.controllers.definitions.statuses import Statuses, as_told
 from orchtw.objects import Object
 from orchtw.registry.offload import Offload
 from orchtw.registry.target import Target
@@ -37,6 +38,7 @@ class Parts:
     """What definitions are looked after with; `target` is their own."""
 
     target: Target
+    acknowledging: Acknowledging
     index: NameIndex
     observer: Observer
     statuses: Statuses
@@ -59,6 +61,7 @@ class DefinitionController(Controller):
         self._target = parts.target
         self._known: dict[str, Definition] = {}
         self._refused: dict[str, str] = {}
+        self._wanting: dict[str, set[str]] = {}
         self._unseen: set[str] = set()
         self._surveyed: list[Deferred[None]] = []
         resource = parts.target.resource
@@ -75,12 +78,21 @@ class DefinitionController(Controller):
         """Follow the definitions; those that are there already are to be looked at before others get names."""
         super().startService()
         self._unseen = set(self._informer.items)
+        self._target.stored.in_force = self.in_force
 
     def stopService(self) -> Deferred[None]:
         """See `Controller`; nobody waits any longer."""
         self._unseen.clear()
         self._end_survey()
+        self._parts.acknowledging.stop()
+        self._target.stored.in_force = None
         return super().stopService()
+
+    async def in_force(self, entry: Entry) -> None:
+        """Return once a changed definition decides on what is served here (reference CRD-65)."""
+        meta = self._target.stored.metadata(entry, owned=False)
+        if self._parts.serving.concerns(meta["name"]) and not meta.get("deletionTimestamp"):
+            await self._parts.acknowledging.settled(meta["uid"], meta.get("generation", 0))
 
     async def settled(self) -> None:
         """Return when each definition that was there at the start is served, or was found not to be."""
@@ -131,18 +143,22 @@ class DefinitionController(Controller):
             if definition.served:
                 await self._serve(definition, obj, size_bytes)
             self._parts.serving.close(definition.name)
+            self._parts.acknowledging.settle(definition.uid, definition.generation)
             if not await self._parts.finalizing.end(definition, self._parts.serving.target(definition.name)):
                 raise Retry("objects remain")
             return None
         if not definition.established and len(self._unseen) > (definition.name in self._unseen):
             return SURVEY_S
         news, after_s = await self._parts.observer.news(definition, obj, size_bytes)
-        told = await self._parts.statuses.tell(definition, news)
-        if not told:
-            if definition.served:
-                await self._serve(definition, obj, size_bytes)
-            else:
-                self._parts.serving.end(definition.name)
+        # 1. What clients are told is served is served before they are told.
+        if definition.established or news.accepts:
+            await self._serve(*as_told(definition, obj, news), size_bytes)
+        else:
+            self._parts.serving.end(definition.name)
+        # 2. A change of the definition is answered once it decides on what is served.
+        self._parts.acknowledging.settle(definition.uid, definition.generation)
+        # 3. Its status.
+        await self._parts.statuses.tell(definition, news)
         return after_s
 
     def _take_in(self, definition: Definition) -> None:
@@ -151,6 +167,7 @@ class DefinitionController(Controller):
         if before is not None and before.uid != definition.uid:
             self._forget(before.name)
         self._known[definition.name] = definition
+        self._note_wish(definition, wanting=self._is_wanting(definition))
         if self._parts.index.hold(definition.name, definition.group, definition.accepted):
             self._offer_names(definition.group)
 
@@ -159,17 +176,31 @@ class DefinitionController(Controller):
         gone = self._known.pop(name, None)
         if gone is not None:
             self._refused.pop(name, None)
+            self._note_wish(gone, wanting=False)
             self._parts.serving.end(name)
             self._parts.observer.forget(gone.uid)
+            self._parts.acknowledging.forget(gone.uid)
             self._parts.finalizing.forget(gone.uid)
             self._parts.index.release(name)
             self._offer_names(gone.group)
 
     def _offer_names(self, group: str) -> None:
         """Look again at those that may have been waiting for names of that group."""
-        for other in self._known.values():
-            if other.group == group and (other.names != other.accepted or other.name in self._refused):
-                self.queue.add(other.name)
+        for name in self._wanting.get(group, ()):
+            self.queue.add(name)
+
+    def _is_wanting(self, definition: Definition) -> bool:
+        return definition.names != definition.accepted or definition.name in self._refused
+
+    def _note_wish(self, definition: Definition, *, wanting: bool) -> None:
+        """Note whether it waits for names that others of its group have."""
+        names = self._wanting.setdefault(definition.group, set())
+        if wanting:
+            names.add(definition.name)
+        else:
+            names.discard(definition.name)
+            if not names:
+                del self._wanting[definition.group]
 
     async def _serve(self, definition: Definition, obj: Object, size_bytes: int) -> None:
         """Serve what a definition defines; one that cannot be waits until others give way, or it changes."""
@@ -182,3 +213,4 @@ class DefinitionController(Controller):
             self._refused[name] = str(error)
         else:
             self._refused.pop(name, None)
+        self._note_wish(definition, wanting=self._is_wanting(definition))

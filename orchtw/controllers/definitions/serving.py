@@ -58,6 +58,10 @@ class Serving:
         served = self._served.get(name)
         return None if served is None else served.target
 
+    def concerns(self, name: str) -> bool:
+        """Whether what a definition defines is served, or is about to be."""
+        return name in self._served or name in self._adding
+
     async def serve(self, definition: Definition, obj: Object, size_bytes: int) -> None:
         """Serve what a definition in version v1 defines, as it is now; `size_bytes` is its size in the store.
 

@@ -13,7 +13,13 @@ from orchtw.errors import Conflict, NotFound
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.bootstrap.maker import system_user
-from orchtw.registry.groups.apiextensions.conditions import Finding, find, is_told, with_condition
+from orchtw.registry.groups.apiextensions.conditions import (
+    NAMES_ACCEPTED,
+    Finding,
+    find,
+    is_told,
+    with_condition,
+)
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
 from orchtw.registry.write_path import WritePath
@@ -33,6 +39,11 @@ class News:
     accepted: Names | None = None
     released: str = ""
 
+    @property
+    def accepts(self) -> bool:
+        """Whether all names that the definition asks for are its own."""
+        return any(each.type == NAMES_ACCEPTED and each.holds for each in self.findings)
+
     def concern(self, definition: Definition) -> bool:
         """Whether the definition does not say so already."""
         conditions = definition.conditions
@@ -42,6 +53,16 @@ class News:
             or (self.accepted is not None and self.accepted != definition.accepted)
             or self.released in definition.finalizers
         )
+
+
+def as_told(definition: Definition, obj: Object, news: News) -> tuple[Definition, Object]:
+    """A definition, and its object, with the names that the news give it."""
+    if news.accepted is None:
+        return definition, obj
+    shown = _shown_names(news.accepted)
+    accepted = {key: value for key, value in shown.items() if value}
+    status = {**(obj.get("status") or {}), "acceptedNames": shown}
+    return attrs.evolve(definition, accepted=accepted), {**obj, "status": status}
 
 
 class Statuses:
@@ -88,7 +109,7 @@ class Statuses:
             meta["finalizers"] = [each for each in meta.get("finalizers") or () if each != news.released]
         status = {**status, "conditions": self._conditions(status, news)}
         if news.accepted is not None:
-            status["acceptedNames"] = _shown(news.accepted)
+            status["acceptedNames"] = _shown_names(news.accepted)
         live["status"] = {key: status[key] for key in _ORDER if key in status}
         return live
 
@@ -100,7 +121,7 @@ class Statuses:
         return conditions
 
 
-def _shown(accepted: Names) -> Names:
+def _shown_names(accepted: Names) -> Names:
     """Plural and kind stand in every status, empty as long as another definition has them (reference CRD-7)."""
     names = {"plural": "", "kind": "", **accepted}
     return {key: names[key] for key in NAMES_ORDER if key in names}

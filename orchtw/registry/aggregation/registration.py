@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred, DeferredList
@@ -14,8 +14,17 @@ from twisted.python.failure import Failure
 
 from orchtw.errors import StatusError
 from orchtw.objects import Object
-from orchtw.registry.aggregation.services import GROUP, PLURAL, VERSION, ApiService, ApiServices, managed_label
+from orchtw.registry.aggregation.services import (
+    GROUP,
+    PLURAL,
+    VERSION,
+    ApiService,
+    ApiServices,
+    GroupVersion,
+    managed_label,
+)
 from orchtw.registry.bootstrap.maker import Maker
+from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.schema.catalogue import ADDED_VERSION_PRIORITY, GroupInfo
 
@@ -47,6 +56,7 @@ class Registration:
         self._at_start: frozenset[str] = frozenset()
         self._done: set[str] = set()
         self._ours: set[str] = set()
+        self._due: set[GroupVersion] = set()
         self._timer: IDelayedCall | None = None
         self._stopped = False
 
@@ -55,7 +65,7 @@ class Registration:
         self._settled_at = self._clock.seconds() + SETTLE_S
         self._at_start = frozenset(self._services.all)
         self._services.listen(self._changed)
-        self._maker.targets.listen(lambda: self._soon(GATHER_S))
+        self._maker.targets.follow(self._resources_changed)
 
     def stop(self) -> None:
         """See to nothing any more."""
@@ -65,10 +75,21 @@ class Registration:
 
     async def run(self) -> None:
         """Bring all of them in line. Raises what the first refused write raises."""
-        wanted = wanted_services(self._maker.targets, self._maker.naming.group(GROUP), self._label)
+        managed = (each.group_version for each in self._services.all.values() if each.managed)
+        served = ((info.name, version) for info in self._maker.targets.groups for version in info.versions)
+        await self._bring_in_line(dict.fromkeys((*served, *managed)))
+
+    async def _bring_in_line(self, group_versions: Iterable[GroupVersion]) -> None:
+        """See to those of some group versions."""
+        own, targets = self._maker.naming.group(GROUP), self._maker.targets
+        wanted: dict[str, Object] = {}
+        names: list[str] = []
+        for group, version in group_versions:
+            names.append(f"{version}.{group}")
+            if group != own:
+                wanted |= wanted_service(targets, group, version, self._label)
         self._ours.update(wanted)
-        known = (name for name, each in self._services.all.items() if each.managed and name not in wanted)
-        deeds = [deed for name in (*wanted, *known) if (deed := self._deed(name, wanted.get(name))) is not None]
+        deeds = [deed for name in names if (deed := self._deed(name, wanted.get(name))) is not None]
         outcomes: Any = await DeferredList([Deferred.fromCoroutine(deed) for deed in deeds], consumeErrors=True)
         for done, result in outcomes:
             if not done:
@@ -80,7 +101,12 @@ class Registration:
             return
         freed = new is None and old is not None and old.name in self._ours
         if freed or any(each is not None and each.managed == ALWAYS for each in (old, new)):
+            self._due.update(each.group_version for each in (old, new) if each is not None)
             self._soon(GATHER_S)
+
+    def _resources_changed(self, gone: Sequence[Target], come: Sequence[Target]) -> None:
+        self._due.update((each.resource.group, each.resource.version) for each in (*gone, *come))
+        self._soon(GATHER_S)
 
     def _soon(self, delay_s: float) -> None:
         if self._stopped:
@@ -92,9 +118,11 @@ class Registration:
         self._timer = self._clock.callLater(delay_s, self._again)
 
     def _again(self) -> None:
-        Deferred.fromCoroutine(self.run()).addErrback(self._failed)
+        due, self._due = self._due, set()
+        Deferred.fromCoroutine(self._bring_in_line(due)).addErrback(self._failed, due)
 
-    def _failed(self, failure: Failure) -> None:
+    def _failed(self, failure: Failure, due: Iterable[GroupVersion]) -> None:
+        self._due.update(due)
         if isinstance(error := failure.value, StatusError):
             self._log.warn("APIServices cannot be made: {why}", why=error.message)
         else:
@@ -115,6 +143,7 @@ class Registration:
             return None if _says(live, wanted["spec"]) else self._maker.ensure_content(GROUP, VERSION, PLURAL, wanted)
         wait_s = self._settled_at - self._clock.seconds()
         if live.managed == ALWAYS and name not in self._ours and wait_s > 0:
+            self._due.add(live.group_version)
             self._soon(wait_s)
             return None
         return self._maker.remove(GROUP, VERSION, PLURAL, name, self._is_ours)
@@ -126,19 +155,12 @@ class Registration:
         return self._label in (obj["metadata"].get("labels") or {})
 
 
-def wanted_services(targets: Targets, group: str, label: str) -> dict[str, Object]:
-    """By name the APIServices of all that this server serves, but for `group`, which is the aggregator's own."""
-    custom = {(each.group, each.version) for each in targets.resources if not each.protobuf}
-    release = {(each.group, each.version) for each in targets.resources if each.protobuf}
-    found: dict[str, Object] = {}
-    for info in targets.groups:
-        if info.name != group:
-            for version in info.versions:
-                if (info.name, version) in release:
-                    found |= _service(info, version, {label: ON_START})
-                elif (info.name, version) in custom:
-                    found |= _service(info, version, {label: ALWAYS})
-    return found
+def wanted_service(targets: Targets, group: str, version: str, label: str) -> dict[str, Object]:
+    """By name the APIService of what this server serves of a group version; empty: it serves nothing of it."""
+    if (group, version) not in targets.versions:
+        return {}
+    labels = {label: ON_START if (group, version) in targets.release_versions else ALWAYS}
+    return _service(targets.group(group, version), version, labels)
 
 
 def _service(info: GroupInfo, version: str, labels: dict[str, str]) -> dict[str, Object]:

@@ -29,13 +29,15 @@ class Version(Protocol):
 
 
 class WebhookForms:
-    """See `registry.target.Forms`. What is being made for others is waited for, and not asked for again."""
+    """See `registry.target.Forms`. What is being made for others is waited for, and not asked for again: `coming`
+    has it, for all who ask for forms of that version.
+    """
 
     _log = Logger()
 
-    def __init__(self, version: Version) -> None:
+    def __init__(self, version: Version, coming: Coming) -> None:
         self._version = version
-        self._coming: dict[Entry, _Round] = {}
+        self._coming = coming
 
     def lacks(self, entry: Entry) -> bool:
         """See `Gate`."""
@@ -126,3 +128,7 @@ class _Round:
         for each in waiting:
             if not each.called:
                 each.callback(None)
+
+
+Coming = dict[Entry, _Round]
+"""What is being made, by entry."""

@@ -9,7 +9,7 @@ import orjson
 
 from orchtw.objects import Object
 from orchtw.registry.converting import Known, Unconverted, known_conversion
-from orchtw.registry.custom.forms import WebhookForms
+from orchtw.registry.custom.forms import Coming, WebhookForms
 from orchtw.registry.custom.stored import CustomStored
 from orchtw.registry.custom.webhook import Converter
 from orchtw.registry.stored import Prepared
@@ -52,10 +52,12 @@ class WebhookTarget(CustomTarget):
 
     stored: CustomStored
     converter: Converter
-    forms: WebhookForms = attrs.field(init=False)
+    _coming: Coming = attrs.field(factory=dict, init=False)
 
-    def __attrs_post_init__(self) -> None:
-        self.forms = WebhookForms(self)
+    @property
+    def forms(self) -> WebhookForms:
+        """See `Target`. Made each time, for it refers to the target."""
+        return WebhookForms(self, self._coming)
 
     def has_json(self, entry: Entry) -> bool:
         return self._is_own(entry) or self._cached(entry, self._key("json")) is not None

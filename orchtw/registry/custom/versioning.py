@@ -89,11 +89,14 @@ class ByWebhook:
         return CustomStored(resource, codec, strategy, prefix, self.codecs, same=False)
 
     def target(self, parts: Parts) -> Target:
-        target = WebhookTarget(**attrs.asdict(parts, recurse=False), converter=self.converter)
+        target = self._made(parts)
         if parts.codec is not parts.stored.codec:
             target.same_fields = False
-            target.from_storage = partial(_from_storage, target)
+            target.from_storage = partial(_from_storage, self._made(parts))  # another one: no reference to itself
         return target
+
+    def _made(self, parts: Parts) -> WebhookTarget:
+        return WebhookTarget(**attrs.asdict(parts, recurse=False), converter=self.converter)
 
 
 def _from_storage(target: WebhookTarget, obj: Object) -> Object:

@@ -100,8 +100,8 @@ class CustomCodec(KindCodec):
         """See `MessageCodec.strict_findings`: what is pruned is unknown."""
         return self._findings(value, text, pruned=True)
 
-    @cached_property
-    def set_defaults(self) -> Callable[[dict[str, Any]], None]:
+    @property
+    def set_defaults(self) -> Callable[[dict[str, Any]], None]:  # see `validator`
         """Fills a canonical dict in place with the defaults of the schema; keys stay in order."""
         return self._fill if self._has_defaults else _nothing
 
@@ -138,8 +138,8 @@ class CustomCodec(KindCodec):
         self._looks += 1
         return self._looks > self.direct_looks
 
-    @cached_property
-    def validator(self) -> Validator:
+    @property
+    def validator(self) -> Validator:  # kept, it would be a reference to itself
         """Every cause why a canonical dict is not what its schema says, and then its rules."""
         return self.causes
 

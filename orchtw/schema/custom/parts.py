@@ -13,6 +13,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from threading import RLock
 from typing import Any, Final
+from weakref import ref
 
 import orjson
 
@@ -116,6 +117,9 @@ class Parts:
         self._begin()
         return self._root(*args)
 
+    def __del__(self) -> None:
+        self._namespace.clear()  # functions and the namespace that they are in hold each other
+
     def compiled(self, name: str, place: Place) -> Callable[..., Any]:
         """The function of that name, compiled from the part at a place. Raises Unsure after many others."""
         with self._lock:
@@ -152,9 +156,11 @@ class _Stub:
     __slots__ = ("_name", "_parts", "_place")
 
     def __init__(self, parts: Parts, name: str, place: Place) -> None:
-        self._parts = parts
+        self._parts = ref(parts)  # it is there while somebody calls
         self._name = name
         self._place = place
 
     def __call__(self, *args: Any) -> Any:
-        return self._parts.compiled(self._name, self._place)(*args)
+        parts = self._parts()
+        assert parts is not None
+        return parts.compiled(self._name, self._place)(*args)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 
 from orchtw.naming import Naming
 from orchtw.schema.custom.keywords import TYPE_FIELDS, Schema, extensions
@@ -21,7 +22,7 @@ class CustomSchema(StructSchema):
     __slots__ = ("metadata", "naming", "source")
 
     def __init__(self, name: str, source: bytes, metadata: StructSchema, naming: Naming) -> None:
-        super().__init__(name, lambda: _fields(self, metadata), kind="object")
+        super().__init__(name, partial(_fields, source, metadata, naming), kind="object")  # no reference to itself
         self.source = source
         self.metadata = metadata
         self.naming = naming
@@ -34,9 +35,9 @@ class CustomSchema(StructSchema):
         return parsed(self.source)
 
 
-def _fields(schema: CustomSchema, metadata: StructSchema) -> list[Field]:
+def _fields(source: bytes, metadata: StructSchema, naming: Naming) -> list[Field]:
     object_meta = Field(name="metadata", node=metadata, optional=True, omitempty=True)
-    return [object_meta, *_Nodes(schema.naming, metadata).members(schema.structure(), TYPE_FIELDS)]
+    return [object_meta, *_Nodes(naming, metadata).members(parsed(source), TYPE_FIELDS)]
 
 
 class _Nodes:

@@ -104,7 +104,6 @@ class Definitions:
         self._schemas = schemas
         self._naming = schemas.naming
         self._texts = Descriptions(self._naming)
-        self._shown = Shown(self._naming.extension_prefix, self._of_every_object, whole=dialect.siblings)
         self._resources: dict[str, ResourceType] = {}
         self._added: dict[str, ResourceType] = {}
         self._know(enabled)
@@ -120,12 +119,16 @@ class Definitions:
         """The same that also has the kinds of some resources which `schemas` knows; these do not count the others."""
         found = copy(self)
         found._schemas = schemas
-        found._shown = Shown(self._naming.extension_prefix, found._of_every_object, whole=self._dialect.siblings)
         found._resources, found._added = dict(self._resources), dict(self._added)
         found._know(added)
         found._nodes, found._messages = dict(self._nodes), dict(self._messages)
         found._made, found._uses = dict(self._made), dict(self._uses)
         return found
+
+    @property
+    def added(self) -> frozenset[str]:
+        """The names of the definitions of added kinds and of their lists."""
+        return frozenset(definition_name(message, self._naming) for message in self._added)
 
     def _know(self, resources: Iterable[ResourceType]) -> None:
         for each in resources:
@@ -138,6 +141,10 @@ class Definitions:
         if message == PATCH:
             return self._to(message, Form.ANY)
         return self._to(message, _version_info() if message == VERSION_INFO else self._schemas.node(message))
+
+    def named(self, names: Iterable[str]) -> dict[str, Schema]:
+        """Definitions by name, of those that some `closure` has made. Raises KeyError for another one."""
+        return {name: self._made[name] for name in names}
 
     def closure(self, messages: Iterable[str]) -> dict[str, Schema]:
         """The definitions of these messages and of all that they refer to, by name in order."""
@@ -195,7 +202,8 @@ class Definitions:
 
     def _custom(self, node: CustomSchema) -> Schema:
         """What a structural schema says; what it says of the fields that every object has is not shown."""
-        schema = {"description": self._said_of(node)} | self._shown.root(node.structure())
+        shown = Shown(self._naming.extension_prefix, self._of_every_object, whole=self._dialect.siblings)
+        schema = {"description": self._said_of(node)} | shown.root(node.structure())
         return schema | self._struct_extensions_of_kind(node.name)
 
     def _of_every_object(self) -> Schema:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import attrs
+import orjson
 
 from orchtw.naming import Naming
 from orchtw.schema.catalogue import ResourceType, joined
@@ -68,6 +69,23 @@ def parts(schemas: Schemas, enabled: Iterable[ResourceType], features: Features)
     return sorted(found, key=lambda part: part.path)
 
 
+@attrs.frozen(slots=True)
+class Pieces:
+    """The JSON of some paths and definitions, without the braces around each, and the names of the definitions.
+
+    `shared` are the names of those that they need besides.
+    """
+
+    paths: bytes
+    definitions: bytes
+    names: frozenset[str]
+    shared: frozenset[str] = frozenset()
+
+    def documents(self) -> tuple[Document, Document]:
+        """The paths and the definitions."""
+        return orjson.loads(b"{%s}" % self.paths), orjson.loads(b"{%s}" % self.definitions)
+
+
 class Renderer(ABC):
     """Makes the parts of a document in one version of OpenAPI."""
 
@@ -75,6 +93,16 @@ class Renderer(ABC):
         self._definitions = definitions
         self._naming = naming
         self._parameters: dict[Parameter, Document] = {}
+
+    def pieces(self, operations: Iterable[Operation], *, also: Iterable[str] = (), whole: bool = False) -> Pieces:
+        """What some operations have in a document: the definitions that they need and those of messages that are
+        asked for `also`, all of them if `whole`, else those of added kinds.
+        """
+        every = list(operations)
+        used = self._definitions.closure(messages(every) | set(also))
+        own = used if whole else {name: used[name] for name in used if name in self._definitions.added}
+        paths = orjson.dumps(self.paths(every))
+        return Pieces(paths[1:-1], orjson.dumps(own)[1:-1], frozenset(own), frozenset(used.keys() - own.keys()))
 
     def paths(self, operations: Iterable[Operation]) -> Document:
         """The `paths` member: path items in the order of their paths."""

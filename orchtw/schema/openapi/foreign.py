@@ -11,8 +11,7 @@ from typing import Any, Final
 import attrs
 import orjson
 
-from orchtw.schema.openapi.documents import METHODS, Document
-from orchtw.schema.openapi.v2 import Pieces
+from orchtw.schema.openapi.documents import METHODS, Document, Pieces
 
 _REF: Final = "#/definitions/"
 _PARAMETER_REF: Final = "#/parameters/"

@@ -17,7 +17,9 @@ MEDIA_TYPES = (
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
-    """The Protobuf form of a document that `v3.document` made; defaults that are not scalars have no place in it."""
+    """The Protobuf form of a document that `v3.joined` made, read back; defaults that are not scalars have no place
+    in it.
+    """
     components = document["components"]
     return document_class("v3")(
         openapi=document["openapi"],
@@ -30,6 +32,14 @@ def encode(document: Mapping[str, Any]) -> bytes:
             },
         },
         security=security(document),
+    ).SerializeToString(deterministic=True)
+
+
+def encode_pieces(paths: Mapping[str, Any], schemas: Mapping[str, Any]) -> bytes:
+    """The Protobuf form of more paths and schemas, to stand behind that of a document."""
+    return document_class("v3")(
+        paths={"path": named(paths, _path)},
+        components={"schemas": {"additional_properties": named(schemas, _schema)}},
     ).SerializeToString(deterministic=True)
 
 

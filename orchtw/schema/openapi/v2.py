@@ -2,63 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Iterator
 
-import attrs
 import orjson
 
 from orchtw.naming import Naming
-from orchtw.schema.openapi.definitions import Definitions
 from orchtw.schema.openapi.documents import (
     CODES,
     SECURITY,
     SECURITY_SCHEME,
     UNAUTHORIZED,
     Document,
+    Pieces,
     Renderer,
     extensions,
     info,
-    messages,
 )
 from orchtw.schema.openapi.operations import Operation
 from orchtw.schema.openapi.parameters import Parameter
 
 _SCHEMES = ["https"]
-
-
-@attrs.frozen(slots=True)
-class Pieces:
-    """The JSON of some paths and definitions, without the braces around each, and the names of the definitions."""
-
-    paths: bytes
-    definitions: bytes
-    names: frozenset[str]
-
-    def size_bytes(self) -> int:
-        """How much memory the texts take."""
-        return len(self.paths) + len(self.definitions)
-
-    def documents(self) -> tuple[Document, Document]:
-        """The paths and the definitions."""
-        return orjson.loads(b"{%s}" % self.paths), orjson.loads(b"{%s}" % self.definitions)
-
-
-def pieces(
-    operations: Iterable[Operation],
-    definitions: Definitions,
-    naming: Naming,
-    *,
-    also: Iterable[str] = (),
-    but_for: Collection[str] = (),
-) -> Pieces:
-    """The share of some operations in the document: the definitions that they need and those of messages that are
-    asked for `also`, `but_for` those that are in another share.
-    """
-    every = list(operations)
-    used = definitions.closure(messages(every) | set(also))
-    own = {name: schema for name, schema in used.items() if name not in but_for}
-    paths = orjson.dumps(_Renderer(definitions, naming).paths(every))
-    return Pieces(paths[1:-1], orjson.dumps(own)[1:-1], frozenset(own))
 
 
 def joined(shares: Iterable[Pieces], naming: Naming) -> bytes:
@@ -71,12 +34,24 @@ def joined(shares: Iterable[Pieces], naming: Naming) -> bytes:
             "security": [{SECURITY: []}],
         }
     )[1:]
-    paths = b",".join(each.paths for each in every if each.paths)
-    definitions = b",".join(each.definitions for each in every if each.definitions)
-    return b'%s,"paths":{%s},"definitions":{%s},%s' % (head, paths, definitions, tail)
+    texts = [head, b',"paths":{', *_separated(each.paths for each in every)]
+    texts += [b'},"definitions":{', *_separated(each.definitions for each in every), b"},", tail]
+    return b"".join(texts)  # at once: with many kinds it is tens of megabytes
 
 
-class _Renderer(Renderer):
+def _separated(texts: Iterable[bytes]) -> Iterator[bytes]:
+    """Those that are not empty, with commas between them."""
+    separator = b""
+    for text in texts:
+        if text:
+            yield separator
+            yield text
+            separator = b","
+
+
+class RendererV2(Renderer):
+    """See `Renderer`."""
+
     def _operation(self, operation: Operation, common: tuple[Parameter, ...]) -> Document:
         parameters = [self._body(operation)] if operation.body else []
         parameters += [self._parameter(each) for each in operation.parameters if each not in common]

@@ -2,41 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+
+import orjson
 
 from orchtw.naming import Naming
-from orchtw.schema.openapi.definitions import Definitions
 from orchtw.schema.openapi.documents import (
     CODES,
     SECURITY,
     SECURITY_SCHEME,
     UNAUTHORIZED,
     Document,
+    Pieces,
     Renderer,
     extensions,
     info,
-    messages,
 )
 from orchtw.schema.openapi.operations import Operation
 from orchtw.schema.openapi.parameters import Parameter
 
 
-def document(operations: Iterable[Operation], definitions: Definitions, naming: Naming) -> Document:
-    """The document, ready for JSON; parts of it are shared and must not be changed."""
-    every = list(operations)
-    return {
-        "openapi": "3.0.0",
-        "info": info(naming),
-        "paths": _Renderer(definitions, naming).paths(every),
-        "components": {
-            "schemas": definitions.closure(messages(every)),
-            "securitySchemes": {SECURITY: SECURITY_SCHEME},
-        },
-        "security": [{SECURITY: []}],
-    }
+def joined(pieces: Iterable[Pieces], shared: Mapping[str, bytes], naming: Naming) -> bytes:
+    """A whole document as JSON; `shared` has the JSON of the definitions that pieces need besides their own."""
+    every = list(pieces)
+    head = orjson.dumps({"openapi": "3.0.0", "info": info(naming)})[:-1]
+    tail = orjson.dumps({"securitySchemes": {SECURITY: SECURITY_SCHEME}})[1:]
+    paths = b",".join(each.paths for each in every if each.paths)
+    schemas = b",".join([each.definitions for each in every if each.definitions] + list(_members(shared)))
+    security = orjson.dumps([{SECURITY: []}])
+    return b'%s,"paths":{%s},"components":{"schemas":{%s},%s,"security":%s}' % (head, paths, schemas, tail, security)
 
 
-class _Renderer(Renderer):
+def _members(shared: Mapping[str, bytes]) -> Iterator[bytes]:
+    return (b"%s:%s" % (orjson.dumps(name), schema) for name, schema in shared.items())
+
+
+class RendererV3(Renderer):
+    """See `Renderer`."""
+
     def _operation(self, operation: Operation, common: tuple[Parameter, ...]) -> Document:
         rendered: Document = {
             "tags": [operation.tag],

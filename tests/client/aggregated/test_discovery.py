@@ -85,7 +85,7 @@ class DiscoveryTests(AggregatedCase):
     def test_follow(self) -> None:
         """Who follows is told when a server comes or goes, and not after it has left."""
         told: list[None] = []
-        leave = self.client.follow_discovery(lambda: told.append(None))
+        leave = self.client.follow_discovery(lambda gone, come: told.append(None))
         self.say("v1.example.com", available=False)
         self.assertEqual(len(told), 1)
         leave()

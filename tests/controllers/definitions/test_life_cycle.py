@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 from twisted.internet.defer import Deferred
 
+from orchtw.controllers.definitions.acknowledging import LIMIT_S
 from orchtw.controllers.definitions.observer import ESTABLISHING_DELAY_S
 from orchtw.errors import Forbidden
+from orchtw.objects import Object
 from orchtw.testing.in_process import InProcessServer
 from orchtw.testing.in_process_watch import WatchEnded
 from tests.controllers.definitions.made import (
@@ -19,6 +22,7 @@ from tests.controllers.definitions.made import (
     foo,
     version,
 )
+from tests.verbs.served import APPLY
 
 ACCEPTED = ("True", "NoConflicts", "no conflicts found")
 ESTABLISHED = ("True", "InitialNamesAccepted", "the initial names have been accepted")
@@ -146,6 +150,55 @@ class ServingTests(LookedAfterCase):
         self.assertEqual(self.done("POST", FOOS, foo("b"))["spec"], {"colour": "red", "size": 3})
         self.run_async(watch.next())
         self.assertRaises(WatchEnded, self.run_async, watch.next())
+
+    def test_in_force_when_answered(self) -> None:
+        """What a client has changed decides on the next request, whatever way it was changed (reference CRD-65)."""
+        self.install()
+        path, headers = f"{DEFINITIONS}/foos.{GROUP}", {"content-type": "application/merge-patch+json"}
+        text = {"type": "string"}
+
+        def put(changed: Object) -> None:
+            self.done("PUT", path, {**self.read(), "spec": {**self.read()["spec"], **changed}})
+
+        def patch(changed: Object) -> None:
+            self.done("PATCH", path, orjson.dumps({"spec": changed}), headers)
+
+        def apply(changed: Object) -> None:
+            applied = definition()
+            body = orjson.dumps({**applied, "spec": {**applied["spec"], **changed}})
+            self.done("PATCH", f"{path}?fieldManager=a&force=true", body, APPLY)
+
+        for number, write in enumerate((put, patch, apply) * 2):
+            write({"versions": [version(**{f"f{number}": text})]})
+            sent = {**foo(f"o{number}"), "spec": {f"f{number}": "kept"}}
+            self.assertEqual(self.done("POST", FOOS, sent)["spec"], {f"f{number}": "kept", "size": 3})
+
+    def test_no_wait_for_nothing(self) -> None:
+        """A change that is not to be served, and a dry run, are answered at once."""
+        self.install()
+        definitions = self.server.instance.definitions
+        assert definitions is not None
+        self.run_async(definitions.queue.stop())
+        path, headers = f"{DEFINITIONS}/foos.{GROUP}", {"content-type": "application/merge-patch+json"}
+        changed = orjson.dumps({"spec": {"versions": [version(colour={"type": "string"})]}})
+        self.done("PATCH", f"{path}?dryRun=All", changed, headers)
+        self.done("PATCH", path, b'{"metadata":{"labels":{"a":"b"}}}', headers)
+        waiting = Deferred.fromCoroutine(self.server.request("PATCH", path, changed, headers))
+        self.wait(LIMIT_S - 1)
+        self.assertNoResult(waiting)
+        self.wait(2)
+        self.assertEqual(self.successResultOf(waiting).code, 200)
+
+    def test_served_when_established(self) -> None:
+        """When a definition says that it is established, its objects can be created (reference CRD-65)."""
+        watch = self.run_async(self.server.watch(f"{DEFINITIONS}?watch=1"))
+        self.done("POST", DEFINITIONS, definition())
+        while True:
+            seen = self.run_async(watch.next())["object"]
+            if any(each["type"] == "Established" for each in seen.get("status", {}).get("conditions") or ()):
+                break
+        watch.close()
+        self.assertEqual(self.done("POST", FOOS, foo("a"))["spec"], {"size": 3})
 
     def test_nothing_new(self) -> None:
         """Labels and status of a definition are nothing to what is served: its watches go on."""

@@ -38,7 +38,7 @@ class Version:
 class FormsTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.version = Version()
-        self.forms = WebhookForms(self.version)
+        self.forms = WebhookForms(self.version, {})
         self.a, self.b, self.c = (Entry(key, "n", key, 1, {}, (), b"{}") for key in "abc")
 
     def ensure(self, *entries: Entry) -> Deferred[None]:

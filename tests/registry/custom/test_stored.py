@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.packing import Packed
 from orchtw.registry.custom.kinds import kinds_of
 from orchtw.registry.custom.stored import CustomStored
 from orchtw.registry.custom.strategy import CustomStrategy
@@ -17,7 +18,7 @@ from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.custom.codec import CustomCodec
-from orchtw.watch.entry import Entry, Packed
+from orchtw.watch.entry import Entry
 from orchtw.watch.room import Room
 from tests.registry.custom.definitions import GROUP, INTEGER, STRING, definition, lamp, struct, version
 

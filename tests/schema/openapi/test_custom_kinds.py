@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from typing import Any
+from weakref import ref
 
 import attrs
 import orjson
@@ -164,7 +166,7 @@ class ChangeTests(SynchronousTestCase):
         """The index is there before the documents of added kinds are."""
         fresh = published()
         fresh.index("/x")
-        self.assertEqual(len(fresh._release.kept_v3._values), 0)
+        self.assertEqual([each.kept for each in fresh._shares[PATH]], [{}] * 2)
 
     def test_release_is_kept(self) -> None:
         """What the release says is rendered once."""
@@ -172,6 +174,38 @@ class ChangeTests(SynchronousTestCase):
         after = published(before=before)
         self.assertIs(after.v3["api/v1"], before.v3["api/v1"])
         self.assertIs(after._release.v2, before._release.v2)
+
+    def test_nothing_is_held(self) -> None:
+        """What has been published is gone as soon as something else is: a v2 document takes a megabyte and more."""
+        gc.disable()
+        self.addCleanup(gc.enable)
+        before = published()
+        self.assertIn(b"Widget", before.v2.json.body)
+        self.assertIn(b"Widget", before.v2.protobuf.body)
+        self.assertIn(b"Widget", before.v3[PATH].json.body)
+        held = ref(before), ref(before.v2), ref(before.v3[PATH]), ref(before._schemas)
+        published({**STRUCTURE, "description": "Another thing."}, before)
+        del before
+        self.assertEqual([each() for each in held], [None] * len(held))
+
+    def test_unchanged_kinds_are_kept(self) -> None:
+        """A change of one kind leaves the shares of others as they were rendered, in one group version too."""
+        catalogue = Catalogue.load(Naming.orch())
+
+        def both(structure: dict[str, Any], before: Published | None = None) -> Published:
+            schemas = Schemas(catalogue)
+            add(schemas, widget(), structure)
+            add(schemas, gadget(widget()), STRUCTURE)
+            return Published(schemas, (widget(), gadget(widget())), before)
+
+        before = both(STRUCTURE)
+        self.assertIn(b"Gadget", before.v2.protobuf.body)
+        after = both({**STRUCTURE, "description": "Another thing."}, before)
+        index, one, other = before._shares[PATH]
+        same = [each is before for each, before in zip(after._shares[PATH], (index, one, other), strict=True)]
+        self.assertEqual(same, [True, False, True])
+        self.assertIn(b"Another thing.", after.v2.json.body)
+        self.assertIn(b"Gadget", after.v3[PATH].json.body)
 
     def test_joined(self) -> None:
         """The v2 document has every definition once, though each part is rendered for itself."""

@@ -1,0 +1,113 @@
+"""The resources of the registry as controllers name them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from orchtw.client.interface import Resource, ResourcesChanged
+from orchtw.errors import NotFound
+from orchtw.registry.target import Target
+from orchtw.registry.targets import Path, Targets
+
+
+class RESTMapper:
+    """Resources by path and by kind; all are read when the first is asked for, then changes are followed."""
+
+    def __init__(self, targets: Targets) -> None:
+        self._targets = targets
+        self._by_path: dict[Path, Resource] = {}
+        self._by_kind: dict[tuple[str, str], Resource] = {}
+        self._home: dict[Resource, Target] = {}
+        self._is_read = False
+        self._followers: tuple[ResourcesChanged, ...] = ()
+        targets.follow(self._changed)
+
+    def resources(self) -> Sequence[Resource]:
+        """Each stored resource that is served in any version."""
+        self._read()
+        return tuple(self._home)
+
+    def listen(self, changed: ResourcesChanged) -> Callable[[], None]:
+        """Tell `changed` which of `resources` have gone and come. What comes back ends it."""
+        self._read()
+        self._followers = (*self._followers, changed)
+
+        def leave() -> None:
+            self._followers = tuple(each for each in self._followers if each is not changed)
+
+        return leave
+
+    def by_path(self, group: str, version: str, plural: str) -> Resource:
+        """The resource of that path; KeyError when it is not served."""
+        self._read()
+        return self._by_path[group, version, plural]
+
+    def by_kind(self, api_version: str, kind: str) -> Resource | None:
+        """The resource that serves that kind."""
+        self._read()
+        return self._by_kind.get((api_version, kind))
+
+    def target(self, resource: Resource) -> Target:
+        """The target of a resource that has been found before. Raises NotFound (404) once it is gone."""
+        self._read()
+        target = self._home.get(resource)
+        if target is None:
+            raise NotFound.generic()
+        return target
+
+    def _read(self) -> None:
+        if not self._is_read:
+            self._is_read = True
+            self._learn(self._targets.served(), {})
+
+    def _changed(self, gone: Sequence[Target], come: Sequence[Target]) -> None:
+        """Let go of the targets of a stored resource, and know others."""
+        if not self._is_read:
+            return
+        before = self._forget(gone)
+        after = self._learn(come, before)
+        lost = [resource for resource in before if resource not in after]
+        found = [resource for resource in after if resource not in before]
+        if lost or found:
+            for follower in self._followers:
+                follower(lost, found)
+
+    def _forget(self, targets: Iterable[Target]) -> dict[Resource, Resource]:
+        found: dict[Resource, Resource] = {}
+        for target in targets:
+            served = target.resource
+            resource = self._by_path.pop((served.group, served.version, served.plural), None)
+            self._by_kind.pop((served.api_version, served.kind), None)
+            if resource is not None:
+                found[resource] = resource
+                self._home.pop(resource, None)
+                self._by_path.pop(_home_path(target), None)
+        return found
+
+    def _learn(self, targets: Iterable[Target], same: Mapping[Resource, Resource]) -> dict[Resource, Resource]:
+        """Know these; one that is the `same` as before stays one object: comparisons are by identity."""
+        found: dict[Resource, Resource] = {}
+        for target in sorted(targets, key=_is_away):
+            served = target.resource
+            known = self._by_path.get(_home_path(target))
+            if known is None:
+                known = Resource(
+                    group=served.group, version=served.version, plural=served.plural, kind=served.kind,
+                    namespaced=served.namespaced, verbs=served.verbs,
+                )  # fmt: skip
+                known = same.get(known, known)
+                self._home[known] = target
+                self._by_path[_home_path(target)] = found[known] = known
+            self._by_path[served.group, served.version, served.plural] = known
+            self._by_kind[served.api_version, served.kind] = known
+        return found
+
+
+def _home_path(target: Target) -> Path:
+    home = target.stored.resource
+    return home.group, home.version, home.plural
+
+
+def _is_away(target: Target) -> bool:
+    """Whether that is not the stored version, which comes first."""
+    return (target.resource.group, target.resource.version) != _home_path(target)[:2]

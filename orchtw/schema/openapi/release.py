@@ -1,0 +1,158 @@
+"""What is published of the release, made once, and how documents are made of it and of the shares of added kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property, partial
+from hashlib import sha256
+from typing import Final
+
+import orjson
+
+from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.nodes import StructSchema
+from orchtw.schema.openapi import protobuf_v2, protobuf_v3, v2, v3
+from orchtw.schema.openapi.definitions import META, PATCH, V2, V3, WATCH_EVENT, Definitions, Dialect
+from orchtw.schema.openapi.documents import Document, Part, Pieces, parts
+from orchtw.schema.openapi.features import Features
+from orchtw.schema.openapi.forms import Encoded, Form
+from orchtw.schema.openapi.operations import DELETE_OPTIONS, STATUS, Operation, Operations
+from orchtw.schema.openapi.shares import Edition, KindShare, Share
+from orchtw.schema.schemas import LIST_META, OBJECT_META, Schemas
+
+_SCALE: Final = "orch.io.api.autoscaling.v1.Scale"
+_OF_EVERY_KIND: Final = (
+    OBJECT_META, LIST_META, STATUS, DELETE_OPTIONS, PATCH, WATCH_EVENT, _SCALE, f"{META}.APIGroup",
+    f"{META}.APIResourceList",
+)  # fmt: skip
+
+
+class Release:
+    """What is published of a server to which nothing has been added, and the definitions that added kinds share.
+
+    `second` and `third` make the shares of added kinds in versions 2 and 3.
+    """
+
+    def __init__(self, schemas: Schemas, enabled: tuple[ResourceType, ...], features: Features) -> None:
+        self.enabled = enabled
+        self._schemas = schemas = schemas.of_release()
+        self._naming = schemas.naming
+        self._features = features
+        self.parts = {part.path: part for part in parts(schemas, enabled, features)}
+        naming = schemas.naming
+        self.second = Edition(
+            lambda: self._common_v2,
+            lambda operations, definitions: v2.RendererV2(definitions, naming).pieces(operations),
+            protobuf_v2.encode_pieces,
+        )
+        self.third = Edition(
+            lambda: self._common_v3,
+            lambda operations, definitions: v3.RendererV3(definitions, naming).pieces(operations),
+            protobuf_v3.encode_pieces,
+        )
+        self._v3: dict[str, Pieces] = {}
+        self._v3_forms: dict[str, Form] = {}
+
+    @cached_property
+    def v2(self) -> Pieces:
+        """The release's part of the v2 document."""
+        operations = (operation for part in self.parts.values() for operation in part.operations())
+        return v2.RendererV2(self._definitions(V2), self._naming).pieces(operations, also=_OF_EVERY_KIND, whole=True)
+
+    def v2_form(self, shares: Sequence[Share], schemas: Schemas) -> Form:
+        """The v2 document with these shares, of kinds that `schemas` knows."""
+        pieces = [self.v2, *(self.second.pieces(share, schemas) for share in shares)]
+        json = Encoded(v2.joined(pieces, self._naming), self._hash(self._v2_digest, shares))
+
+        def to_protobuf() -> bytes:
+            return b"".join((self._v2_protobuf, *(self.second.protobuf(share, schemas) for share in shares)))
+
+        steps = partial(self.second.steps, shares, schemas, protobuf=True)
+        return Form(json, to_protobuf, protobuf_v2.MEDIA_TYPES, steps)
+
+    def v3(self, path: str) -> Form:
+        """A v3 document of the release."""
+        found = self._v3_forms.get(path)
+        if found is None:
+            body = v3.joined([self._v3_pieces(path)], {}, self._naming)
+            found = Form(Encoded.of(body), lambda: protobuf_v3.encode(orjson.loads(body)), protobuf_v3.MEDIA_TYPES)
+            self._v3_forms[path] = found
+        return found
+
+    def v3_form(self, path: str, shares: Sequence[Share], schemas: Schemas) -> Form:
+        """The v3 document of a part with these shares, of kinds that `schemas` knows."""
+        base = [self._v3_pieces(path)] if path in self.parts else []
+        pieces = [*base, *(self.third.pieces(share, schemas) for share in shares)]
+        names = {name for each in pieces for name in each.names}
+        shared = sorted({name for each in pieces for name in each.shared} - names)
+        schemas_of = self._common_v3.named(shared)
+        text = {name: orjson.dumps(schema) for name, schema in schemas_of.items()}
+        json = Encoded(v3.joined(pieces, text, self._naming), self.hash_of(path, shares))
+
+        def to_protobuf() -> bytes:
+            head = protobuf_v3.encode(orjson.loads(v3.joined(base, text, self._naming)))
+            return b"".join((head, *(self.third.protobuf(share, schemas) for share in shares)))
+
+        steps = partial(self.third.steps, shares, schemas, protobuf=True)
+        return Form(json, to_protobuf, protobuf_v3.MEDIA_TYPES, steps)
+
+    def hash_of(self, path: str, shares: Sequence[Share]) -> str:
+        """The hash of a v3 document with shares, over everything that it is made from."""
+        return self._hash(f"{self._naming.git_version} {path}".encode(), shares)
+
+    def index_share(self, part: Part) -> Share:
+        """The share of a part that the release has not: the operation that lists what is in it."""
+        index = part.index
+
+        def operate(schemas: Schemas) -> Iterable[Operation]:
+            return (index(),)
+
+        return Share(operate, sha256(part.path.encode()).digest())
+
+    def kind_share(self, resource: ResourceType, schema: StructSchema) -> KindShare:
+        """The share of an added kind."""
+        features = self._features
+
+        def operate(schemas: Schemas) -> Iterable[Operation]:
+            return Operations(schemas, features).of_version((resource,))
+
+        return KindShare(operate, resource, schema)
+
+    @staticmethod
+    def _hash(start: bytes, shares: Iterable[Share]) -> str:
+        digest = sha256(start)
+        for share in shares:
+            digest.update(share.digest)
+        return digest.hexdigest().upper()
+
+    def _v3_pieces(self, path: str) -> Pieces:
+        if not self._v3:
+            # Made once what several documents have.
+            renderer = v3.RendererV3(self._definitions(V3), self._naming)
+            self._v3 = {each.path: renderer.pieces(each.operations(), whole=True) for each in self.parts.values()}
+        return self._v3[path]
+
+    @cached_property
+    def _v2_digest(self) -> bytes:
+        return sha256(self.v2.paths + self.v2.definitions).digest()
+
+    @cached_property
+    def _v2_protobuf(self) -> bytes:
+        document: Document = orjson.loads(v2.joined([self.v2], self._naming))
+        return protobuf_v2.encode(document)
+
+    @cached_property
+    def _common_v2(self) -> Definitions:
+        return self._common(V2)
+
+    @cached_property
+    def _common_v3(self) -> Definitions:
+        return self._common(V3)
+
+    def _common(self, dialect: Dialect) -> Definitions:
+        definitions = self._definitions(dialect)
+        definitions.closure(_OF_EVERY_KIND)
+        return definitions
+
+    def _definitions(self, dialect: Dialect) -> Definitions:
+        return Definitions(dialect, self._schemas, self.enabled, self._features)

@@ -1,0 +1,131 @@
+"""The shares of added kinds in the documents: each is rendered by itself when it is first needed, and kept.
+
+A document is put together from them as bytes, so that a change of one kind costs what that kind says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from threading import Lock
+from typing import Any, Final
+
+import attrs
+
+from orchtw.packing import Packed, Packer
+from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.custom.schemas import CustomSchema
+from orchtw.schema.nodes import StructSchema
+from orchtw.schema.openapi.definitions import Definitions
+from orchtw.schema.openapi.documents import Pieces
+from orchtw.schema.openapi.operations import Operation
+from orchtw.schema.schemas import Schemas
+
+Operate = Callable[[Schemas], Iterable[Operation]]
+"""Makes operations on what the schemas know."""
+
+Render = Callable[[Iterable[Operation], Definitions], Pieces]
+Step = Callable[[], None]
+
+AT_ONCE: Final = 16
+"""Shares that are rendered in one step, some 50 ms: others may have work for the same thread."""
+
+Encode = Callable[[Mapping[str, Any], Mapping[str, Any]], bytes]
+"""The Protobuf form of paths and definitions, to stand behind that of others."""
+
+
+class Share:
+    """What a kind in one version, or the index of a part, has in the documents.
+
+    `digest` stands for everything that it is made from; `added` is the kind's resource. No schemas are kept: these
+    know all other kinds of their time.
+    """
+
+    __slots__ = ("added", "digest", "kept", "operate")
+
+    def __init__(self, operate: Operate, digest: bytes, added: Sequence[ResourceType] = ()) -> None:
+        self.operate = operate
+        self.digest = digest
+        self.added = added
+        self.kept: dict[object, Any] = {}
+
+
+class KindShare(Share):
+    """The share of a kind, whose schema was `schema` when it was made."""
+
+    __slots__ = ("schema",)
+
+    def __init__(self, operate: Operate, resource: ResourceType, schema: StructSchema) -> None:
+        digest = sha256(repr(resource).encode())
+        digest.update(_source(schema))
+        super().__init__(operate, digest.digest(), (resource,))
+        self.schema = schema
+
+    def is_of(self, resource: ResourceType, schema: StructSchema) -> bool:
+        """Whether that is what it says of a kind."""
+        same = schema is self.schema or (_source(schema) != b"" and _source(schema) == _source(self.schema))
+        return same and self.added == (resource,)
+
+
+def _source(schema: StructSchema) -> bytes:
+    return schema.source if isinstance(schema, CustomSchema) else b""
+
+
+@attrs.frozen(slots=True)
+class _PackedPieces:
+    """Pieces as they are kept; the paths are the first `split` bytes."""
+
+    text: Packed
+    split: int
+    names: frozenset[str]
+    shared: frozenset[str]
+
+
+class Edition:
+    """Renders shares in one version of OpenAPI, and keeps them with them, packed: kinds differ in little.
+
+    `common` makes the definitions that all kinds share.
+    """
+
+    def __init__(self, common: Callable[[], Definitions], render: Render, encode: Encode) -> None:
+        self._common = common
+        self._render = render
+        self._encode = encode
+        self._json, self._protobuf = Packer(), Packer()
+        self._packing = Lock()  # threads may ask at once
+
+    def steps(self, shares: Iterable[Share], schemas: Schemas, *, protobuf: bool = False) -> Iterator[Step]:
+        """What has to be done before `pieces`, or `protobuf`, of all these shares can be had at once."""
+        make = self.protobuf if protobuf else self.pieces
+        lacking = [share for share in shares if ((self, "protobuf") if protobuf else self) not in share.kept]
+        for start in range(0, len(lacking), AT_ONCE):
+            yield partial(_make_all, make, lacking[start : start + AT_ONCE], schemas)
+
+    def pieces(self, share: Share, schemas: Schemas) -> Pieces:
+        """The pieces of a share, whose definitions are those of its kind alone."""
+        found: _PackedPieces | None = share.kept.get(self)
+        if found is not None:
+            text = self._json.unpack(found.text)
+            return Pieces(text[: found.split], text[found.split :], found.names, found.shared)
+        definitions = self._common().with_added(schemas, share.added)
+        made = self._render(share.operate(schemas), definitions)
+        with self._packing:
+            packed = self._json.pack(made.paths + made.definitions)
+        share.kept[self] = _PackedPieces(packed, len(made.paths), made.names, made.shared)
+        return made
+
+    def protobuf(self, share: Share, schemas: Schemas) -> bytes:
+        """The same in Protobuf."""
+        found: Packed | None = share.kept.get((self, "protobuf"))
+        if found is not None:
+            return self._protobuf.unpack(found)
+        made = self._encode(*self.pieces(share, schemas).documents())
+        with self._packing:
+            share.kept[self, "protobuf"] = self._protobuf.pack(made)
+        return made
+
+
+def _make_all(make: Callable[[Share, Schemas], object], shares: Iterable[Share], schemas: Schemas) -> None:
+    for share in shares:
+        make(share, schemas)
