@@ -10,6 +10,7 @@ from pathlib import Path
 
 import orjson
 
+from orchtw.json_values import loads
 from orchtw.naming import Naming
 from orchtw.request import Request, Response
 
@@ -30,7 +31,7 @@ _KUBERNETES_BUILD = {
 def _own_build() -> dict[str, str]:
     """What this package was built from, as the build has noted it; a checkout that was not built knows its commit."""
     try:
-        build = orjson.loads((_PACKAGE / "build.json").read_bytes())
+        build = loads((_PACKAGE / "build.json").read_bytes())
     except OSError:
         build = {"commit": _checked_out(_PACKAGE.parent / ".git"), "clean": False, "seconds": 0}
     return {

@@ -242,6 +242,8 @@ class ResourceCache:
         """See `Look`: what is shown of an object that cannot be read is not there for long."""
         try:
             labels, fields, raw, other = self._resource.glance(value, entry.revision)
+        except MemoryError:
+            raise
         except Exception as error:  # noqa: BLE001 - what `load` would have set aside
             self.spoilt(entry, error)
             nameplate = self._resource.placeholder(entry.namespace, entry.name, entry.revision)

@@ -8,6 +8,7 @@ import attrs
 import orjson
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.json_values import loads
 from orchtw.storage.interface import Op, Store
 
 LEASES: Final = "/registry/serverleases/"
@@ -67,7 +68,7 @@ class ServerLeases:
                 since = now
             if now - since < LIFE_S:
                 self._seen[record.key] = (record.revision, since)
-                found.append(Place(**orjson.loads(record.value)))
+                found.append(Place(**loads(record.value)))
             else:
                 await self._store.commit(Op(record.key, None, record.revision))
         return sorted(found)

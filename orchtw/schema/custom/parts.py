@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import orjson
 
+from orchtw.json_values import loads
 from orchtw.schema.custom.keywords import Schema
 
 Place = tuple[str | int, ...]
@@ -34,7 +35,7 @@ class Unsure(Exception):
 @lru_cache(maxsize=_KEPT)
 def parsed(source: bytes) -> Schema:
     """A schema's JSON as value, which nobody changes."""
-    found: Schema = orjson.loads(source)
+    found: Schema = loads(source)
     return found
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 import attrs
 import orjson
 
+from orchtw.json_values import loads
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.custom.schemas import CustomSchema
 from orchtw.schema.openapi import protobuf_v2, protobuf_v3, v2, v3
@@ -111,7 +112,7 @@ class _Release:
 
     @cached_property
     def v2_protobuf(self) -> bytes:
-        return protobuf_v2.encode(orjson.loads(v2.joined([self.v2], self.schemas.naming)))
+        return protobuf_v2.encode(loads(v2.joined([self.v2], self.schemas.naming)))
 
     def v3(self, path: str) -> Form:
         if not self._v3:
@@ -269,4 +270,4 @@ def _v3_form(part: Part, definitions: Definitions, schemas: Schemas, hash_: str)
     document = v3.document(part.operations(), definitions, schemas.naming)
     body = orjson.dumps(document)
     json = Encoded(body, hash_) if hash_ else Encoded.of(body)
-    return Form(json, lambda: protobuf_v3.encode(orjson.loads(body)), protobuf_v3.MEDIA_TYPES)
+    return Form(json, lambda: protobuf_v3.encode(loads(body)), protobuf_v3.MEDIA_TYPES)

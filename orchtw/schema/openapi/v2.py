@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 import attrs
 import orjson
 
+from orchtw.json_values import loads
 from orchtw.naming import Naming
 from orchtw.schema.openapi.definitions import Definitions
 from orchtw.schema.openapi.documents import (
@@ -40,7 +41,7 @@ class Pieces:
 
     def documents(self) -> tuple[Document, Document]:
         """The paths and the definitions."""
-        return orjson.loads(b"{%s}" % self.paths), orjson.loads(b"{%s}" % self.definitions)
+        return loads(b"{%s}" % self.paths), loads(b"{%s}" % self.definitions)
 
 
 def pieces(
