@@ -330,6 +330,12 @@ class InternalError(StatusError):
         return cls(f"Internal error occurred: {why}", {"causes": [{"message": why}]})
 
     @classmethod
+    def no_memory(cls) -> InternalError:
+        """The process gets no memory for a request, which may be repeated soon (reference ERR-41)."""
+        text = "the server is out of memory, please try again later"
+        return cls(f"Internal error occurred: {text}", {"causes": [{"message": text}], "retryAfterSeconds": 1})
+
+    @classmethod
     def damaged(cls, key: str) -> InternalError:
         """The stored bytes of a key are not what was written, or nobody can read them."""
         return cls.of(f"the stored object {key} is damaged; delete it, or restore a backup")

@@ -10,6 +10,7 @@ import orjson
 from orchtw.apply import field_tree
 from orchtw.apply.field_tree import Tree
 from orchtw.apply.path_element import FieldName, PathElement, element_text, parse_element, shown
+from orchtw.json_values import loads
 
 Path = tuple[PathElement, ...]
 
@@ -42,7 +43,7 @@ class FieldSet:
     @classmethod
     def decode(cls, fields: bytes) -> FieldSet:
         """The set that FieldsV1 JSON spells; steps of unknown kinds are dropped. Raises ValueError."""
-        return cls(field_tree.decode(orjson.loads(fields)))
+        return cls(field_tree.decode(loads(fields)))
 
     def to_fields(self) -> dict[str, Any]:
         """A new FieldsV1 dict with the reference's order of keys."""

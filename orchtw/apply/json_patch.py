@@ -13,6 +13,7 @@ import attrs
 import orjson
 
 from orchtw.errors import BadRequest, Invalid, RequestEntityTooLarge, StatusError
+from orchtw.json_values import loads
 from orchtw.schema.codec.json_text import parse_json
 
 MAX_OPERATIONS: Final = 10_000
@@ -147,7 +148,7 @@ class _Patching:
                 "Unable to complete the copy, the accumulated size increase of copy is "
                 f"{self.copied_bytes}, exceeding the limit of {MAX_COPIED_BYTES}"
             )
-        return orjson.loads(text)
+        return loads(text)
 
 
 def _add(patching: _Patching, operation: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from orchtw.apply.merge_type import MapType
 from orchtw.apply.server_side import FieldConflict
 from orchtw.apply.type_check import fits
 from orchtw.apply.typed import claimed, compare
+from orchtw.json_values import loads
 from orchtw.naming import Naming
 from orchtw.objects import Object
 
@@ -56,7 +57,7 @@ def _last_applied(live: Object, kind: MapType, api_version: str, names: Sequence
     annotations = live.get("metadata", {}).get("annotations") or {}
     text = next((annotations[name] for name in names if annotations.get(name)), "")
     try:
-        applied = orjson.loads(text)
+        applied = loads(text)
     except ValueError:
         return None
     if type(applied) is not dict or applied.get("apiVersion") != api_version or not fits(kind, applied):

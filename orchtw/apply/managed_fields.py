@@ -14,6 +14,7 @@ from orchtw.apply.field_tree import encode as encode_tree
 from orchtw.apply.field_tree import union_of
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.typed import reconcile
+from orchtw.json_values import loads
 
 APPLY, UPDATE = "Apply", "Update"
 FIELDS_TYPE = "FieldsV1"
@@ -150,7 +151,7 @@ def _kept_fields(text: bytes, kind: MapType) -> FieldSet:
 
 def _read_fields(text: bytes, kind: MapType) -> FieldSet:
     try:
-        return FieldSet(reconcile(kind, decode_tree(orjson.loads(text))))
+        return FieldSet(reconcile(kind, decode_tree(loads(text))))
     except ValueError as error:
         raise ManagedFieldsError(f"fieldsV1: {error}") from error
 
@@ -164,7 +165,7 @@ def _fields_v1(fields: FieldSet) -> Entry:
 
 @lru_cache(maxsize=_CACHED_SETS)
 def _kept_fields_v1(text: bytes) -> Entry:
-    return encode_tree(orjson.loads(text))
+    return encode_tree(loads(text))
 
 
 def encode(managed: Managed) -> list[Entry]:

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 import attrs
 import orjson
 
+from orchtw.json_values import loads
+
 SELF = "."
 """The FieldsV1 mark of "the thing itself", beside its parts."""
 
@@ -127,10 +129,10 @@ def parse_element(text: str) -> PathElement | None:
     if sort == "i":
         return Index(int(rest))
     if sort == "v":
-        return Value(orjson.loads(rest))
+        return Value(loads(rest))
     if sort != "k":
         return None
-    fields = orjson.loads(rest)
+    fields = loads(rest)
     if type(fields) is not dict:
         raise ValueError(f"not a key: {text}")
     return Key(tuple(sorted(fields.items())))

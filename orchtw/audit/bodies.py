@@ -8,6 +8,7 @@ from typing import Any, Final
 import orjson
 
 from orchtw.errors import BadRequest
+from orchtw.json_values import loads
 from orchtw.objects import Object
 from orchtw.request import Response
 from orchtw.schema.codec.codecs import Codecs
@@ -74,7 +75,7 @@ def parsed(body: bytes, content_type: str, codecs: Codecs) -> Any:
             api_version, kind, raw = unwrap(body)
             return codecs.kind(api_version, kind).decode_protobuf(raw)
         if content_type.startswith("application/json"):
-            return orjson.loads(body)
+            return loads(body)
         if content_type.startswith("application/yaml"):
             return parse_yaml(body)
     except (ValueError, KeyError, BadRequest, RecursionError):
@@ -85,7 +86,7 @@ def parsed(body: bytes, content_type: str, codecs: Codecs) -> Any:
 def patch_json(body: bytes) -> bytes | None:
     """A patch as JSON on one line; None: it is neither JSON nor YAML."""
     try:
-        value = orjson.loads(body)
+        value = loads(body)
     except ValueError:
         try:
             value = parse_yaml(body)

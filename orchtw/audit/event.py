@@ -11,6 +11,7 @@ import attrs
 import orjson
 
 from orchtw.audit.policy import LEVELS, REQUEST
+from orchtw.json_values import loads
 from orchtw.objects import Object
 from orchtw.schema.times import time_text
 
@@ -36,7 +37,7 @@ class Event:
     @property
     def members(self) -> Object:
         """The same as an object."""
-        found: Object = orjson.loads(self.json)
+        found: Object = loads(self.json)
         return found
 
     @property

@@ -8,8 +8,8 @@ from base64 import urlsafe_b64decode
 from typing import Final
 
 import attrs
-import orjson
 
+from orchtw.json_values import loads
 from orchtw.objects import Object
 
 CHARACTERS: Final = 128 * 1024
@@ -39,7 +39,7 @@ def compact(token: str) -> Compact | None:
         return None
     try:
         header, claims, signature = map(_decoded, parts)
-        found = orjson.loads(header), orjson.loads(claims)
+        found = loads(header), loads(claims)
     except (binascii.Error, ValueError):
         return None
     if not isinstance(found[0], dict) or not isinstance(found[1], dict):

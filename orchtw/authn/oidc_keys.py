@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 import attrs
 import jwt
-import orjson
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm, get_default_algorithms
@@ -20,6 +19,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.authn.compact import Compact
+from orchtw.json_values import loads
 from orchtw.objects import Object
 from orchtw.outbound.caller import Answer, Caller, CallFailed, Question
 from orchtw.outbound.policy import TLSPolicy
@@ -157,7 +157,7 @@ def is_https(url: str) -> bool:
 
 def _object(answer: Answer) -> Object:
     try:
-        found = orjson.loads(answer.body)
+        found = loads(answer.body)
     except ValueError:
         raise NoKeys("the issuer's answer is not JSON") from None
     if not isinstance(found, dict):

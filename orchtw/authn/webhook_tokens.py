@@ -15,6 +15,7 @@ from orchtw.authn.shared_calls import SharedCalls
 from orchtw.authn.verdicts import Accepted, Refused, Verdict, Verdicts, accepted
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
+from orchtw.json_values import loads
 from orchtw.metrics.token_cache import TokenCache
 from orchtw.objects import Object
 from orchtw.outbound import retries
@@ -145,7 +146,7 @@ def verdict_of(body: bytes, api_version: str, audiences: Sequence[str] = (), own
     An answer that names no audiences accepts the API's `own`.
     """
     try:
-        review = orjson.loads(body)
+        review = loads(body)
     except ValueError:
         raise BadAnswer("the answer is not JSON") from None
     if not isinstance(review, dict) or review.get("kind") != "TokenReview":

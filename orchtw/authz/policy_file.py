@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
 from twisted.logger import Logger
 
 from orchtw.authz.abac import Policies, Policy
 from orchtw.config import Config
 from orchtw.errors import ConfigError
+from orchtw.json_values import loads
 from orchtw.naming import Naming
 from orchtw.rules.causes import go_quote
 
@@ -69,7 +69,7 @@ def _text(path: Path) -> str:
 def _policy(text: str, naming: Naming) -> tuple[Policy, bool]:
     """The policy of a line, and whether it says its version."""
     try:
-        line = orjson.loads(text)
+        line = loads(text)
     except ValueError as error:
         raise _Wrong(f"is not JSON: {error}") from None
     if not isinstance(line, dict):

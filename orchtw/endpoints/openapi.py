@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 
+from orchtw.json_values import loads
 from orchtw.registry.aggregation.documents import RemoteDocuments
 from orchtw.registry.aggregation.services import ApiService
 from orchtw.registry.offload import Offload
@@ -124,7 +125,7 @@ class OpenAPI:
         remote = self._remote.v3
         if not remote:
             return own
-        index = orjson.loads(own.body)
+        index = loads(own.body)
         for path, (_, found) in remote.items():
             url = f"{V3_PATH}/{path}"
             index["paths"][path] = {"serverRelativeURL": f"{url}?hash={found}" if found else url}

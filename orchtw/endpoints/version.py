@@ -11,6 +11,7 @@ from pathlib import Path
 import orjson
 
 from orchtw import __version__
+from orchtw.json_values import loads
 from orchtw.naming import Naming
 from orchtw.request import Request, Response
 
@@ -23,7 +24,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 def _build() -> dict[str, str]:
     """The source of this package, as the build has noted it; a checkout that was not built knows its commit."""
     try:
-        build = orjson.loads((_PACKAGE / "build.json").read_bytes())
+        build = loads((_PACKAGE / "build.json").read_bytes())
     except OSError:
         build = {"commit": _checked_out(_PACKAGE.parent / ".git"), "clean": False, "seconds": 0}
     return {

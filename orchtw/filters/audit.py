@@ -12,7 +12,7 @@ from orchtw.audit.bodies import Copied, whole_body
 from orchtw.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, REQUEST_RESPONSE, STARTED, Outcome
 from orchtw.audit.senders import attempts
 from orchtw.audit.sink import Stored
-from orchtw.errors import BadRequest, StatusError, Timeout, TooManyRequests, Unauthorized
+from orchtw.errors import BadRequest, InternalError, StatusError, Timeout, TooManyRequests, Unauthorized
 from orchtw.filters.chain import Proceed
 from orchtw.filters.first_step import READS, Resumed
 from orchtw.filters.plain_errors import internal_server_error
@@ -136,8 +136,8 @@ class AuditStage:
         """The rest of a request whose first event is written."""
         try:
             response = await proceed(request)
-        except StatusError as error:
-            record.refused(error)
+        except (StatusError, MemoryError) as error:
+            record.refused(error if isinstance(error, StatusError) else InternalError.no_memory())
             await self._ended(request, record)
             raise
         except CancelledError:

@@ -8,7 +8,7 @@ from typing import Final
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from orchtw.errors import StatusError
+from orchtw.errors import InternalError, StatusError
 from orchtw.filters.chain import Proceed
 from orchtw.filters.request_log import shown
 from orchtw.request import Request, Response
@@ -29,7 +29,7 @@ class Refusals:
 
     async def handle(self, request: Request, proceed: Proceed) -> Response:
         """A fault is logged with its traceback, under the audit id of the answer, which shows no more of it
-        (reference REQ-30).
+        (reference REQ-30); without memory it is a refusal (reference ERR-41).
         """
         try:
             return await proceed(request)
@@ -37,8 +37,13 @@ class Refusals:
             return self._refuse(request, error)
         except CancelledError:
             raise
+        except MemoryError:
+            # No traceback: it costs memory, and says where it ran out rather than who took it.
+            self._log.error("request {audit_id} got no memory: {method} {path}", audit_id=request.audit_id,
+                            method=request.method, path=shown(request.path))
         except Exception:
             self._log.failure("request {audit_id} failed: {method} {path}", audit_id=request.audit_id,
                               method=request.method, path=shown(request.path))
             headers = [("X-Content-Type-Options", "nosniff")]
             return Response(code=500, content_type="text/plain; charset=utf-8", body=_FAULT, headers=headers)
+        return self._refuse(request, InternalError.no_memory())

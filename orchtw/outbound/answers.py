@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import orjson
-
+from orchtw.json_values import loads
 from orchtw.rules.causes import go_quote
 
 _SHOWN: Final = 200
@@ -18,7 +17,7 @@ class BadAnswer(Exception):
 def answered(answer: bytes) -> dict[str, Any]:
     """The object of an answer. Raises BadAnswer."""
     try:
-        whole = orjson.loads(answer)
+        whole = loads(answer)
     except ValueError:
         raise BadAnswer("the webhook's answer is not JSON") from None
     if not isinstance(whole, dict):

@@ -10,6 +10,7 @@ import attrs
 import orjson
 from twisted.internet.defer import Deferred
 
+from orchtw.json_values import loads
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.outbound.command import Command, CommandFailed, run
@@ -103,7 +104,7 @@ class ExecPlugin:
 def credential(output: bytes, api_version: str) -> tuple[Shown, float | None]:
     """What a command's output shows, and until when by the wall clock. Raises CredentialsError."""
     try:
-        found = orjson.loads(output)
+        found = loads(output)
     except ValueError as problem:
         raise CredentialsError(f"decoding stdout: {problem}") from None
     if not isinstance(found, dict) or found.get("kind") != "ExecCredential":

@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable
 from typing import Final
 
-import orjson
 from OpenSSL import SSL
 from twisted.internet import error
 
 from orchtw.config import host_and_port
+from orchtw.json_values import loads
 from orchtw.outbound.trust import Distrusted
 from orchtw.rules.causes import go_quote
 
@@ -110,7 +110,7 @@ def said_by(content_type: str, body: bytes) -> str:
 
 def _message(body: bytes) -> str:
     try:
-        found = orjson.loads(body)
+        found = loads(body)
     except ValueError:
         return ""
     said = found.get("message") if isinstance(found, dict) and found.get("kind") == "Status" else None

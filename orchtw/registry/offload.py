@@ -11,6 +11,7 @@ from twisted.python.threadpool import ThreadPool
 
 from orchtw.errors import TooManyRequests
 from orchtw.metrics.series import Histogram
+from orchtw.room import check_room
 
 T = TypeVar("T")
 
@@ -19,6 +20,9 @@ INLINE_BYTES: Final = 64 * 1024
 
 MAX_WAITING_BYTES: Final = 256 << 20
 """Input that may wait for the thread, of all requests together."""
+
+ROOM: Final = 64
+"""What a byte of input takes while it is worked on, at the worst: values of many small parts, read and written."""
 
 SECONDS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 
@@ -58,7 +62,7 @@ class Offload:
         """The result of `work`, which `size_bytes` of input go into: at once if they are few, else from the thread.
 
         `work` must not touch what others change meanwhile. Raises what `work` raises, and TooManyRequests (429) when
-        too much is waiting.
+        too much is waiting, or the process has no room for it.
         """
         if self.inline(size_bytes):
             return work()
@@ -67,8 +71,16 @@ class Offload:
         self._waiting_bytes += size_bytes
         began = perf_counter()
         try:
-            result: T = await deferToThreadPool(self._reactor, self._pool, work)
+            result: T = await deferToThreadPool(self._reactor, self._pool, _with_room, size_bytes * ROOM, work)
             return result
         finally:
             self._waiting_bytes -= size_bytes
             self.seconds.observe(perf_counter() - began)
+
+
+def _with_room(size: int, work: Callable[[], T]) -> T:
+    try:
+        check_room(size)
+    except MemoryError:
+        raise TooManyRequests("the server has no memory for large requests", {"retryAfterSeconds": 1}) from None
+    return work()

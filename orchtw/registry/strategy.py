@@ -12,6 +12,7 @@ from functools import cached_property
 import orjson
 
 from orchtw.errors import Cause, Conflict
+from orchtw.json_values import loads
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.reservations import Reservations
@@ -88,7 +89,7 @@ class Strategy:
     def reset_status(self, obj: Object) -> None:
         """Empty the status of a new object but for its defaults; numbers that are always shown are 0 in it."""
         if "status" in obj:
-            obj["status"] = orjson.loads(self._no_status)
+            obj["status"] = loads(self._no_status)
 
     @cached_property
     def _no_status(self) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from orchtw.json_values import loads
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.renaming.fields import Fields
@@ -93,7 +94,7 @@ class Objects:
 
     def _read_set(self, text: bytes, api_version: str, kind: str) -> Object:
         """The translated set; text that is not a set, or is about an unknown version, stays as it is."""
-        tree: Object = orjson.loads(text)
+        tree: Object = loads(text)
         try:
             return self._fields.translate(tree, self._codecs.kind(api_version, kind).schema)
         except (KeyError, ValueError):
@@ -139,7 +140,7 @@ class Objects:
 
     def _metrics(self, text: str) -> str:
         try:
-            value = orjson.loads(text)
+            value = loads(text)
         except ValueError:
             return text
         new = self._metric_part(value)

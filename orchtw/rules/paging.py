@@ -18,6 +18,7 @@ import attrs
 import orjson
 
 from orchtw.errors import BadRequest
+from orchtw.json_values import loads
 from orchtw.naming import Naming
 from orchtw.rules.causes import go_quote
 
@@ -87,7 +88,7 @@ def _fields(token: str) -> dict[str, Any]:
     if length < len(token) or len(token) % 4 == 1:
         raise _invalid(f"illegal base64 data at input byte {length}")
     try:
-        fields = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        fields = loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
     except (binascii.Error, ValueError) as exc:
         raise _invalid(str(exc)) from exc
     if not isinstance(fields, dict):

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-import orjson
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
+from orchtw.json_values import loads
 from orchtw.naming import Naming
 from orchtw.schema import descriptors
 from orchtw.schema.nodes import (
@@ -120,7 +120,7 @@ class SchemaCompiler:
             omitempty=options.omitempty,
             required=options.required,
             optional=options.optional,
-            default=self._translated(orjson.loads(options.default)) if options.HasField("default") else MISSING,
+            default=self._translated(loads(options.default)) if options.HasField("default") else MISSING,
             enum=enum,
             patch_strategies=tuple(options.patch_strategy.split(",")) if options.patch_strategy else (),
             patch_merge_key=options.patch_merge_key,

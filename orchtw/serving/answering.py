@@ -12,7 +12,7 @@ from orchtw.serving.compression import GZIP_BYTES, GzipBody, accepts_gzip
 from orchtw.serving.counted import Counted
 from orchtw.serving.edge import Edge
 from orchtw.serving.heads import BODILESS
-from orchtw.serving.response_bodies import WRITE_BYTES, Body, Part, PieceBody, framed, joined
+from orchtw.serving.response_bodies import WRITE_BYTES, Body, Joined, Part, PieceBody, framed
 
 
 class Answering(Counted):
@@ -32,7 +32,7 @@ class Answering(Counted):
         body = response.body
         size = size_of(response)
         if size > GZIP_BYTES and self._edge.limits.compress and self._compresses(response):
-            self._write_gzip(response, joined(body))
+            self._write_gzip(response, Joined(body))
             return
         if size > WRITE_BYTES and not self._is_head() and not self._fits(body):
             self._tell_end(Ending.NO_ROOM)
@@ -58,12 +58,12 @@ class Answering(Counted):
         self._send_parts(first, framed(parts, self._frame))
 
     def _write_pieces(self, first: bytes, body: Body) -> None:
-        self._send_parts(first, joined(body), lasts=isinstance(body, bytes | list | tuple))
+        self._send_parts(first, Joined(body))
 
-    def _send_parts(self, first: bytes, parts: Iterator[Part], *, lasts: bool = False) -> None:
+    def _send_parts(self, first: bytes, parts: Iterator[Part]) -> None:
         self._request = None
         self._write_head(first)
-        producer = PieceBody(self.transport, parts, self._done, self._keep_part, lasts=lasts)
+        producer = PieceBody(self.transport, parts, self._done, self._keep_part)
         self.transport.registerProducer(producer, False)
 
     def _compresses(self, response: Response) -> bool:

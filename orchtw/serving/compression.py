@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchtw.request import SHORT_BYTES
-from orchtw.serving.response_bodies import Hold, Part
+from orchtw.serving.response_bodies import Hold, Part, kept_bytes
 
 # From here on compression pays, as in the reference server.
 GZIP_BYTES = SHORT_BYTES
@@ -192,6 +192,9 @@ class GzipBody:
                 part = next(self._parts, None)
             except Exception:
                 self._failed(Failure())  # type: ignore[no-untyped-call]
+                return
+            kept = 0 if part is None else kept_bytes(self._parts, part)
+            if not self._hold(_DEFLATE_BYTES + self._kept_bytes + kept):
                 return
             work = self._run(self._compress, part)
             work.addCallbacks(self._compressed, self._failed, callbackArgs=(part is None,))

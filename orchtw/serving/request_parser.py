@@ -8,7 +8,7 @@ from typing import Any
 
 import httptools
 
-from orchtw.errors import BadRequest, MethodNotAllowed, RequestEntityTooLarge, StatusError
+from orchtw.errors import BadRequest, InternalError, MethodNotAllowed, RequestEntityTooLarge, StatusError
 from orchtw.request import Peer, Request
 from orchtw.serving.header_names import KNOWN_NAMES
 from orchtw.serving.limits import (
@@ -173,8 +173,13 @@ class RequestParser:
         return bytes(gathered)
 
     def _malformed(self, problem: Exception, data: bytes) -> None:
-        """A word in capitals that is no method is 405 (reference REQ-14), anything else 400."""
-        if self.refusal is None and not self.closed:
+        """A word in capitals that is no method is 405 (reference REQ-14), anything else 400.
+
+        Without memory for what has come it is no fault of the client's (reference ERR-41).
+        """
+        if self.refusal is None and isinstance(problem.__context__, MemoryError):
+            self.refusal = InternalError.no_memory()
+        elif self.refusal is None and not self.closed:
             unknown = isinstance(problem, httptools.HttpParserInvalidMethodError) and _METHOD.match(data)
             self.refusal = MethodNotAllowed() if unknown else BadRequest(f"malformed HTTP request: {problem}")
 

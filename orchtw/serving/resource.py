@@ -25,7 +25,7 @@ from orchtw.serving.answers import status_response
 from orchtw.serving.edge import App
 from orchtw.serving.limits import BODY_BYTES
 from orchtw.serving.request_parser import check_headers, check_target, split_target
-from orchtw.serving.response_bodies import Part, joined, unframed
+from orchtw.serving.response_bodies import Joined, Part, unframed
 
 _log = Logger()
 
@@ -143,7 +143,7 @@ class _Exchange:
             body = response.body
             size = len(body) if isinstance(body, bytes) else sum(map(len, body))
             web.setHeader(b"content-length", b"%d" % size)
-            parts = joined(body)
+            parts = Joined(body)
         if web.method == b"HEAD":
             web.finish()
         else:

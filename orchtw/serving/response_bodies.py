@@ -25,28 +25,52 @@ Hold = Callable[[int], bool]
 """Told how many bytes that are nobody else's wait for a client; False: there is no room, the connection ends."""
 
 
-def joined(body: Body) -> Iterator[Part]:
-    """The body in writes of about WRITE_BYTES: small pieces joined, of large ones views and no copies."""
-    if isinstance(body, bytes):
-        body = (body,)
-    batch: list[bytes] = []
-    size = 0
-    for piece in body:
-        if len(piece) > WRITE_BYTES:
-            if batch:
-                yield b"".join(batch)
-                batch, size = [], 0
-            whole = memoryview(piece)
-            for start in range(0, len(piece), WRITE_BYTES):
-                yield whole[start : start + WRITE_BYTES]
-            continue
-        batch.append(piece)
-        size += len(piece)
-        if size >= WRITE_BYTES:
-            yield b"".join(batch)
-            batch, size = [], 0
-    if batch:
-        yield b"".join(batch)
+class Joined(Iterator[Part]):
+    """The body in writes of about WRITE_BYTES: small pieces joined, of large ones views and no copies.
+
+    `kept_bytes` is what the last part keeps in memory, beside pieces that lie there anyway: with it, a piece that had
+    to be looked at to know where the part ends. What has been given is not held here.
+    """
+
+    __slots__ = ("_ahead", "_lasts", "_pieces", "_start", "_whole", "kept_bytes")
+
+    def __init__(self, body: Body) -> None:
+        self._lasts = isinstance(body, bytes | list | tuple)
+        self._pieces = iter((body,) if isinstance(body, bytes) else body)
+        self._start = 0
+        self._ahead: bytes | None = None
+        self._whole: memoryview | None = None
+        self.kept_bytes = 0
+
+    def __next__(self) -> Part:
+        if self._whole is not None:
+            return self._view(self._whole)
+        batch: list[bytes] = []
+        size = 0
+        while size < WRITE_BYTES and (piece := self._piece()) is not None:
+            if len(piece) > WRITE_BYTES:
+                if batch:
+                    self._ahead = piece
+                    break
+                return self._view(memoryview(piece))
+            batch.append(piece)
+            size += len(piece)
+        if not batch:
+            raise StopIteration
+        self.kept_bytes = size + (0 if self._ahead is None or self._lasts else len(self._ahead))
+        return b"".join(batch)
+
+    def _piece(self) -> bytes | None:
+        piece, self._ahead = self._ahead, None
+        return next(self._pieces, None) if piece is None else piece
+
+    def _view(self, whole: memoryview) -> memoryview:
+        start, self._start = self._start, self._start + WRITE_BYTES
+        self._whole = whole
+        if self._start >= len(whole):
+            self._whole, self._start = None, 0
+        self.kept_bytes = 0 if self._lasts else len(whole)
+        return whole[start : start + WRITE_BYTES]
 
 
 def lasting(body: Body) -> Sequence[bytes]:
@@ -63,30 +87,35 @@ def framed(parts: Iterator[bytes], frame: Callable[[bytes], bytes]) -> Iterator[
     """Parts that are made as they are asked for, each framed, and the end of the body: the frame of nothing."""
     for part in parts:
         if part:
-            yield frame(part)
+            made = frame(part)
+            del part  # while what is made of it waits, there is no need for both
+            yield made
+            del made
     end = frame(b"")
     if end:
         yield end
+
+
+def kept_bytes(parts: Iterator[Part], part: Part) -> int:
+    """What the last part keeps in memory."""
+    return parts.kept_bytes if isinstance(parts, Joined) else len(part)
 
 
 @implementer(IPullProducer)
 class PieceBody:
     """Writes a body a part at a time, each when the transport has sent the one before.
 
-    `hold` is told what each part keeps in memory; a view of a piece that lasts (`lasts`) keeps nothing beside it.
+    `hold` is told what each part keeps in memory.
     Parts that cannot be made end the connection: the client must not take what it has for the whole.
     """
 
-    __slots__ = ("_done", "_hold", "_lasts", "_parts", "_transport")
+    __slots__ = ("_done", "_hold", "_parts", "_transport")
 
     _log = Logger()
 
-    def __init__(
-        self, transport: Any, parts: Iterator[Part], done: Callable[[], None], hold: Hold, *, lasts: bool = False
-    ) -> None:
+    def __init__(self, transport: Any, parts: Iterator[Part], done: Callable[[], None], hold: Hold) -> None:
         self._transport = transport
         self._parts = parts
-        self._lasts = lasts
         self._done = done
         self._hold = hold
 
@@ -104,13 +133,8 @@ class PieceBody:
         if part is None:
             self._transport.unregisterProducer()
             self._done()
-        elif self._hold(self._kept(part)):
+        elif self._hold(kept_bytes(self._parts, part)):
             self._transport.write(part)
-
-    def _kept(self, part: Part) -> int:
-        if isinstance(part, bytes):
-            return len(part)
-        return 0 if self._lasts else memoryview(part.obj).nbytes
 
     def stopProducing(self) -> None:
         """The connection is gone."""

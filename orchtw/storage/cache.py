@@ -246,6 +246,8 @@ class Cacher:
                 continue
             try:
                 cache.load(item.key, item.value, item.revision)
+            except MemoryError:
+                raise
             except Exception as error:  # noqa: BLE001 - one bad object must not be the end of the start
                 why, locked = f"it cannot be decoded ({error})", _why_locked(item.value, None)
                 self._set_aside(cache, Damaged(item.key, item.revision, locked), why)

@@ -20,6 +20,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorFromThreads
 
 from orchtw import errors
+from orchtw.json_values import loads
 from orchtw.storage.interface import Change, Damaged, KeyValue, Page
 from orchtw.storage.sqlite_checksum import all_written, is_written
 from orchtw.storage.sqlite_counts import Counts
@@ -111,7 +112,7 @@ def _read_at_once(connection: sqlite3.Connection, keys: Mapping[int, str]) -> li
     """All rows that are there in one step; None: at least one is damaged."""
     row = connection.execute(ROWS, (orjson.dumps(list(keys)).decode(),)).fetchone()
     blob, unsealed = row[5] or b"", row[6]
-    revisions, created, previous, sizes, sums = map(orjson.loads, row[:5])
+    revisions, created, previous, sizes, sums = map(loads, row[:5])
     names = list(map(keys.__getitem__, revisions))
     values: list[bytes | None] = []
     offset = 0
@@ -212,7 +213,7 @@ def _list_at(
         *columns, compacted = connection.execute(LIST, (first, after, revision, count)).fetchone()
         if compacted > revision:
             raise errors.Expired.list()
-        revisions, sizes, keys = map(orjson.loads, columns)
+        revisions, sizes, keys = map(loads, columns)
         key_of = dict(zip(revisions, keys, strict=True))
         for chunk in chunks(revisions, sizes):
             rows = all_rows(connection, {number: key_of[number] for number in chunk}, revision)
@@ -238,7 +239,7 @@ def changes_since(connection: sqlite3.Connection, after: int, upto: int) -> list
     *columns, compacted = connection.execute(SINCE, (after, upto, CHUNK_ROWS)).fetchone()
     if compacted > after:
         raise errors.Expired.watch(after, compacted)
-    revisions, previous, costs, keys = map(orjson.loads, columns)
+    revisions, previous, costs, keys = map(loads, columns)
     if not revisions:
         return []
     revisions = chunks(revisions, costs)[0]

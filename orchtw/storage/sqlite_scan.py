@@ -14,10 +14,10 @@ from itertools import accumulate, compress
 from typing import Any, Final
 
 import attrs
-import orjson
 from twisted.internet.defer import Deferred
 
 from orchtw import errors
+from orchtw.json_values import loads
 from orchtw.storage import sqlite_reader as reader
 from orchtw.storage.interface import Damaged, Page, Wanted
 
@@ -95,7 +95,7 @@ def read(connection: reader.Connection, prefix: str, revision: int, start: str) 
     *columns, compacted = connection.execute(reader.LIST, parameters).fetchone()
     if compacted > revision:
         raise errors.Expired.list()
-    revisions, sizes, keys = map(orjson.loads, columns)
+    revisions, sizes, keys = map(loads, columns)
     return Index(revision, keys, revisions, sizes)
 
 

@@ -115,6 +115,10 @@ class Pieces(Sequence[bytes], ABC):
             return [self[i] for i in range(*index.indices(len(self)))]
         return self.piece(index)
 
+    def __iter__(self) -> Iterator[bytes]:
+        """All of them; what has been given is not held here."""
+        return map(self.piece, range(len(self)))
+
 
 class Items(Pieces):
     """The objects of a list in pieces; `length` is their size in bytes. Large ones are pieces that are shared."""

@@ -48,6 +48,17 @@ class OffloadTests(TestCase):
         await first
         await self.offload.run(INLINE_BYTES * 2, lambda: None)
 
+    async def test_no_room(self) -> None:
+        """Work that the process has no memory for is not begun: a 429, and nothing is left waiting."""
+
+        def none(_size: int) -> None:
+            raise MemoryError
+
+        self.patch(offload, "check_room", none)
+        with self.assertRaises(TooManyRequests) as refused:
+            await self.offload.run(INLINE_BYTES + 1, self.fail)
+        self.assertEqual((refused.exception.details, self.offload.waiting_bytes), ({"retryAfterSeconds": 1}, 0))
+
     async def test_without_a_thread_everything_is_done_at_once(self) -> None:
         """Before the start and after the end there is nobody else to do it."""
         self.assertIs(await Offload(reactor).run(INLINE_BYTES + 1, current_thread), main_thread())

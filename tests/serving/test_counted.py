@@ -249,6 +249,18 @@ class ReaderTests(SynchronousTestCase):
         self.assertEqual(code(late.transport.value()), 200)
         self.assertEqual([wire.transport.disconnected for wire in still], [True] + 8 * [False])
 
+    def test_piece_behind(self) -> None:
+        """A piece that is made to see whether it goes with the ones before it counts with those."""
+        for headers in ("", "Accept-Encoding: gzip\r\n"):
+            first = Wire(limits=LIMITS, run_in_thread=lambda *work: Deferred())
+            body = lazily(b"{", b"x" * MIB)
+            first.edge.app = answering(Response(body=body, length=MIB + 1))
+            wire = Wire(beside=first, known=True)
+            wire.transport.blocked = True
+            wire.send(f"GET / HTTP/1.1\r\nHost: a\r\n{headers}\r\n".encode())
+            wire.transport.drain()
+            self.assertGreater(first.edge.budget.used_bytes, MIB)
+
     def test_pieces_that_are_made(self) -> None:
         """Of a list that is made while it is sent, the piece that is being sent counts."""
         first = Wire(limits=LIMITS)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from typing import Any
+from unittest import mock
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,6 +92,14 @@ def essence(request: Request) -> tuple[str, str, str, dict[str, str], bytes]:
 
 
 class RequestParserTests(SynchronousTestCase):
+    def test_no_memory(self) -> None:
+        """A request for which there is no memory is the server's fault, told with when to come again (ERR-41)."""
+        with mock.patch.object(RequestParser, "on_body", side_effect=MemoryError):
+            parser = RequestParser(EdgeLimits())
+            parser.feed(PUT)
+        assert parser.refusal is not None
+        self.assertEqual((parser.refusal.code, parser.refusal.retry_after_s), (500, 1))
+
     def test_chunked_request(self) -> None:
         """Chunks are joined, repeated headers too; extensions and trailers are dropped (RFC 9112 §7.1)."""
         ((request, flags, _),) = parsed(POST).ready

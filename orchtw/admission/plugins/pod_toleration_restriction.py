@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import attrs
-import orjson
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import Given
 from orchtw.admission.configured_kinds import check_kind
 from orchtw.admission.host import Host
 from orchtw.errors import NotFound
+from orchtw.json_values import loads
 from orchtw.objects import Object
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
@@ -142,7 +142,7 @@ def _parsed(name: str, text: str | None) -> Tolerations | None:
     if text is None:
         return None
     try:
-        found = orjson.loads(text) if text else []
+        found = loads(text) if text else []
     except ValueError:
         raise ValueError(f"annotation {name} is not JSON") from None
     if found is None:

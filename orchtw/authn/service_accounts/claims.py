@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import attrs
 import jwt
-import orjson
 
 from orchtw.authn.service_accounts.issuing import USER_PREFIX
 from orchtw.authn.service_accounts.keys import Keys
 from orchtw.errors import Unauthorized
+from orchtw.json_values import loads
 from orchtw.naming import Naming
 
 MAX_TOKEN_BYTES: Final = 32 << 10
@@ -64,7 +64,7 @@ def unverified_issuer(token: str) -> str | None:
         return None
     parts = token.split(".")
     try:
-        payload = orjson.loads(base64.b64decode(parts[1] + "=" * (-len(parts[1]) % _PADDED), altchars=b"-_"))
+        payload = loads(base64.b64decode(parts[1] + "=" * (-len(parts[1]) % _PADDED), altchars=b"-_"))
     except (ValueError, binascii.Error):
         return None
     issuer = payload.get("iss") if isinstance(payload, dict) else None

@@ -12,6 +12,7 @@ import orjson
 from orchtw.client.aggregated.answers import LargeAnswer, made, refusal, unavailable
 from orchtw.client.interface import Resource
 from orchtw.errors import InternalError, NotFound
+from orchtw.json_values import loads
 from orchtw.objects import Object
 from orchtw.outbound.exchange import Exchange, Head
 from orchtw.registry.aggregation.backends import Answer, Ask, NoAnswer, TooLarge
@@ -140,7 +141,7 @@ def _backend(service: ApiService) -> Backend:
 def json_object(text: bytes) -> Object:
     """The object of an answer, or of an event. Raises InternalError (500)."""
     try:
-        found = orjson.loads(text)
+        found = loads(text)
     except ValueError:
         found = None
     if not isinstance(found, dict):

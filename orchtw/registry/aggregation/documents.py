@@ -14,6 +14,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.errors import StatusError
+from orchtw.json_values import loads
 from orchtw.registry.aggregation.backends import Backends, NoAnswer
 from orchtw.registry.aggregation.services import ApiService, ApiServices
 from orchtw.registry.offload import Offload
@@ -175,7 +176,7 @@ class RemoteDocuments(Service):
 def _hash(index: bytes, path: str) -> str | None:
     """The hash of a part's document, empty if its address has none; None if there is no such document."""
     try:
-        url = orjson.loads(index)["paths"][path]["serverRelativeURL"]
+        url = loads(index)["paths"][path]["serverRelativeURL"]
         return str(url).partition("hash=")[2].partition("&")[0]
     except (orjson.JSONDecodeError, LookupError, TypeError):
         return None

@@ -14,6 +14,7 @@ import orjson
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from orchtw.json_values import loads
 from orchtw.registry.bootstrap.maker import Maker
 
 NAME = "extension-apiserver-authentication"
@@ -90,7 +91,7 @@ def _certificates(bundle: str) -> list[x509.Certificate]:
 
 def _list(text: str) -> list[str]:
     try:
-        found = orjson.loads(text)
+        found = loads(text)
     except orjson.JSONDecodeError:
         return []
     return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []

@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
+from orchtw.json_values import loads
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.bootstrap.maker import Maker, together
@@ -46,7 +45,7 @@ async def _reconcile(maker: Maker, plural: str, obj: Object) -> None:
 
 def expected_objects(naming: Naming) -> Iterator[tuple[str, Object]]:
     """Each object with the plural of its kind, in the served vocabulary."""
-    source: dict[str, list[dict[str, Any]]] = orjson.loads(_SOURCE.read_bytes())
+    source: dict[str, list[dict[str, Any]]] = loads(_SOURCE.read_bytes())
     for plural, records in source.items():
         for record in records:
             content = _role(record, naming) if plural in _ROLES else _binding(record, naming)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import orjson
 
+from orchtw.json_values import loads
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
@@ -135,7 +136,7 @@ def _source(version: Object, naming: Naming, *, rules: bool) -> bytes:
     key = extensions(naming).validations
     if rules or key.encode() not in source:
         return source
-    copy = orjson.loads(source)
+    copy = loads(source)
     for node in walk(copy, Path(None, ""), extensions(naming)):
         drop: Any = node.schema
         drop.pop(key, None)

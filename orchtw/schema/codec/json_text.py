@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import orjson
 
+from orchtw.json_values import loads
+
 MAX_CONTAINERS: Final = 1 << 17
 """Objects and lists of one value: more than 3 MiB hold of anything but nearly empty ones."""
 
@@ -38,14 +40,14 @@ Hook = Callable[[list[tuple[str, Any]]], Any]
 
 def load_json(text: bytes) -> Any:
     """The value of a JSON text. Raises ValueError for anything else."""
-    return orjson.loads(text) if len(text) <= SMALL_BYTES or not _is_dense(text) else _parse_dense(text, None)
+    return loads(text) if len(text) <= SMALL_BYTES or not _is_dense(text) else _parse_dense(text, None)
 
 
 def parse_json(text: bytes) -> Any:
     """The same of a client's text. Raises ValueError also for what has too many parts (see `check_parts`)."""
     if len(text) <= SMALL_BYTES:
-        return orjson.loads(text)
-    value = _parse_dense(text, _object) if _is_dense(text) else orjson.loads(text)
+        return loads(text)
+    value = _parse_dense(text, _object) if _is_dense(text) else loads(text)
     if text.count(b",") >= MAX_KEYS or _openings(text) > MAX_CONTAINERS:
         check_parts(value)
     return value

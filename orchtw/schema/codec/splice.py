@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import orjson
 
+from orchtw.json_values import loads
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.wire import read_varint, short_fields, varint
 
@@ -103,7 +104,7 @@ def metadata_of(tail: bytes, *, owned: bool = True) -> dict[str, Any]:
     if end > 1:
         try:
             head = b"{%b}" % tail[:end] if owned else b"{%b}}" % tail[:start]
-            return orjson.loads(head)["metadata"]  # type: ignore[no-any-return]
+            return loads(head)["metadata"]  # type: ignore[no-any-return]
         except orjson.JSONDecodeError:
             pass
     if len(tail) > _LARGE_BYTES and tail.startswith(_METADATA):
@@ -122,8 +123,8 @@ def split_owned(tail: bytes) -> tuple[dict[str, Any], int] | None:
     if end < 2:
         return None
     try:
-        obj = orjson.loads(b"{%b}}" % tail[:start])
-        obj.update(orjson.loads(b"{" + tail[end + 1 :]))
+        obj = loads(b"{%b}}" % tail[:start])
+        obj.update(loads(b"{" + tail[end + 1 :]))
     except orjson.JSONDecodeError:
         return None
     return obj, end

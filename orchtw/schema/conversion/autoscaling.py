@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from orchtw.json_values import loads
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.schema.codec.mismatch import Mismatch
@@ -193,7 +194,7 @@ def _from_annotation(meta: Object, key: str, naming: Naming, read: Callable[[Any
     if text is None:
         return None
     try:
-        return read(orjson.loads(text))
+        return read(loads(text))
     except (ValueError, TypeError, AttributeError):
         return None
 

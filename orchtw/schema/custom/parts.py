@@ -17,6 +17,7 @@ from weakref import ref
 
 import orjson
 
+from orchtw.json_values import loads
 from orchtw.schema.custom.keywords import Schema
 
 Place = tuple[str | int, ...]
@@ -35,7 +36,7 @@ class Unsure(Exception):
 @lru_cache(maxsize=_KEPT)
 def parsed(source: bytes) -> Schema:
     """A schema's JSON as value, which nobody changes."""
-    found: Schema = orjson.loads(source)
+    found: Schema = loads(source)
     return found
 
 

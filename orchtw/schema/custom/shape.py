@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import orjson
 
+from orchtw.json_values import loads
 from orchtw.schema.codec.mismatch import Mismatch, SchemaError
 from orchtw.schema.codec.strict_fields import MAX_FINDINGS, KnownKeys, Path, unknown_field
 from orchtw.schema.custom.keywords import TYPE_FIELDS, Extensions, Schema
@@ -44,7 +45,7 @@ class Filling(threading.local):
         self._left -= len(text) + _OVERHEAD_BYTES
         if self._left < 0:
             raise Overfilled
-        return orjson.loads(text)
+        return loads(text)
 
 
 class Metadata:

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from importlib import resources
 
-import orjson
-
+from orchtw.json_values import loads
 from orchtw.naming import Naming
 from orchtw.schema.versions import maturity
 
@@ -43,7 +42,7 @@ class Descriptions:
 
     @cached_property
     def _texts(self) -> dict[str, dict[str, str]]:
-        loaded: dict[str, dict[str, str]] = orjson.loads(
+        loaded: dict[str, dict[str, str]] = loads(
             resources.files("orchtw.schema").joinpath(FILE).read_bytes()
         )
         return loaded

@@ -11,6 +11,7 @@ from typing import Any, Final
 import attrs
 import orjson
 
+from orchtw.json_values import loads
 from orchtw.schema.openapi.documents import METHODS, Document, Pieces
 
 _REF: Final = "#/definitions/"
@@ -42,7 +43,7 @@ def fitted(raw: bytes, part: str) -> Foreign:
     Raises Unusable for what is no such document.
     """
     try:
-        document = orjson.loads(raw)
+        document = loads(raw)
         reader = _Reader(_object(document))
         paths = {path: reader.path(item) for path, item in reader.below(f"/{part}")}
         return Foreign(part=part, paths=paths, definitions=reader.closure())

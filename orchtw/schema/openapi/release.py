@@ -9,6 +9,7 @@ from typing import Final
 
 import orjson
 
+from orchtw.json_values import loads
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.nodes import StructSchema
 from orchtw.schema.openapi import protobuf_v2, protobuf_v3, v2, v3
@@ -75,7 +76,7 @@ class Release:
         found = self._v3_forms.get(path)
         if found is None:
             body = v3.joined([self._v3_pieces(path)], {}, self._naming)
-            found = Form(Encoded.of(body), lambda: protobuf_v3.encode(orjson.loads(body)), protobuf_v3.MEDIA_TYPES)
+            found = Form(Encoded.of(body), lambda: protobuf_v3.encode(loads(body)), protobuf_v3.MEDIA_TYPES)
             self._v3_forms[path] = found
         return found
 
@@ -90,7 +91,7 @@ class Release:
         json = Encoded(v3.joined(pieces, text, self._naming), self.hash_of(path, shares))
 
         def to_protobuf() -> bytes:
-            head = protobuf_v3.encode(orjson.loads(v3.joined(base, text, self._naming)))
+            head = protobuf_v3.encode(loads(v3.joined(base, text, self._naming)))
             return b"".join((head, *(self.third.protobuf(share, schemas) for share in shares)))
 
         steps = partial(self.third.steps, shares, schemas, protobuf=True)
@@ -138,7 +139,7 @@ class Release:
 
     @cached_property
     def _v2_protobuf(self) -> bytes:
-        document: Document = orjson.loads(v2.joined([self.v2], self._naming))
+        document: Document = loads(v2.joined([self.v2], self._naming))
         return protobuf_v2.encode(document)
 
     @cached_property

@@ -139,6 +139,8 @@ class Sending(abc.ABC):
 class Outlet:
     """A stream's way out, which is to an answer what a transport is to one of HTTP/1.1.
 
+    A pull producer is asked for a part only when something of it can be sent: until then there is none.
+
     `unsent` are the bytes that wait for a window, or for the transport. A push producer pauses as soon as there are
     any: a watch that waits is a position, and what it has been given are bytes that others share.
     """
@@ -203,6 +205,9 @@ class Outlet:
         """Send what is kept, as far as the windows let it pass."""
         connection, pieces, moved = self._connection, self._pieces, False
         if not pieces:
+            if self in connection.stuck and self._has_room():
+                del connection.stuck[self]
+                connection.pull_later(self)
             return
         while pieces and not connection.full:
             room = min(self.window, connection.window, FRAME_BYTES)
@@ -276,8 +281,18 @@ class Outlet:
 
     def pull(self) -> None:
         """Ask for more of a body that is sent in parts."""
-        if self._producer is not None and not self._streaming and not self._pieces:
+        if self._producer is None or self._streaming or self._pieces:
+            return
+        if self._has_room():
             self._producer.resumeProducing()
+        else:
+            self._connection.stuck.setdefault(self, self._connection.now())
+
+    def _has_room(self) -> bool:
+        """Whether the windows are open; if only the stream's is, it goes on in its turn."""
+        if self.window > 0 >= self._connection.window:
+            self._connection.block(self)
+        return self.window > 0 and self._connection.window > 0
 
     def abortConnection(self) -> None:
         """Reset the stream: its body cannot be completed."""

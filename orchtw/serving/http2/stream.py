@@ -7,7 +7,9 @@ from copy import copy
 from typing import Any, Protocol
 
 from twisted.internet.error import ConnectionAborted, ConnectionDone
+from twisted.internet.interfaces import IPushProducer
 from twisted.python.failure import Failure
+from zope.interface import implementer
 
 from orchtw.errors import BadRequest, RequestEntityTooLarge, StatusError
 from orchtw.http2_frames import Code, Flag
@@ -279,6 +281,23 @@ class Stream(Exchange):
             self._tell_lost(stream)
             self._done()
 
+    def hold_back(self, piece: bytes) -> None:
+        """Count an event's bytes that wait, once for all who wait for them; without room the stream ends."""
+        if self._lost:
+            return
+        holding = self._holding or self._new_holding()
+        if holding.pin((piece,)):
+            holding.move()
+        else:
+            self.transport.abortConnection()
+
+    def let_go(self) -> None:
+        """The events that waited are on their way."""
+        if self._holding is not None:
+            self._holding.unpin()
+            if self._holding.empty:
+                self._release()
+
     @property
     def patient(self) -> bool:
         """Whether the answer is read by people, who may stop for a while."""
@@ -312,28 +331,53 @@ class Stream(Exchange):
             self._connection.orphans -= 1
 
 
+@implementer(IPushProducer)
 class EventChannel:
-    """A `ResponseChannel` over HTTP/2: HTTP/1's framing is taken off, once for all who are given the same bytes."""
+    """A `ResponseChannel` over HTTP/2: HTTP/1's framing is taken off, once for all who are given the same bytes.
 
-    __slots__ = ("_outlet", "_owner", "_shared")
+    It stands between the stream and its push producer, to count what waits for a window until it is on its way.
+    """
+
+    __slots__ = ("_outlet", "_owner", "_producer", "_shared")
 
     def __init__(self, outlet: Outlet, shared: Shared, owner: Stream) -> None:
         self._outlet = outlet
         self._shared = shared
         self._owner = owner
+        self._producer: Any = None
 
     def write(self, framed: bytes) -> None:
         """The contents of the chunks."""
-        self._outlet.write(self._shared.content_of(framed))
+        self._write(self._shared.content_of(framed))
 
     def write_pieces(self, pieces: Sequence[bytes]) -> None:
         """The pieces as they are."""
         for piece in pieces:
-            self._outlet.write(piece)
+            self._write(piece)
+
+    def _write(self, piece: bytes) -> None:
+        outlet = self._outlet
+        outlet.write(piece)
+        if outlet.unsent:
+            self._owner.hold_back(piece)
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:
         """Backpressure from the stream's own window, and the connection's."""
-        self._outlet.registerProducer(producer, streaming)
+        self._producer = producer
+        self._outlet.registerProducer(self, streaming)
+
+    def pauseProducing(self) -> None:
+        """Something waits."""
+        self._producer.pauseProducing()
+
+    def resumeProducing(self) -> None:
+        """Nothing waits any more."""
+        self._owner.let_go()
+        self._producer.resumeProducing()
+
+    def stopProducing(self) -> None:
+        """The stream is gone."""
+        self._producer.stopProducing()
 
     def finish(self, ending: Ending = Ending.COMPLETE) -> None:
         """The end of the stream; the connection goes on."""

@@ -15,6 +15,7 @@ import attrs
 import orjson
 
 from orchtw import errors
+from orchtw.json_values import loads
 from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Page
 from orchtw.storage.remote.frames import Malformed
 
@@ -327,7 +328,7 @@ def failed(number: int, problem: BaseException) -> bytes:
 @reading
 def read_failed(data: bytes) -> tuple[int, errors.StatusError]:
     """Number and the refusal, as the owner had it."""
-    name, message, details, metadata = orjson.loads(data[NUMBER.size :])
+    name, message, details, metadata = loads(data[NUMBER.size :])
     kind: Any = getattr(errors, name, None)
     if not (isinstance(kind, type) and issubclass(kind, errors.StatusError)):
         raise Malformed(f"no refusal is named {name}")

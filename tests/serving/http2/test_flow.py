@@ -19,6 +19,7 @@ from tests.serving.edge_doubles import RecordedStream, answering
 from tests.serving.http2.doubles import Wire, fields
 
 KIB = 1 << 10
+MIB = 1 << 20
 WINDOW = 65_535
 
 
@@ -277,6 +278,34 @@ class LongAnswersTests(SynchronousTestCase):
         wire.transport.drain()
         wire.exchange()
         self.assertEqual((len(made), wire.answers[1].ended), (100, True))
+
+    def test_closed_window(self) -> None:
+        """No part is made before something of it can be sent, whichever window is closed."""
+        for window, opened in ((0, (1, 0)), (MIB, (0,))):
+            made: list[str] = []
+            bodies = [Response(body=b"x" * WINDOW)] if opened == (0,) else []
+            bodies.append(Response(parts=self.parts(20, made, "a")))
+            wire = Wire(answering(*bodies), frugal=True, settings={Setting.INITIAL_WINDOW_SIZE: window})
+            for _ in bodies:
+                number = wire.ask()
+            self.assertEqual((made, wire.answers[number].code), ([], 200))
+            for stream in opened:
+                wire.open(stream, 1)
+            self.assertEqual((len(made), len(wire.answers[number].body)), (1, 1))
+            for stream in (number, 0):
+                wire.open(stream, MIB)
+            self.assertEqual((len(made), wire.answers[number].ended, wire.channel.stuck), (20, True, {}))
+
+    def test_no_window_for_long(self) -> None:
+        """A stream that lets nothing through ends as one that has stopped in the middle (reference LIMIT-23)."""
+        wire = Wire(
+            answering(Response(parts=self.parts(20, [], "a"))),
+            limits=EdgeLimits(write_stall_s=10),
+            settings={Setting.INITIAL_WINDOW_SIZE: 0},
+        )
+        number = wire.ask()
+        wire.pass_time(20)
+        self.assertEqual((wire.answers[number].reset, wire.edge.in_flight), (Code.CANCEL, 0))
 
     def test_compressed(self) -> None:
         """A long answer is compressed as fast as its client takes it."""

@@ -161,6 +161,39 @@ class BudgetTests(SynchronousTestCase):
         wire.open(0, 4 * MIB)
         self.assertEqual((self.used(wire), wire.answers[5].ended), (0, True))
 
+    def test_events(self) -> None:
+        """Events that wait for a window count, once for all streams that share them, until they are on their way."""
+        streams = [RecordedStream() for _ in range(40)]
+        wire = self.wire(answering(*(Response(stream=each) for each in streams)), settings=CLOSED, frugal=True)
+        shared = chunk(b"x" * MIB)
+        for _ in streams:
+            wire.ask()
+        for stream in streams:
+            stream.channel.registerProducer(stream, True)
+            stream.channel.write(shared)
+        self.assertTrue(MIB <= self.used(wire) < 2 * MIB)
+        for number in range(1, 80, 2):
+            wire.open(number, 2 * MIB)
+        wire.open(0, 50 * MIB)
+        self.assertEqual((self.used(wire), {stream.lost for stream in streams}), (0, {0}))
+
+    def test_too_many_events(self) -> None:
+        """Without room for what waits a stream ends; those that stand still make room first."""
+        streams = [RecordedStream() for _ in range(40)]
+        wire = self.wire(answering(*(Response(stream=each) for each in streams)), settings=CLOSED, frugal=True)
+        for each, stream in enumerate(streams):
+            wire.ask()
+            stream.channel.registerProducer(stream, True)
+            stream.channel.write(chunk(b"%d" % each * MIB))
+            if each == 35:
+                wire.pass_time(5)
+        wire.exchange()
+        resets = [wire.answers[number].reset for number in range(1, 80, 2)]
+        self.assertLess(self.used(wire), 32 * MIB)
+        self.assertEqual({Code.INTERNAL_ERROR, Code.ENHANCE_YOUR_CALM, None}, set(resets))
+        self.assertEqual(resets[-1], None)
+        self.assertEqual([stream.lost for stream in streams], [int(each is not None) for each in resets])
+
     def test_stillness(self) -> None:
         """Uploads that stand still make room for others: they are refused, and their connection goes on."""
         wire = self.wire()

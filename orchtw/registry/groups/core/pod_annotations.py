@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 import attrs
-import orjson
 
 from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.json_values import loads
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.core.scheduling_terms import check_toleration
@@ -96,7 +96,7 @@ def annotation_causes(new: Object, old: Object | None, place: str, keys: Keys) -
 
 def _tolerations(text: str) -> list[Cause]:
     try:
-        tolerations = orjson.loads(text)
+        tolerations = loads(text)
     except ValueError as error:
         return [invalid("", text, str(error))]
     if tolerations is None:
