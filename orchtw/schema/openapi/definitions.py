@@ -203,8 +203,10 @@ class Definitions:
     def _custom(self, node: CustomSchema) -> Schema:
         """What a structural schema says; what it says of the fields that every object has is not shown."""
         shown = Shown(self._naming.extension_prefix, self._of_every_object, whole=self._dialect.siblings)
-        schema = {"description": self._said_of(node)} | shown.root(node.structure())
-        return schema | self._struct_extensions_of_kind(node.name)
+        structure, kinds = node.structure(), self._struct_extensions_of_kind(node.name)
+        if shown.is_free(structure):
+            return {"type": "object"} | kinds
+        return {"description": self._said_of(node)} | shown.root(structure) | kinds
 
     def _of_every_object(self) -> Schema:
         """The properties that every object has."""

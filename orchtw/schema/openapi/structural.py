@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 Schema = dict[str, Any]
 
@@ -19,7 +19,7 @@ class Shown:
     """Structural schemas in one dialect. `prefix` is that of their extensions, in the vocabulary that is served.
 
     `whole` says everything, as version 3 can. Version 2 cannot, and its readers refuse values that it is wrong about:
-    what may be null or of several types has no type there, and an object that keeps unknown fields no properties.
+    what may be null or keeps unknown fields has no type there, and neither items nor properties.
     """
 
     def __init__(self, prefix: str, embedded: Embedded, *, whole: bool) -> None:
@@ -29,55 +29,75 @@ class Shown:
         self._is_object = f"{prefix}embedded-resource"
         self._int_or_string = f"{prefix}int-or-string"
 
+    def is_free(self, structure: Mapping[str, Any]) -> bool:
+        """Whether nothing can be said of a kind's objects: readers would refuse whatever else these have."""
+        return not self._whole and bool(structure.get(self._keeps))
+
     def root(self, structure: Mapping[str, Any]) -> Schema:
         """The schema of a kind's objects."""
-        if not self._whole and structure.get(self._keeps):
-            return {key: structure[key] for key in ("description", self._keeps) if key in structure} | {
-                "type": "object"
-            }
         return self._with_types(self.of(structure))
 
     def of(self, structure: Mapping[str, Any]) -> Schema:
         """One schema and those in it."""
         shown = self._all_of(structure) if self._whole else self._less_of(structure)
-        return self._with_types(shown) if structure.get(self._is_object) and "type" in shown else shown
+        if not structure.get(self._is_object) or "type" not in shown:
+            return shown
+        required = list(shown.get("required") or ())
+        required += [name for name in ("kind", "apiVersion") if name not in required]
+        return self._with_types({**shown, "required": required})
 
     def _with_types(self, schema: Schema) -> Schema:
         return {**schema, "properties": {**schema.get("properties", {}), **self._embedded()}}
 
     def _all_of(self, structure: Mapping[str, Any]) -> Schema:
-        shown: Schema = {}
-        for key, value in structure.items():
-            if key in _NOT_SHOWN:
-                continue
-            if key == "properties":
-                value = {name: self.of(part) for name, part in value.items()}
-            elif key == "items" or (key == "additionalProperties" and type(value) is dict):
-                value = self.of(value)
-            shown[key] = value
+        shown = self._below({key: value for key, value in structure.items() if key not in _NOT_SHOWN})
+        if structure.get(self._int_or_string) and not _says_int_or_string(structure):
+            return _with_int_or_string(shown)
         return shown
 
     def _less_of(self, structure: Mapping[str, Any]) -> Schema:
         shown = {key: value for key, value in structure.items() if key not in _UNSAID_IN_V2}
-        if structure.get("nullable") or structure.get(self._int_or_string):
-            shown.pop("type", None)
         if structure.get("nullable") or structure.get(self._keeps):
-            for key in ("properties", "items", "additionalProperties", "required"):
+            for key in ("type", "items", "properties"):
                 shown.pop(key, None)
-            return shown
+        if shown.get("type") == "array" and "items" not in shown:
+            del shown["type"]  # readers cannot cope with a list of whatever there is
+        self._require_less(shown)
+        return self._below(shown)
+
+    @staticmethod
+    def _require_less(shown: Schema) -> None:
+        """A property that may be null need not be there: to readers both are the same."""
+        if "required" not in shown:
+            return
+        properties, more = shown.get("properties") or {}, shown.get("additionalProperties")
+        required = [name for name in shown["required"] if not properties.get(name, {}).get("nullable")]
+        if not required or (isinstance(more, dict) and more.get("nullable")):
+            del shown["required"]
+        else:
+            shown["required"] = required
+
+    def _below(self, shown: Schema) -> Schema:
+        """The same with the schemas in it as they are shown."""
         if "properties" in shown:
-            self._show_properties(shown)
-        if "items" in shown:
-            shown["items"] = self.of(shown["items"])
-        if type(shown.get("additionalProperties")) is dict:
-            shown["additionalProperties"] = self.of(shown["additionalProperties"])
+            shown["properties"] = {name: self.of(part) for name, part in shown["properties"].items()}
+        for key in ("items", "additionalProperties"):
+            if isinstance(shown.get(key), dict):
+                shown[key] = self.of(shown[key])
         return shown
 
-    def _show_properties(self, shown: Schema) -> None:
-        """A property that may be null need not be there: to readers both are the same."""
-        properties = shown["properties"]
-        required = [name for name in shown.get("required", ()) if not properties.get(name, {}).get("nullable")]
-        shown.pop("required", None)
-        if required:
-            shown["required"] = required
-        shown["properties"] = {name: self.of(part) for name, part in properties.items()}
+
+_INT_OR_STRING: Final[list[Schema]] = [{"type": "integer"}, {"type": "string"}]
+
+
+def _says_int_or_string(structure: Mapping[str, Any]) -> bool:
+    """Whether a schema says itself of which types its values are."""
+    first: Mapping[str, Any] = next(iter(structure.get("allOf") or ()), {})
+    return _INT_OR_STRING in (structure.get("anyOf"), first.get("anyOf"))
+
+
+def _with_int_or_string(shown: Schema) -> Schema:
+    """Both types, beside what else there is to choose from."""
+    if "anyOf" not in shown:
+        return {**shown, "anyOf": _INT_OR_STRING}
+    return {**shown, "allOf": [{"anyOf": _INT_OR_STRING}, *shown.get("allOf", ())]}

@@ -83,8 +83,8 @@ class CustomKindTests(SynchronousTestCase):
     def v2(self, structure: dict[str, Any] = STRUCTURE) -> Any:
         return orjson.loads(published(structure).v2.json.body)["definitions"][NAME]
 
-    def v3(self) -> Any:
-        return orjson.loads(published().v3[PATH].json.body)["components"]["schemas"][NAME]
+    def v3(self, structure: dict[str, Any] = STRUCTURE) -> Any:
+        return orjson.loads(published(structure).v3[PATH].json.body)["components"]["schemas"][NAME]
 
     def test_v3_says_all(self) -> None:
         """Version 3 has the schema as it is."""
@@ -121,16 +121,75 @@ class CustomKindTests(SynchronousTestCase):
         self.assertEqual(properties["note"], {"maxLength": 5, "pattern": "^a"})
         self.assertEqual(properties["port"], {"x-orch-int-or-string": True})
         self.assertEqual(properties["colour"], {"type": "string", "enum": ["red", "blue"]})
-        self.assertEqual(properties["free"], {"type": "object", "x-orch-preserve-unknown-fields": True})
+        self.assertEqual(properties["free"], {"x-orch-preserve-unknown-fields": True})
         self.assertEqual(properties["parts"]["items"]["properties"], {"n": {}})
         self.assertEqual(properties["open"], {"type": "object", "additionalProperties": True})
 
     def test_v2_of_everything(self) -> None:
-        """A kind that keeps whatever it is given has no properties in version 2."""
-        everything = {"type": "object", "x-orch-preserve-unknown-fields": True, "properties": {"spec": {}}}
-        found = self.v2(everything)
-        self.assertNotIn("properties", found)
-        self.assertIn("x-orch-group-version-kind", found)
+        """Of a kind that keeps whatever it is given version 2 says nothing but that objects are of that kind."""
+        everything = {
+            "type": "object",
+            "description": "A thing.",
+            "required": ["spec"],
+            "x-orch-preserve-unknown-fields": True,
+            "properties": {"spec": {"type": "object"}},
+        }
+        kinds = [{"group": GROUP, "kind": "Widget", "version": "v1"}]
+        self.assertEqual(self.v2(everything), {"type": "object", "x-orch-group-version-kind": kinds})
+
+    def test_v2_of_a_part(self) -> None:
+        """Each part is reduced as the release's readers need it (reference OPENAPI-18)."""
+        text, keeps = {"type": "string"}, {"x-orch-preserve-unknown-fields": True}
+        inner = {"type": "object", "properties": {"a": text}, "required": ["a"]}
+        maybe = {**inner, "nullable": True}
+        both = {"x-orch-int-or-string": True}
+        for given, shown in (
+            (maybe, {"required": ["a"]}),
+            ({"type": "array", "items": text, "nullable": True}, {}),
+            ({"type": "array", "items": text, **keeps}, keeps),
+            ({"type": "object", **keeps}, keeps),
+            ({**inner, **keeps, "default": {}}, {"required": ["a"], **keeps}),
+            ({"type": "object", "additionalProperties": text, "nullable": True}, {"additionalProperties": text}),
+            ({"type": "object", "additionalProperties": True}, {"type": "object", "additionalProperties": True}),
+            ({"type": "array"}, {}),
+            ({"type": "array", "items": {"type": "object", **keeps}}, {"type": "array", "items": keeps}),
+            ({"type": "object", "additionalProperties": maybe, "required": ["b"]},
+             {"type": "object", "additionalProperties": {"required": ["a"]}}),
+            ({"type": "object", "properties": {"m": maybe, "b": text}, "required": ["m", "b"]},
+             {"type": "object", "properties": {"m": {"required": ["a"]}, "b": text}, "required": ["b"]}),
+            ({"type": "object", "properties": {"m": maybe}, "required": ["m"]},
+             {"type": "object", "properties": {"m": {"required": ["a"]}}}),
+            ({**both, "anyOf": [{"type": "integer"}, {"type": "string"}], "maxLength": 5}, {**both, "maxLength": 5}),
+            ({**text, "nullable": True, "enum": ["a", None], "default": "a"}, {"enum": ["a", None]}),
+            ({**text, "allOf": [{"minLength": 1}], "oneOf": [{}], "not": {"enum": ["b"]}, "example": "a"}, text),
+            ({"type": "object", "x-orch-embedded-resource": True, **keeps},
+             {"x-orch-embedded-resource": True, **keeps}),
+        ):  # fmt: skip
+            with self.subTest(given=given):
+                root = {"type": "object", "properties": {"part": given}}
+                self.assertEqual(self.v2(root)["properties"]["part"], shown)
+
+    def test_embedded(self) -> None:
+        """An object inside another one says of which kind it is (reference OPENAPI-18)."""
+        given = {"type": "object", "x-orch-embedded-resource": True, "required": ["kind", "data"]}
+        root = {"type": "object", "properties": {"part": given}}
+        bodies = self.v2(root), self.v3(root)
+        for found in bodies:
+            self.assertEqual(found["properties"]["part"]["required"], ["kind", "data", "apiVersion"])
+
+    def test_v3_of_int_or_string(self) -> None:
+        """Version 3 says of which types a number or text is, whatever else a schema asks for."""
+        kind = {"x-orch-int-or-string": True}
+        types = [{"type": "integer"}, {"type": "string"}]
+        choice = [{"maximum": 5}, {"pattern": "%$"}]
+        for given, added in (
+            (kind, {"anyOf": types}),
+            ({**kind, "anyOf": types}, {}),
+            ({**kind, "allOf": [{"anyOf": types}, {"minLength": 1}]}, {}),
+            ({**kind, "anyOf": choice}, {"allOf": [{"anyOf": types}]}),
+        ):
+            root = {"type": "object", "properties": {"part": given}}
+            self.assertEqual(self.v3(root)["properties"]["part"], {**given, **added})
 
     def test_protobuf(self) -> None:
         """The binary forms have what the JSON has."""
