@@ -89,3 +89,8 @@ class AgreementTests(ServersCase):
 
         await self.until(ready)
 
+
+class KubernetesAgreementTests(AgreementTests):
+    """The same among Kubernetes' names."""
+
+    vocabulary = "kubernetes"
