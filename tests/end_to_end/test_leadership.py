@@ -170,6 +170,31 @@ class LeadershipTests(ServersCase):
         self.assertTrue(server.running)
         self.assertEqual((await client.get("/readyz")).code, 200)
 
+    async def test_etcd_that_stands_still(self) -> None:
+        """A leader that cannot renew stops its controllers, not the server, and leads again when etcd answers."""
+        server, client = await self.start()
+
+        async def led() -> bool:
+            return await self.leads(client)
+
+        await self.until(led)
+        [member] = self.cluster.members
+        member.signal("STOP")
+
+        async def lost() -> bool:
+            return "lost the lease" in server.log
+
+        await self.until(lost)
+        member.signal("CONT")
+        await self.until(led)
+        names = await self.make(client, "again")
+
+        async def have_accounts() -> bool:
+            return self.accounts(names) == len(names)
+
+        await self.until(have_accounts)
+        self.assertTrue(server.running)
+
     async def test_not_elected(self) -> None:
         """With --leader-elect=false, and without any controllers, nobody asks for the Lease."""
         _, client = await self.start("--controllers=-*")
