@@ -18,7 +18,9 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from orchtw import __version__
+from orchtw.assembly.handover import Handover
 from orchtw.assembly.instance import Instance
+from orchtw.assembly.joining import handed_keys
 from orchtw.assembly.store import claim_store
 from orchtw.authn.request_headers import FLAG as PROXY_CA_FLAG
 from orchtw.config import Config, host_and_port
@@ -30,6 +32,7 @@ from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.first_start import Pki
 from orchtw.pki.followed_files import FollowedFiles
 from orchtw.pki.front_proxy import given_authorities
+from orchtw.pki.sealed_keys import join_secret, read_keys
 from orchtw.serving.compression import GzipCache
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind, make_sure_free
@@ -88,8 +91,13 @@ def make_service(config: Config, verbosity: Verbosity | None = None) -> APIServe
         _make_folder(config)
         store = claim_store(config, naming, reactor, over=workers.over if workers is not None else None)
         try:
-            pki = first_start.prepare(config, naming, bound.getsockname()[1], datetime.now(UTC))
-            return APIServer(config, naming, store, pki, bound, reactor, verbosity, workers=workers)
+            secret, now = join_secret(config), datetime.now(UTC)
+            handed = handed_keys(config, naming, secret, now, shared=store.shared)
+            pki = first_start.prepare(config, naming, bound.getsockname()[1], now, handed)
+            server = APIServer(config, naming, store, pki, bound, reactor, verbosity, workers=workers)
+            if secret is not None:
+                server.hand_over(secret)
+            return server
         except BaseException:
             store.release()
             raise
@@ -198,6 +206,10 @@ class APIServer(Service):
             compressed=compressed,
             grace_s=config.request_timeout_s,
         )
+
+    def hand_over(self, secret: bytes) -> None:
+        """Keep this server's keys in the store for others that know the secret. Raises ConfigError."""
+        self._instance.handover = Handover(secret, read_keys(self._config.data_dir / first_start.FOLDER))
 
     def startService(self) -> None:
         """Begin the start; a failure ends the process with one clear line."""

@@ -11,8 +11,10 @@ from secrets import token_hex
 from typing import Any, Final
 
 from twisted.application.service import IService, MultiService
+from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from orchtw.admission.metrics import BARE_COUNTERS
 from orchtw.assembly.access import Access
@@ -24,6 +26,7 @@ from orchtw.assembly.bootstrap import STEPS, Bootstrap
 from orchtw.assembly.definitions import definitions, establishing_delay_s
 from orchtw.assembly.facts import facts
 from orchtw.assembly.flow_control import has_priorities, limiting
+from orchtw.assembly.handover import Handover
 from orchtw.assembly.identity import Identity
 from orchtw.assembly.metrics import Instruments
 from orchtw.assembly.outward import caller, outward
@@ -118,6 +121,7 @@ class Instance:
         self._ca_pem = root_ca(config) or ca_pem
         self._signing = signing or ClusterSigning(config)
         self._contests = Contests(reactor.seconds)
+        self.handover: Handover | None = None
         self._services = MultiService()  # type: ignore[no-untyped-call]
         self._agree()
         self._measure()
@@ -152,8 +156,19 @@ class Instance:
     def _agreed(self, agreed: bool) -> None:
         """This server may do its part for the cluster from now on, or no more."""
         self._manager.permit(agreed)
-        if agreed and self._doors.open and self._bootstrap is not None:
+        if not agreed or not self._doors.open:
+            return
+        if self._bootstrap is not None:
             self._bootstrap.look_soon()
+        Deferred.fromCoroutine(self._hand_over()).addErrback(self._failed)
+
+    def _failed(self, failure: Failure) -> None:
+        self._log.failure("this server's keys could not be handed over", failure=failure)
+
+    async def _hand_over(self) -> None:
+        """Offer this server's keys to others, if it fits in with those that there are."""
+        if self.handover is not None and self._agreement.agreed:
+            await self.handover.offer(self.resources.store, self.resources.offload)
 
     def _measure(self) -> None:
         self.instruments = Instruments(self._config, self.resources)
@@ -386,6 +401,7 @@ class Instance:
             self._limiting.control.live.follow()
         self._readiness.caches_filled()
         await self._presence.start()
+        await self._hand_over()
         if self._bootstrap is not None:
             await self._bootstrap.start()
         await self._identity.start()

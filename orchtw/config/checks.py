@@ -100,6 +100,8 @@ def check(config: Config, choices: Choices) -> list[str]:
         problems.append("--requestheader-client-ca-file and --requestheader-username-headers must be given together")
     if (config.tls_cert_file is None) != (config.tls_private_key_file is None):
         problems.append("--tls-cert-file and --tls-private-key-file must be given together")
+    if config.join_secret_file is not None and config.backend == "sqlite":
+        problems.append("--join-secret-file: only where servers share the store (--storage-backend=etcd3)")
     if config.data_dir is None or not str(config.data_dir):
         problems.append("--data-dir: must not be empty")
     return [problem for problem in problems if problem]

@@ -42,6 +42,15 @@ class Cluster:
             BOOLEAN,
         ),
     )
+    join_secret_file: Path | None = attrs.field(
+        default=None,
+        metadata=about(
+            "Cluster",
+            "File with a secret (16 bytes or more) that all servers on one etcd know: the keys of the first are kept "
+            "in the store, sealed with it, and a server without keys takes them from there.",
+            PATH,
+        ),
+    )
     endpoint_reconciler_type: str = attrs.field(
         default="lease",
         metadata=about(

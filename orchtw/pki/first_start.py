@@ -7,6 +7,7 @@ every client.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -28,7 +29,7 @@ from orchtw.pki.certificates import Authority
 from orchtw.pki.front_proxy import FrontProxy
 from orchtw.pki.given_pairs import GivenPair
 from orchtw.pki.issuing import SigningAuthority
-from orchtw.pki.stored_pairs import Pair, read_key, read_pair, renewed
+from orchtw.pki.stored_pairs import Pair, key_of, read_key, read_pair, renewed
 
 FOLDER, KUBECONFIG = "pki", "admin.kubeconfig"
 CA, SERVING, ADMIN, SERVICE_ACCOUNT = "ca", serving.NAME, "admin", "sa"
@@ -74,17 +75,37 @@ class Pki:
         return HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose).derive(secret)
 
 
-def prepare(config: Config, naming: Naming, port: int, now: datetime) -> Pki:
+def has_keys(config: Config) -> bool:
+    """Whether this is not the first start."""
+    folder = config.data_dir / FOLDER
+    return folder.is_dir() and any(folder.iterdir())
+
+
+def common_keys(naming: Naming, now: datetime) -> dict[str, bytes]:
+    """New keys and certificates that servers of one cluster have in common, as files by their names."""
+    authority = certificates.new_authority(f"{naming.product}-ca", now)
+    return {
+        f"{CA}.crt": certificates.pem(authority.certificate),
+        f"{CA}.key": certificates.key_pem(authority.key),
+        f"{SERVICE_ACCOUNT}.key": certificates.key_pem(certificates.new_key()),
+        **front_proxy.new_files(now),
+    }
+
+
+def prepare(
+    config: Config, naming: Naming, port: int, now: datetime, handed: Mapping[str, bytes] | None = None
+) -> Pki:
     """The server's keys and certificates, and `admin.kubeconfig` for the address and the real `port`.
 
-    Made where missing as a whole; a serving certificate that nears its end or lacks an address is renewed.
-    `now` is an aware time. Raises ConfigError naming the file that is damaged, missing or not accessible.
+    Made where missing as a whole, of the keys that were `handed` over if there are any; a serving certificate that
+    nears its end or lacks an address is renewed. `now` is an aware time. Raises ConfigError naming the file that is
+    damaged, missing or not accessible.
     """
     data = files.make_folder(config.data_dir)
     folder = data / FOLDER
     files.refuse_link(folder)
     if not folder.is_dir() or not any(folder.iterdir()):
-        files.write_folder(folder, _first_files(config, naming, now))
+        files.write_folder(folder, _first_files(config, naming, now, handed))
     for each in (data, folder):
         files.warn_of_rights(each)
     authority = _authority(folder, now)
@@ -116,12 +137,17 @@ def _administrator(
     return certificates.issue(authority, key, user, certificates.CLIENT, now, organizations=groups)
 
 
-def _first_files(config: Config, naming: Naming, now: datetime) -> dict[str, tuple[bytes, int]]:
+def _first_files(
+    config: Config, naming: Naming, now: datetime, handed: Mapping[str, bytes] | None
+) -> dict[str, tuple[bytes, int]]:
     """Name, content and mode of each file of a fresh `pki` folder."""
-    authority = certificates.new_authority(f"{naming.product}-ca", now)
-    keys = {name: certificates.new_key() for name in (SERVING, ADMIN, SERVICE_ACCOUNT)} | {CA: authority.key}
+    common = handed or common_keys(naming, now)
+    authority = Authority(
+        x509.load_pem_x509_certificate(common[f"{CA}.crt"]), key_of(common[f"{CA}.key"], f"{CA}.key")
+    )
+    account_key = key_of(common[f"{SERVICE_ACCOUNT}.key"], f"{SERVICE_ACCOUNT}.key")
+    keys = {name: certificates.new_key() for name in (SERVING, ADMIN)}
     made = {
-        CA: authority.certificate,
         SERVING: serving.issued(
             authority, keys[SERVING], now=now, naming=naming, names=serving.hosts(config, naming)
         ),
@@ -129,7 +155,11 @@ def _first_files(config: Config, naming: Naming, now: datetime) -> dict[str, tup
     }
     contents = {f"{name}.key": (certificates.key_pem(key), files.PRIVATE_FILE) for name, key in keys.items()}
     contents |= {f"{name}.crt": (certificates.pem(made[name]), files.PUBLIC_FILE) for name in made}
-    contents[f"{SERVICE_ACCOUNT}.pub"] = (certificates.public_pem(keys[SERVICE_ACCOUNT]), files.PUBLIC_FILE)
+    contents[f"{SERVICE_ACCOUNT}.pub"] = (certificates.public_pem(account_key), files.PUBLIC_FILE)
+    contents |= {
+        name: (content, files.PRIVATE_FILE if name.endswith(".key") else files.PUBLIC_FILE)
+        for name, content in common.items()
+    }
     return contents
 
 

@@ -85,14 +85,22 @@ def _authority(folder: Path, now: datetime) -> Authority:
     return Authority(certificate, _key(folder, CA, certificate))
 
 
-def _make(folder: Path, now: datetime) -> Authority:
+def new_files(now: datetime) -> dict[str, bytes]:
+    """A new authority and what it vouches for, as files by their names; the one that completes them comes last."""
     authority = certificates.new_authority(CA, now)
     key = certificates.new_key()
-    _write(folder, f"{CLIENT}.key", certificates.key_pem(key), files.PRIVATE_FILE)
-    _write(folder, f"{CLIENT}.crt", certificates.pem(_issue(authority, key, now)), files.PUBLIC_FILE)
-    _write(folder, f"{CA}.key", certificates.key_pem(authority.key), files.PRIVATE_FILE)
-    _write(folder, f"{CA}.crt", certificates.pem(authority.certificate), files.PUBLIC_FILE)
-    return authority
+    return {
+        f"{CLIENT}.key": certificates.key_pem(key),
+        f"{CLIENT}.crt": certificates.pem(_issue(authority, key, now)),
+        f"{CA}.key": certificates.key_pem(authority.key),
+        f"{CA}.crt": certificates.pem(authority.certificate),
+    }
+
+
+def _make(folder: Path, now: datetime) -> Authority:
+    for name, content in new_files(now).items():
+        _write(folder, name, content, files.PRIVATE_FILE if name.endswith(".key") else files.PUBLIC_FILE)
+    return _authority(folder, now)
 
 
 def _client(folder: Path, authority: Authority, now: datetime) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:

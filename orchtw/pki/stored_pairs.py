@@ -42,6 +42,14 @@ def read_key(path: Path) -> ec.EllipticCurvePrivateKey:
     return key
 
 
+def key_of(content: bytes, name: str) -> ec.EllipticCurvePrivateKey:
+    """The private key that a file held elsewhere. Raises ConfigError."""
+    key = files.read_key(Path(name), lambda path: content)
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise ConfigError(f"{name}: is not an elliptic-curve key")
+    return key
+
+
 def serves(
     certificate: x509.Certificate, authority: Authority, now: datetime, hosts: tuple[str, ...] = ()
 ) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 
 from twisted.internet.task import deferLater
 
@@ -38,7 +39,7 @@ class AgreementTests(ServersCase):
         await self.until(led)
         code, text = await self.readyz(other)
         self.assertEqual(code, 500, text)
-        why = f"differs from server 127.0.0.1:{first.port} (127.0.0.1:{first.port} "
+        why = f"differs from server 127.0.0.1:{first.port} ({socket.gethostname()} "
         self.assertIn(f"[-]servers-agree failed: {why}", text)
         self.assertIn("in authorities of clients, authorities of servers, keys of service accounts\n", text)
         self.assertIn("[-]poststarthook/bootstrap-controller failed", text)
@@ -89,3 +90,8 @@ class AgreementTests(ServersCase):
 
         await self.until(ready)
 
+
+class KubernetesAgreementTests(AgreementTests):
+    """The same among Kubernetes' names."""
+
+    vocabulary = "kubernetes"

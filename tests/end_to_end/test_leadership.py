@@ -12,6 +12,7 @@ from typing import Any
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
+from orchtw.naming import Naming
 from orchtw.testing.etcd import EtcdCluster
 from orchtw.testing.process import ServerProcess
 from tests.end_to_end.case import TRACEBACKS, reactor
@@ -21,7 +22,6 @@ from tests.forked import forking
 from tests.storage.etcd.cluster import FLAGS as CLUSTER_FLAGS
 from tests.storage.etcd.cluster import NO_ETCD
 
-LEASE = "/apis/coordination.orch.io/v1/namespaces/orch-system/leases/orch-controller-manager"
 QUICK = (
     "--leader-elect-lease-duration=3s",
     "--leader-elect-renew-deadline=2s",
@@ -36,19 +36,27 @@ class ServersCase(TestCase):
 
     skip = NO_ETCD
     timeout = 180
+    vocabulary = "orch"
 
     async def setUp(self) -> None:  # type: ignore[override]
+        self.naming = naming = Naming.of(self.vocabulary)
+        leases = f"/apis/{naming.api_version('coordination.orch.io/v1')}/namespaces/{naming.system_namespace}/leases"
+        self.lease = f"{leases}/{naming.controller_manager}"
         folder = Path(self.mktemp()).absolute()
         self.cluster = EtcdCluster(folder / "etcd", *CLUSTER_FLAGS)
         await self.cluster.start(reactor)
         self.addCleanup(self.cluster.end)
-        self.folders = make_folders(str(folder), ("a", "b"))
+        self.folders = make_folders(str(folder), ("a", "b"), naming)
         self.servers: list[ServerProcess] = []
+
+    def server(self, folder: Path, *flags: str) -> ServerProcess:
+        """A server of the cluster that is yet to be started."""
+        own = f"--etcd-servers={self.cluster.endpoints[0]}", f"--vocabulary={self.vocabulary}"
+        return ServerProcess(forking, folder, *own, *flags)
 
     async def start(self, *flags: str, folder: Path | None = None) -> tuple[ServerProcess, Client]:
         """One more server, and a client of its administrator."""
-        endpoints = f"--etcd-servers={self.cluster.endpoints[0]}"
-        server = ServerProcess(forking, folder or self.folders[len(self.servers)], endpoints, *QUICK, *flags)
+        server = self.server(folder or self.folders[len(self.servers)], *QUICK, *flags)
         self.servers.append(server)
         await server.start()
         self.addCleanup(self.end, server)
@@ -73,7 +81,7 @@ class ServersCase(TestCase):
     async def leads(self, client: Client) -> bool:
         """Whether a server runs the controllers, by what it measures."""
         text = (await client.get("/metrics")).body.decode()
-        return 'leader_election_master_status{name="orch-controller-manager"} 1' in text
+        return f'leader_election_master_status{{name="{self.naming.controller_manager}"}} 1' in text
 
     async def make(self, client: Client, prefix: str) -> list[str]:
         """Twelve namespaces."""
@@ -90,7 +98,7 @@ class ServersCase(TestCase):
 
     async def take(self, client: Client) -> None:
         """Another holder comes to stand in the Lease."""
-        self.assertEqual((await client.merge(LEASE, {"spec": {"holderIdentity": "intruder"}})).code, 200)
+        self.assertEqual((await client.merge(self.lease, {"spec": {"holderIdentity": "intruder"}})).code, 200)
 
 class LeadershipTests(ServersCase):
     """Leaders that lose their Lease, and those that do not."""
@@ -109,7 +117,8 @@ class LeadershipTests(ServersCase):
         names = await self.make(client, "after")
         await server.ended()
         self.assertEqual(self.accounts(names), 0)
-        self.assertIn("lost the lease orch-controller-manager: it is held by 'intruder'", server.log)
+        why = f"lost the lease {self.naming.controller_manager}: it is held by 'intruder'"
+        self.assertIn(why, server.log)
 
     async def test_held_up_for_longer_than_the_lease(self) -> None:
         """A leader that was stopped, and goes on when another holder has the Lease, writes nothing (CTRL-51)."""
@@ -161,6 +170,31 @@ class LeadershipTests(ServersCase):
         self.assertTrue(server.running)
         self.assertEqual((await client.get("/readyz")).code, 200)
 
+    async def test_etcd_that_stands_still(self) -> None:
+        """A leader that cannot renew stops its controllers, not the server, and leads again when etcd answers."""
+        server, client = await self.start()
+
+        async def led() -> bool:
+            return await self.leads(client)
+
+        await self.until(led)
+        [member] = self.cluster.members
+        member.signal("STOP")
+
+        async def lost() -> bool:
+            return "lost the lease" in server.log
+
+        await self.until(lost)
+        member.signal("CONT")
+        await self.until(led)
+        names = await self.make(client, "again")
+
+        async def have_accounts() -> bool:
+            return self.accounts(names) == len(names)
+
+        await self.until(have_accounts)
+        self.assertTrue(server.running)
+
     async def test_not_elected(self) -> None:
         """With --leader-elect=false, and without any controllers, nobody asks for the Lease."""
         _, client = await self.start("--controllers=-*")
@@ -171,7 +205,13 @@ class LeadershipTests(ServersCase):
             return self.accounts(names) == len(names)
 
         await self.until(have_accounts)
-        self.assertEqual((await other.get(LEASE)).code, 404)
+        self.assertEqual((await other.get(self.lease)).code, 404)
+
+
+class KubernetesLeadershipTests(LeadershipTests):
+    """The same among Kubernetes' names."""
+
+    vocabulary = "kubernetes"
 
 
 def go_on(server: ServerProcess) -> None:

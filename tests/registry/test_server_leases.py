@@ -210,7 +210,7 @@ class EndpointTests(SynchronousTestCase):
         self.assertEqual({key for key in changed if not key.startswith(SERVERS)}, set())
         code, text = self.ready(second)
         self.assertEqual(code, 500)
-        why = "differs from server 192.0.2.1:6443 (192.0.2.1:6443"
+        why = "differs from server 192.0.2.1:6443 ("
         self.assertIn(f"[-]servers-agree failed: {why}", text)
         self.assertIn("in keys of service accounts\n", text)
         code, text = self.ready(first)

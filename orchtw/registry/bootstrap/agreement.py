@@ -87,10 +87,12 @@ class Agreement:
         elif self._blocking and not blocking:
             self._log.info("no server that is alive stands in the way any more")
         for name, (record, differing) in found.items():
-            if differing and (name not in self._found or self._found[name][1] != differing):
+            if differing and not blocking and (name not in self._found or self._found[name][1] != differing):
                 self._log.warn("{what}", what=_sentence(record, differing))
 
 
 def _sentence(record: Record, found: Sequence[Difference]) -> str:
     """What a server has otherwise, for people."""
-    return f"differs from server {record.place} ({record.name}) in {', '.join(each.fact for each in found)}"
+    where = str(record.place)
+    name = record.name.removeprefix(where).strip()
+    return f"differs from server {where} ({name}) in {', '.join(each.fact for each in found)}"

@@ -1,0 +1,97 @@
+"""The keys that servers of one cluster have in common, sealed for those that know its join secret (CTRL-54).
+
+The secret is stretched by scrypt and the keys are sealed by AES-256-GCM: they can be read and made by its knowledge
+alone. What the stretching costs is fixed here, and does not come with what was sealed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import orjson
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+from twisted.logger import Logger
+
+from orchtw.config import Config
+from orchtw.errors import ConfigError
+from orchtw.pki import files
+
+FLAG: Final = "join-secret-file"
+LEAST_BYTES: Final = 16
+MOST_BYTES: Final = 64 << 10
+MOST_SEALED_BYTES: Final = 256 << 10
+
+NAMES: Final = frozenset(
+    f"{name}.{kind}" for name in ("ca", "front-proxy-ca", "front-proxy-client") for kind in ("crt", "key")
+) | {"sa.key"}
+"""The files of the folder `pki` that are handed over; a server makes the others for itself."""
+
+_MARK: Final = b"orchtw-keys:v1:"
+_SALT_BYTES: Final = 16
+_NONCE_BYTES: Final = 12
+_KEY_BYTES: Final = 32
+_COST, _BLOCK, _LANES = 1 << 15, 8, 1
+"""32 MiB and some 100 ms for each try."""
+
+_log = Logger()
+
+
+class WrongSecret(Exception):
+    """What is there was not sealed with this secret, or is something else."""
+
+
+def join_secret(config: Config) -> bytes | None:
+    """What the file of `--join-secret-file` holds, without white space around it; None: there is no such file.
+
+    Raises ConfigError for a file that cannot be read, is too short to keep anybody out, or lies in the data folder
+    with permissions for others. Elsewhere these are up to the operator, who is told if the whole machine can read it.
+    """
+    path = config.join_secret_file
+    if path is None:
+        return None
+    if path.absolute().is_relative_to(config.data_dir.absolute()):
+        files.check_private(path)
+    secret = files.of_flag(FLAG, files.read, path).strip()
+    if not LEAST_BYTES <= len(secret) <= MOST_BYTES:
+        raise ConfigError(f"--{FLAG}: {path}: must hold {LEAST_BYTES} to {MOST_BYTES} bytes, it holds {len(secret)}")
+    if path.stat().st_mode & stat.S_IROTH:
+        _log.warn("--{flag}: {path}: everybody on this machine can read the secret", flag=FLAG, path=str(path))
+    return secret
+
+
+def seal(secret: bytes, keys: Mapping[str, bytes]) -> bytes:
+    """The files by their names, sealed. It takes a tenth of a second."""
+    salt, nonce = os.urandom(_SALT_BYTES), os.urandom(_NONCE_BYTES)
+    plain = orjson.dumps({name: content.decode() for name, content in keys.items()})
+    return b"".join((_MARK, salt, nonce, AESGCM(_key(secret, salt)).encrypt(nonce, plain, _MARK + salt)))
+
+
+def unseal(secret: bytes, sealed: bytes) -> dict[str, bytes]:
+    """The files by their names. It takes a tenth of a second. Raises WrongSecret."""
+    head = len(_MARK) + _SALT_BYTES
+    if not sealed.startswith(_MARK) or not head + _NONCE_BYTES < len(sealed) <= MOST_SEALED_BYTES:
+        raise WrongSecret
+    salt, nonce = sealed[len(_MARK) : head], sealed[head : head + _NONCE_BYTES]
+    try:
+        plain = AESGCM(_key(secret, salt)).decrypt(nonce, sealed[head + _NONCE_BYTES :], _MARK + salt)
+        found = {str(name): str(content).encode() for name, content in orjson.loads(plain).items()}
+    except (InvalidTag, ValueError, AttributeError):
+        raise WrongSecret from None
+    if found.keys() != NAMES:
+        raise WrongSecret
+    return found
+
+
+def read_keys(folder: Path) -> dict[str, bytes]:
+    """What a server hands over of its folder. Raises ConfigError."""
+    return {name: files.read_own(folder / name) for name in sorted(NAMES)}
+
+
+def _key(secret: bytes, salt: bytes) -> bytes:
+    return Scrypt(salt=salt, length=_KEY_BYTES, n=_COST, r=_BLOCK, p=_LANES).derive(secret)

@@ -1,0 +1,72 @@
+"""What a server does with its keys when it has a join secret (reference CTRL-54)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from twisted.internet.defer import fail
+from twisted.internet.task import Clock
+from twisted.logger import LogEvent, globalLogPublisher
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.assembly.handover import Handover
+from orchtw.errors import InternalError
+from orchtw.naming import Naming
+from orchtw.pki import sealed_keys
+from orchtw.pki.first_start import common_keys
+from orchtw.pki.sealed_keys import unseal
+from orchtw.registry.bootstrap.sealed_record import KEY
+from orchtw.registry.offload import Offload
+from tests.registry.allocation.processes import Group
+
+SECRET, OTHER = b"the secret of this cluster", b"another secret altogether"
+
+
+class HandoverTests(SynchronousTestCase):
+    """Servers that offer their keys, one after the other."""
+
+    def setUp(self) -> None:
+        self.patch(sealed_keys, "_COST", 2)
+        self.group = Group(0)
+        self.store = self.group.store
+        self.keys = common_keys(Naming.orch(), datetime.now(UTC))
+        self.logged: list[str] = []
+        globalLogPublisher.addObserver(self.take)
+        self.addCleanup(globalLogPublisher.removeObserver, self.take)
+
+    def take(self, event: LogEvent) -> None:
+        if event["log_namespace"] == Handover.__module__ + ".Handover":
+            self.logged.append(event["log_level"].name)
+
+    def offer(self, secret: bytes = SECRET, keys: dict[str, bytes] | None = None) -> int:
+        """Offer keys; the revision at which the store has some."""
+        work = Handover(secret, keys or self.keys).offer(self.store, Offload(Clock()))
+        self.group.wait(work)
+        return self.store.revision_of(KEY)
+
+    def test_once(self) -> None:
+        """The keys are written when there are none, and not again, also when a certificate was renewed."""
+        written = self.offer()
+        self.assertEqual(unseal(SECRET, self.store.items[KEY].value), self.keys)
+        self.assertEqual(self.offer(), written)
+        self.assertEqual(self.offer(keys=self.keys | {"front-proxy-client.crt": b"renewed"}), written)
+        self.assertEqual(self.logged, ["info"])
+
+    def test_other_keys(self) -> None:
+        """Keys that others have handed over stay, and the log tells that this server has other ones."""
+        written = self.offer()
+        self.assertEqual(self.offer(keys=common_keys(Naming.orch(), datetime.now(UTC))), written)
+        self.assertEqual(self.logged, ["info", "warn"])
+
+    def test_new_secret(self) -> None:
+        """What was sealed with another secret, or is nonsense, is written anew under this one."""
+        written = self.offer()
+        self.assertGreater(self.offer(OTHER), written)
+        self.assertEqual(unseal(OTHER, self.store.items[KEY].value), self.keys)
+        self.assertEqual(self.logged, ["info", "warn", "info"])
+
+    def test_store_that_refuses(self) -> None:
+        """A store that takes no writes does not end the start."""
+        self.patch(self.store, "commit", lambda op: fail(InternalError.of("full")))
+        self.assertEqual(self.offer(), 0)
+        self.assertEqual(self.logged, ["warn"])
