@@ -25,7 +25,6 @@ from twisted.internet.defer import Deferred
 from orchtw.assembly.instance import Instance
 from orchtw.assembly.store import claim_store
 from orchtw.config import Config
-from orchtw.json_values import loads
 from orchtw.naming import Naming
 from orchtw.request import Ending, Peer, Request, Response
 from orchtw.serving.watch_stream import WatchStream
@@ -47,7 +46,7 @@ class Answer:
     @property
     def json(self) -> Any:
         """The body's JSON value."""
-        return loads(self.body)
+        return orjson.loads(self.body)
 
 
 class InProcessServer:

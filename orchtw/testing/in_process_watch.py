@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import orjson
 from twisted.internet.defer import DeferredQueue
 
-from orchtw.json_values import loads
 from orchtw.request import Ending, Response, chunks
 from orchtw.serving.response_bodies import unframed
 
@@ -54,7 +54,7 @@ class Watch:
         """Take what the server sends."""
         *lines, self._rest = (self._rest + unframed(framed)).split(b"\n")
         for line in lines:
-            self._events.put(loads(line))
+            self._events.put(orjson.loads(line))
 
     def write_pieces(self, pieces: Sequence[bytes]) -> None:
         """Take one chunk that comes in pieces."""
