@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -30,15 +31,34 @@ _ABOUT_CLIENT: Final = frozenset({"audit-id", "via", "x-forwarded-host", "x-forw
 _PROTOCOLS: Final = "x-stream-protocol-version"
 """Node agents of the release read each line of it as one protocol, so that it is not sent joined."""
 
-_CORS: Final = frozenset(
+_OF_THE_ORIGIN: Final = frozenset(
     {
-        "access-control-allow-credentials",
-        "access-control-allow-headers",
-        "access-control-allow-methods",
-        "access-control-allow-origin",
+        "alt-svc",
+        "audit-id",
+        "clear-site-data",
+        "content-length",
+        "date",
+        "expect-ct",
+        "nel",
+        "public-key-pins",
+        "public-key-pins-report-only",
+        "report-to",
+        "reporting-endpoints",
+        "service-worker-allowed",
+        "strict-transport-security",
+        "timing-allow-origin",
     }
 )
+"""What this server says of its answers itself, and what the other side may not say for all that is served here."""
+
+_OF_PAGES: Final = "access-control-"
 """Which pages may read answers of this server is not for the other side to say."""
+
+_FLOW: Final = re.compile(r"x-[a-z]+-pf-(?:flowschema|prioritylevel)-uid")
+"""Which of this server's flows a request has belonged to."""
+
+_SWITCH: Final = frozenset({"connection", "upgrade"})
+_COOKIE: Final = "set-cookie"
 
 
 def wants_upgrade(headers: Mapping[str, str]) -> bool:
@@ -102,19 +122,38 @@ def _kept(headers: Mapping[str, str], ours: frozenset[str], *, upgrade: bool) ->
     return lines
 
 
-def response_headers(headers: Iterable[tuple[str, str]]) -> Lines:
-    """The headers of an answer that its client gets; length and framing are this server's own."""
-    found = list(headers)
-    dropped = _HOP | _CORS | {"content-length", "date"}
-    for name, value in found:
-        if name.lower() == "connection":
-            dropped |= _tokens(value)
-    return [(name, value) for name, value in found if name.lower() not in dropped]
+def response_headers(headers: Iterable[tuple[str, str]], *, cookies: bool = True) -> Lines:
+    """The headers of an answer that its client gets; length and framing are this server's own.
+
+    Without `cookies` none are set: a cookie is sent to all that is served here.
+    """
+    return [
+        ("Cache-Control" if name.lower() == "cache-control" else name, value)
+        for name, value in _theirs(headers)
+        if name.lower() not in _HOP and (cookies or name.lower() != _COOKIE)
+    ]
 
 
 def switching_headers(headers: Iterable[tuple[str, str]]) -> Lines:
-    """The headers of a 101, which are about the protocol that follows."""
-    return [(name, value) for name, value in headers if name.lower() not in ("content-length", "date")]
+    """The headers of a 101, which are about the protocol that follows: it has no framing, and sets no cookies."""
+    return [
+        (name, "Upgrade" if name.lower() == "connection" else value)
+        for name, value in _theirs(headers)
+        if name.lower() in _SWITCH or (name.lower() not in _HOP and name.lower() != _COOKIE)
+    ]
+
+
+def _theirs(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Those that the other side may set, but for what its connection names to be for itself."""
+    found = list(headers)
+    dropped = _OF_THE_ORIGIN
+    for name, value in found:
+        if name.lower() == "connection":
+            dropped |= _tokens(value) - _SWITCH
+    for name, value in found:
+        key = name.lower()
+        if key not in dropped and not key.startswith(_OF_PAGES) and _FLOW.fullmatch(key) is None:
+            yield name, value
 
 
 def _tokens(header: str) -> frozenset[str]:

@@ -30,7 +30,6 @@ REDIRECTED: Final = b"the backend attempted to redirect this request, which is n
 
 _NO_SNIFFING: Final = ("X-Content-Type-Options", "nosniff")
 _BODILESS: Final = frozenset({204, 304})
-_NAMED_HERE: Final = frozenset({"audit-id", "cache-control"})
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -156,9 +155,7 @@ def _answer(request: Request, exchange: Exchange, head: Head) -> Response:
     if 300 <= head.code < 400 and head.first("location"):
         exchange.abort()
         return Response(code=502, content_type=TEXT, body=REDIRECTED)
-    headers = [each for each in response_headers(head.headers) if each[0].lower() not in _NAMED_HERE]
-    if cached := head.first("cache-control"):
-        headers.append(("Cache-Control", cached))
+    headers = response_headers(head.headers)
     length = head.first("content-length")
     if request.method == "HEAD" or head.code in _BODILESS:
         exchange.read_into(_Nobody())

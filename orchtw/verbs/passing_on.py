@@ -141,7 +141,8 @@ def answer(request: Request, exchange: Exchange, head: Head, links: Links | None
 
 
 def _answer(request: Request, exchange: Exchange, head: Head, links: Links | None) -> Response:
-    headers = response_headers(head.headers)
+    # Only pages have cookies: a node's agent has none to set.
+    headers = response_headers(head.headers, cookies=links is not None)
     change: Change | None = None
     if links is not None:
         headers, change = _through(links, head, headers)

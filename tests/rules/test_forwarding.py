@@ -73,8 +73,45 @@ class RequestHeaderTests(SynchronousTestCase):
         self.assertFalse(wants_upgrade({"upgrade": "websocket", "connection": "close"}))
 
 
+OURS = (
+    "Access-Control-Allow-Origin",
+    "access-control-expose-headers",
+    "Access-Control-Max-Age",
+    "Alt-Svc",
+    "AUDIT-ID",
+    "Clear-Site-Data",
+    "Content-Length",
+    "Date",
+    "Keep-Alive",
+    "Proxy-Authenticate",
+    "Service-Worker-Allowed",
+    "Strict-Transport-Security",
+    "TE",
+    "Trailer",
+    "Transfer-Encoding",
+    "X-Kubernetes-Pf-FlowSchema-UID",
+    "X-Orch-Pf-PriorityLevel-UID",
+    "X-Hop",
+)
+
+
 class ResponseHeaderTests(SynchronousTestCase):
-    """What comes back."""
+    """What comes back (reference PROXY-15)."""
+
+    def test_ours(self) -> None:
+        """What this server says of its answers, or of its origin, nobody says in its place, whatever is answered."""
+        lines = [(name, "x") for name in OURS]
+        self.assertEqual(response_headers([("Connection", "close, X-Hop"), *lines]), [])
+        switch = [("Upgrade", "SPDY/3.1"), ("Connection", "Upgrade")]
+        named = ("connection", "keep-alive, Upgrade, X-Hop")
+        self.assertEqual(switching_headers([switch[0], named, *lines]), [switch[0], ("connection", "Upgrade")])
+
+    def test_cookies(self) -> None:
+        """Cookies come from pages only, and not with another protocol."""
+        lines = [("Set-Cookie", "a=1"), ("cache-control", "public")]
+        self.assertEqual(response_headers(lines), [("Set-Cookie", "a=1"), ("Cache-Control", "public")])
+        self.assertEqual(response_headers(lines, cookies=False), [("Cache-Control", "public")])
+        self.assertEqual(switching_headers(lines[:1]), [])
 
     def test_plain(self) -> None:
         """Framing is ours, and so is which pages may read the answer."""

@@ -263,6 +263,25 @@ class StreamTests(ConnectionCase):
         self.reply = answer(b"")
         self.refused("pods/p/exec", 500, "invalid upgrade response: status code 200", "POST", UPGRADE)
 
+    def test_headers(self) -> None:
+        """What the agent says in this server's name is not passed on, with a 101 or without (reference PROXY-15)."""
+        lies = ("Audit-Id: x", "Transfer-Encoding: chunked", "Set-Cookie: a=b", "Access-Control-Allow-Origin: *",
+                "Strict-Transport-Security: max-age=0", "X-Mine: 1")  # fmt: skip
+        self.reply = SWITCH.replace(b"\r\n\r\n", "".join(f"\r\n{line}" for line in lies).encode() + b"\r\n\r\n")
+        switched = self.respond("POST", "pods/p/exec", UPGRADE)
+        self.assertEqual(switched.code, 101)
+        self.reply = answer(b"no", "403 Forbidden", *(line for line in lies if "Transfer" not in line))
+        refused = self.respond("POST", "pods/p/exec", UPGRADE)
+        self.assertEqual(refused.code, 403)
+        for response in (switched, refused):
+            names = [name.lower() for name, _ in response.headers]
+            self.assertEqual(names.count("audit-id"), 1, names)
+            self.assertNotIn(("Audit-Id", "x"), response.headers)
+            self.assertIn("x-mine", names)
+            for line in lies[1:-1]:
+                self.assertNotIn(line.partition(":")[0].lower(), names)
+            response.drop(Ending.CLIENT_GONE)
+
     def test_unreachable(self) -> None:
         """The release's words."""
         self.backend.trouble = Unreachable("dial tcp 10.0.0.9:10250: i/o timeout")
