@@ -27,6 +27,7 @@ from orchtw.storage.etcd.leases import Leased, Leases
 from orchtw.storage.etcd.reading import LARGEST, Reading
 from orchtw.storage.etcd.status import NO_SPACE, TO_COME, RpcError, status_of
 from orchtw.storage.etcd.vocabulary import Vocabulary
+from orchtw.storage.etcd.waiting import Waiting
 from orchtw.storage.etcd.watching import Deliver, Watching
 from orchtw.storage.etcd.writing import Write, Writing
 from orchtw.storage.interface import Evidence, Kept, KeyValue, Op, Outcome, Page, Store, Subscription, Wanted
@@ -120,12 +121,16 @@ class EtcdStore(Store):
     async def start(self) -> None:
         """See `Store.start`."""
         self._channel.start()
+        waiting = Waiting(self._reactor, lambda: self._channel.trouble)
+        waiting.start()
         try:
             await self._calls.reached(self._keys.sentinel, self._settings.start_s)
         except RpcError as problem:
             why = self._channel.trouble or problem.text
             self._channel.stop()
             raise errors.ConfigError(f"--etcd-servers: {why}") from None
+        finally:
+            waiting.stop()
         if self._settings.vocabulary:
             try:
                 await self.settle(self._settings.vocabulary)

@@ -1,0 +1,39 @@
+"""Log lines about a start that waits for the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+
+LOOK_S: Final = 0.1
+TOLD_S: Final = 5.0
+
+
+class Waiting:
+    """Says why the cluster cannot be reached: as soon as `trouble` names a reason, then every TOLD_S."""
+
+    _log = Logger()
+
+    def __init__(self, clock: Any, trouble: Callable[[], str]) -> None:
+        self._clock = clock
+        self._trouble = trouble
+        self._due = clock.seconds()
+        self._looking = LoopingCall(self._look)
+        self._looking.clock = clock
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._looking.start(LOOK_S, now=False)
+
+    def stop(self) -> None:
+        """Say no more."""
+        self._looking.stop()
+
+    def _look(self) -> None:
+        why, now = self._trouble(), self._clock.seconds()
+        if why and now >= self._due:
+            self._due = now + TOLD_S
+            self._log.warn("etcd cannot be reached, the start waits for it: {why}", why=why)
