@@ -15,6 +15,7 @@ from bench.admission_cpu import admission_cpu
 from bench.authentication import authentication, handshake
 from bench.authorization import authorization
 from bench.custom import GROUP, PLURAL
+from bench.definition_soak import definition_soak
 from bench.definitions import define, definitions
 from bench.endurance import endurance
 from bench.fanout import fanout
@@ -64,6 +65,7 @@ STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "authentication": authentication,
     "handshake": handshake,
     "definitions": definitions,
+    "definition-soak": definition_soak,
     "holdup-restart": holdup_restart,
     "faults": faults,
     "scale": scale,

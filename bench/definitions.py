@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
+from typing import cast
 
 import orjson
 
@@ -33,10 +34,10 @@ def define(endpoint: Endpoint, naming: Naming, plural: str, group: str) -> float
     """Create a definition; the time from the answer to the first list of its objects that is served, in ms."""
     connection = Connection(endpoint)
     body = orjson.dumps(definition(naming, plural, group))
-    answer = connection.call(endpoint.request("POST", _definitions(naming), JSON, JSON, body))
+    answer = connection.call(endpoint.request("POST", definitions_path(naming), JSON, JSON, body))
     if answer.status not in (201, 409):
         raise BenchError(f"definition of {plural}.{group}: {answer.problem(JSON)}")
-    served_ms = _await_served(endpoint, connection, (group, plural))
+    served_ms = await_served(endpoint, connection, (group, plural))
     connection.close()
     return served_ms
 
@@ -92,7 +93,7 @@ def _used(server: Server, naming: Naming, kinds: Sequence[Kind], emit: Emit) -> 
     loop = ClosedLoop(endpoint, CONNECTIONS)
 
     def make(worker: int, number: int) -> bytes:
-        return _object(endpoint, kinds[number])
+        return object_of(endpoint, kinds[number])
 
     before = machine.snapshot()
     result = loop.run(make, count=len(kinds))
@@ -111,14 +112,14 @@ def _rest(endpoint: Endpoint, machine: Machine, naming: Naming, kinds: Sequence[
     def make(worker: int, number: int) -> bytes:
         group, plural = kinds[number]
         body = orjson.dumps(definition(naming, plural, group))
-        return endpoint.request("POST", _definitions(naming), JSON, JSON, body)
+        return endpoint.request("POST", definitions_path(naming), JSON, JSON, body)
 
     result = loop.run(make, count=len(kinds))
     loop.close()
     created_s = time.monotonic() - began
     connection = Connection(endpoint)
     for kind in kinds:
-        _await_served(endpoint, connection, kind)
+        await_served(endpoint, connection, kind)
     connection.close()
     served_s = time.monotonic() - began
     return {
@@ -130,7 +131,8 @@ def _rest(endpoint: Endpoint, machine: Machine, naming: Naming, kinds: Sequence[
     }
 
 
-def _definitions(naming: Naming) -> str:
+def definitions_path(naming: Naming) -> str:
+    """Where definitions are."""
     return f"/apis/{naming.group('apiextensions.orch.io')}/v1/customresourcedefinitions"
 
 
@@ -139,14 +141,17 @@ def _collection(kind: Kind) -> str:
     return f"/apis/{group}/{VERSION}/namespaces/{NAMESPACE}/{plural}"
 
 
-def _object(endpoint: Endpoint, kind: Kind) -> bytes:
+def object_of(endpoint: Endpoint, kind: Kind, **spec: object) -> bytes:
+    """The request for an object of a kind, with more in its spec."""
     group, plural = kind
     about = {"apiVersion": f"{group}/{VERSION}", "kind": plural.removesuffix("s").capitalize()}
-    body = orjson.dumps(widget({"name": "one"}) | about)
+    made = widget({"name": "one"}) | about
+    made["spec"] = {**cast(dict[str, object], made["spec"]), **spec}
+    body = orjson.dumps(made)
     return endpoint.request("POST", _collection(kind), JSON, JSON, body)
 
 
-def _await_served(endpoint: Endpoint, connection: Connection, kind: Kind) -> float:
+def await_served(endpoint: Endpoint, connection: Connection, kind: Kind) -> float:
     """How many ms it takes until the collection is there."""
     began = time.monotonic()
     request = endpoint.request("GET", f"{_collection(kind)}?limit=1")
@@ -188,7 +193,7 @@ def _once(start: Callable[[], Server], kind: Kind | None = None) -> tuple[float,
     try:
         if kind is not None:
             connection = Connection(server.endpoint)
-            _await_served(server.endpoint, connection, kind)
+            await_served(server.endpoint, connection, kind)
             connection.close()
         served_ms = (time.monotonic() - began) * 1000
         return server.ready_s * 1000, served_ms, rss_mib(server.pid), cpu_s(server.pid)

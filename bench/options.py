@@ -13,6 +13,7 @@ ON_DEMAND = (
         "apply",
         "authentication",
         "authorization",
+        "definition-soak",
         "definitions",
         "endurance",
         "faults",
@@ -184,7 +185,7 @@ def _watches(add: Callable[..., object]) -> None:
 
 def _named(add: Callable[..., object]) -> None:
     """Scenarios that are only run when they are named."""
-    add("--definitions", type=_positive, default=500, help="how many the scenario definitions creates")
+    add("--definitions", type=_positive, default=500, help="how many definitions and definition-soak create")
     add("--handshakes", type=_positive, default=1000, help="connections of each kind in handshake")
     add("--soak-requests", type=_positive, default=100_000, help="requests of the soak scenario")
     add("--tails-conc", type=_numbers, default=(1, 64), help="connections of the closed loops of tails")

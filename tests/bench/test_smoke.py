@@ -213,6 +213,14 @@ class CommandTests(TestCase):
             self.assertIn("kib_per_definition", lines[f"definitions_{name}"])
         self.assertIn("ready_ms_without", lines["definitions_start"])
 
+    async def test_definition_soak(self) -> None:
+        """Definitions that come, change and go: four rounds, in which each change is in force when it is answered."""
+        done = await bench("--quick", "--scenarios=definition-soak")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = [orjson.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([line["round"] for line in lines], [0, 1, 2, 3])
+        self.assertTrue(all(line["rss_more_mib"] and line["v3_p50_ms"] for line in lines))
+
     async def test_scale(self) -> None:
         """Stores of several sizes are made, started and asked; the last line says how the costs grew."""
         done = await bench("--scale", "--quick", "--scale-configmaps=0")
