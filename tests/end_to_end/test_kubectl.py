@@ -152,7 +152,7 @@ class CommandCase(KubectlCase):
         self.assertEqual(wide[0].split()[5:], ["CONTAINERS", "IMAGES", "SELECTOR"])
         await self.make_pods("first")
         watching = self.kubectl.start("get", "pods", "-w", f"--namespace={self.namespace}")
-        await watching.until("first")
+        await watching.until("Pending")
         shown = (await watching.stop()).output.splitlines()
         self.assertEqual(shown[0].split(), ["NAME", "READY", "STATUS", "RESTARTS", "AGE"])
         self.assertEqual(shown[1].split()[:4], ["first", "0/1", "Pending", "0"])
