@@ -19,6 +19,7 @@ from orchtw.storage.pins import Pins
 from orchtw.storage.resource import DamagedObject, Follower, Noted, StoredResource
 from orchtw.storage.selecting import namespace_of, range_of, selected
 from orchtw.storage.union import Candidates
+from orchtw.untracked import untrack
 from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import LARGE_BYTES, Entry, LabelSets, Texts, Unread, unread
 from orchtw.watch.frames import Wire
@@ -387,6 +388,7 @@ class ResourceCache:
 
     def _adopt(self, entry: Entry, old: Entry | None) -> Entry:
         """Share what entries have in common: 10,000 pods have few namespaces, nodes and label sets."""
+        untrack(entry)
         if old is not None:
             entry.key, entry.name = old.key, old.name
         entry.namespace = self._texts.share(entry.namespace)

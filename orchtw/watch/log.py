@@ -8,6 +8,7 @@ from typing import Final
 import attrs
 
 from orchtw.errors import Expired
+from orchtw.untracked import untrack
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import Wire
 
@@ -133,6 +134,7 @@ class EventLog:
         """Add what happened at `revision` (never below the last one) and drop what is beyond the bounds."""
         cost = old.size() if old is not None else 0
         event = Event(revision, key, old, new, now, cost)
+        untrack(event)
         self._events.append(event)
         self._revisions.append(revision)
         self._count(cost)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncIterator, Sequence
 
 from twisted.internet.defer import Deferred, ensureDeferred
@@ -220,6 +221,13 @@ class FollowTests(CacheTestCase):
         self.assertEqual((found.labels, found.fields, found.raw), ({"l": "plain"}, ("n",), b"PLAIN N"))
         self.store.put("/registry/pods/a/x", b"plain bad")
         self.assertEqual((list(pods.snapshot()), pods.damaged), ([], {"a/x": 3}))
+
+    def test_not_searched(self) -> None:
+        """What is written later costs searches for reference cycles nothing, however much it is (METRIC-7)."""
+        pods = self.start()
+        self.store.put("/registry/pods/a/x", b"n")
+        entry, event = pods.get("a/x"), pods.log.since(1)[0]
+        self.assertEqual((event.new, gc.is_tracked(entry), gc.is_tracked(event)), (entry, False, False))
 
     def test_entries_share(self) -> None:
         """Equal label sets are one mapping, and an update keeps the key's text."""
