@@ -82,12 +82,15 @@ class Reflector:
     def stop(self) -> None:
         """Stop calling the sink."""
         self._stopped = True
-        if self._waiting is not None and self._waiting.active():
+        if self._waiting is not None:
             self._waiting.cancel()
+            self._waiting = None
         if self._listing is not None:
             self._listing.cancel()
+            self._listing = None
         if self._watch is not None:
             self._watch.stop()
+            self._watch = None
 
     def changed(self, item: Item) -> None:
         """See `Receiver`, as `removed` and `ended`."""
@@ -148,7 +151,11 @@ class Reflector:
         self._later(RELIST.delay_s(self._failures, self._random), again)
 
     def _later(self, delay_s: float, act: Callable[[], None]) -> None:
-        self._waiting = self._clock.callLater(delay_s, act)
+        self._waiting = self._clock.callLater(delay_s, self._go_on, act)
+
+    def _go_on(self, act: Callable[[], None]) -> None:
+        self._waiting = None  # it would keep this alive
+        act()
 
 
 Handler = Callable[[Item | None, Item | None], None]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from random import Random
+from weakref import ref
 
 from orchtw.controllers.garbage_collector import (
     DISCOVERY_PERIOD_S,
@@ -127,6 +129,22 @@ class DiscoveryTests(GarbageCollectorCase):
         self.world.targets.remove(GROUP, "widgets")
         self.world.settle(5)
         self.assertEqual(list(self.collector.graph.nodes), [])
+
+    def test_removed_resource_is_let_go(self) -> None:
+        """Nor does it hold what a removed resource consists of, after a change of that one; no cycle does."""
+        self.world.add_widgets()
+        self.world.settle()
+        self.world.add_widgets("v1", "v1beta1")  # the watch ends, and begins anew
+        self.world.settle()
+        target = self.world.targets.find(GROUP, "v1", "widgets")
+        assert target is not None
+        gc.disable()
+        self.addCleanup(gc.enable)
+        held = ref(target), ref(target.stored), ref(target.stored.cache)
+        del target
+        self.world.targets.remove(GROUP, "widgets")
+        self.world.settle(5)
+        self.assertEqual([each() for each in held], [None] * len(held))
 
     def test_unheard_changes(self) -> None:
         """A client that never tells of changes is asked within DISCOVERY_PERIOD_S."""
