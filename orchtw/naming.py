@@ -16,6 +16,8 @@ import attrs
 from orchtw.errors import ConfigError
 from orchtw.naming_pairs import PAIRS
 
+VOCABULARIES = ("orch", "kubernetes")
+
 _API, _API_KUBERNETES = "orch.io", "k8s.io"
 _LABELS_KUBERNETES = "kubernetes.io"
 

@@ -75,6 +75,10 @@ REFUSALS: tuple[tuple[StatusError, int, str, str, dict[str, Any] | None], ...] =
     ),
     (errors.ServiceUnavailable("why"), 503, "ServiceUnavailable", "why", None),
     (
+        errors.Fenced(), 503, "ServiceUnavailable",
+        "the Lease that this writer works under is not its own any more", None,
+    ),
+    (
         errors.Timeout.request(), 504, "Timeout",
         "Timeout: request did not complete within the allotted timeout", None,
     ),

@@ -12,7 +12,7 @@ import attrs
 import orjson
 
 from orchtw.errors import BadRequest
-from orchtw.naming import Naming
+from orchtw.naming import VOCABULARIES, Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.schema.codec.envelope import unwrap
@@ -79,7 +79,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add = shared.add_argument
     add("files", nargs="*", default=[_STDIN], metavar="FILE", help="inputs; none or - is standard input")
     add("--out-dir", type=Path, metavar="DIR", help="write each output there, under its input's base name")
-    add("--vocabulary", choices=("orch", "kubernetes"), default="orch", help="names of groups and fields")
+    add("--vocabulary", choices=VOCABULARIES, default=VOCABULARIES[0], help="names of groups and fields")
     add("--kind", default="", help="kind of inputs that name none")
     add("--api-version", default="", help="apiVersion of inputs that name none")
     parser = argparse.ArgumentParser(prog="orch-envelope", description="Converts API objects between encodings.")

@@ -18,12 +18,12 @@ from orchtw.config import metrics
 from orchtw.config.audit_checks import audit_problems
 from orchtw.config.etcd_checks import etcd_problems
 from orchtw.config.hosts import host_problems
+from orchtw.naming import VOCABULARIES
 from orchtw.rules.ports import HIGHEST
 
 if TYPE_CHECKING:
     from orchtw.config import Config
 
-VOCABULARIES = ("orch", "kubernetes")
 ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 RECONCILER_TYPES = ("master-count", "lease", "none")
 SIGNING_ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")

@@ -12,6 +12,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from orchtw.errors import ConfigError
+from orchtw.naming import VOCABULARIES
 from orchtw.storage import sqlite_schema
 from orchtw.storage.sqlite_connection import connect
 from orchtw.storage.sqlite_errors import sentence
@@ -79,9 +80,9 @@ def _write_pages(source: sqlite3.Connection, copy: sqlite3.Connection) -> None:
 
 def _write_rows(source: sqlite3.Connection, copy: sqlite3.Connection) -> None:
     source.execute("BEGIN")
-    sqlite_schema.prepare(copy, sqlite_schema.made_for(source))
+    sqlite_schema.prepare(copy, VOCABULARIES[0])
     copy.execute("BEGIN IMMEDIATE")
-    copy.execute("DELETE FROM meta")
+    copy.execute("DELETE FROM meta")  # the source's row takes its place, as a value like all others
     for table, columns in TABLES.items():
         rows = source.execute(f"SELECT {columns} FROM {table}")
         places = ", ".join("?" * (columns.count(",") + 1))

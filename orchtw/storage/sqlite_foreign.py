@@ -6,12 +6,14 @@ before its tables are touched (reference STORE-38).
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from functools import cache
 from typing import Final
 
+from orchtw.naming import VOCABULARIES
 from orchtw.storage.sqlite_schema import EXPIRY, FROM_1, HISTORY, INDEX, META
 
 Definitions = dict[tuple[str, str], str]
@@ -26,11 +28,17 @@ SELECT count(*) FROM history WHERE NOT (
 )
 """
 _ENDS: Final = "SELECT count(*) FROM expiry WHERE NOT (typeof(at) = 'integer' AND typeof(sum) = 'integer')"
+_ENCODING: Final = "UTF-8"
+_SPACE: Final = re.compile(r"\s+")
+_BESIDE_SIGNS: Final = re.compile(r" ?([(),]) ?")
 _META: Final = "SELECT id, vocabulary, compacted, swept, probe, unsealed FROM meta"
 
 
 def foreign(connection: sqlite3.Connection) -> str:
     """The first thing that is not of a store, or "". Reads the definitions only."""
+    (encoding,) = connection.execute("PRAGMA encoding").fetchone()
+    if encoding != _ENCODING:
+        return f"its texts are in {encoding}"
     found = _definitions(connection)
     if found in (known := _known()):
         return ""
@@ -60,16 +68,23 @@ def _is_head(number: object, vocabulary: object, *marks: object) -> bool:
     numbers = (compacted, swept, unsealed)
     return (
         number == 1
-        and isinstance(vocabulary, str)
+        and vocabulary in VOCABULARIES
         and all(isinstance(each, int) and 0 <= each <= _LARGEST for each in numbers)
         and (probe is None or isinstance(probe, bytes))
     )
 
 
 def _definitions(connection: sqlite3.Connection) -> Definitions:
-    """Everything that the file defines, without what SQLite adds by itself, and without white space."""
+    """Everything that the file defines, without what SQLite adds by itself.
+
+    White space counts where it separates words: an `INTEGERPRIMARYKEY` is another type than the key it looks like.
+    """
     rows = connection.execute("SELECT type, name, sql FROM sqlite_master")
-    return {(str(kind), str(name)): "".join(str(sql).split()) for kind, name, sql in rows if sql is not None}
+    return {(str(kind), str(name)): _plain(str(sql)) for kind, name, sql in rows if sql is not None}
+
+
+def _plain(sql: str) -> str:
+    return _BESIDE_SIGNS.sub(r"\1", _SPACE.sub(" ", sql)).strip()
 
 
 @cache

@@ -12,6 +12,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
+from orchtw.naming import VOCABULARIES
 from orchtw.storage.sqlite_errors import RESTORE
 
 APPLICATION_ID: Final = 0x6F726368  # "orch" in the file's header: tells our files from other programs'
@@ -91,7 +92,7 @@ def _recognise(connection: sqlite3.Connection, vocabulary: str) -> str:
     if version != FORMAT and version not in _STEPS:
         return f"has format {version}, this version reads {FORMAT}; use another --data-dir"
     own, *marks = connection.execute("SELECT vocabulary, compacted, swept FROM meta").fetchone() or ("",)
-    if not own or not isinstance(own, str) or not all(isinstance(mark, int) for mark in marks):
+    if own not in VOCABULARIES or not all(isinstance(mark, int) for mark in marks):
         return f"damaged: it does not say who made it, or how far it goes; {RESTORE}"
     if vocabulary and own != vocabulary:
         return f"was made with --vocabulary {own}; start with that, or use another --data-dir"
@@ -104,14 +105,19 @@ def _create(connection: sqlite3.Connection, vocabulary: str) -> None:
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL")
-    meta = f"INSERT INTO meta VALUES (1, '{vocabulary}', 0, 0, NULL, 0);\n"
-    _all_or_nothing(connection, f"{META}{HISTORY}{INDEX}{EXPIRY}{meta}PRAGMA application_id = {APPLICATION_ID};\n")
+    script = f"{META}{HISTORY}{INDEX}{EXPIRY}PRAGMA application_id = {APPLICATION_ID};\n"
+    _all_or_nothing(connection, script, ("INSERT INTO meta VALUES (1, ?, 0, 0, NULL, 0)", vocabulary))
 
 
-def _all_or_nothing(connection: sqlite3.Connection, script: str) -> None:
-    """Run `script` and set the format in one transaction: the header's marks are part of it."""
+def _all_or_nothing(connection: sqlite3.Connection, script: str, *rows: tuple[str, object]) -> None:
+    """Run `script`, insert `rows` and set the format in one transaction: the header's marks are part of it.
+
+    Each of `rows` is a statement and the value of its one parameter: no value may become part of a script.
+    """
     connection.execute("BEGIN IMMEDIATE")
     for statement in script.strip().split(";\n"):
         connection.execute(statement.rstrip(";"))
+    for statement, value in rows:
+        connection.execute(statement, (value,))
     connection.execute(f"PRAGMA user_version = {FORMAT}")
     connection.execute("COMMIT")

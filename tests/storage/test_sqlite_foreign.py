@@ -29,7 +29,14 @@ CRAFTED = {
     "its table 'expiry' is not that of a store": (
         "DROP TABLE expiry; CREATE TABLE expiry (rev INTEGER PRIMARY KEY, at, sum INTEGER DEFAULT (random()))"
     ),
+    "its table 'history' is not that of a store": (
+        "PRAGMA writable_schema = ON; UPDATE sqlite_master SET "
+        "sql = replace(sql, 'INTEGER PRIMARY', 'INTEGERPRIMARY') WHERE name = 'history'"
+    ),
 }
+
+
+INJECTED = "orch'', 0, 0, NULL, 0);\nCREATE TABLE evil (a);\nINSERT INTO evil VALUES (''x"
 
 
 class ForeignCase(SynchronousTestCase):
@@ -66,15 +73,26 @@ class DefinitionTests(ForeignCase):
         for why, script in CRAFTED.items():
             self.path.write_bytes(sound)
             self.change(script)
-            self.assertIn(why, next(findings(str(self.path))))
-            target = Path(self.mktemp())
-            for use in (
-                StoreFile(path=str(self.path), vocabulary="orch").open,
-                lambda: Snapshot(self.path),
-                lambda target=target: copy_rows(self.path, target),
-            ):
-                self.assertIn(f"is no store of this program: {why}", str(self.assertRaises(ConfigError, use)))
-            self.assertFalse(target.exists())
+            self.refused(why)
+
+    def test_encoding(self) -> None:
+        """A file whose texts are encoded in another way is refused, however right its tables are."""
+        self.path.unlink()
+        self.change("PRAGMA encoding = 'UTF-16le'; CREATE TABLE meta (a)")
+        self.change(f"PRAGMA application_id = {sqlite_schema.APPLICATION_ID}; PRAGMA user_version = 3")
+        self.refused("its texts are in UTF-16le")
+
+    def refused(self, why: str) -> None:
+        """A server and the commands refuse the file for that reason, and no copy is begun."""
+        self.assertIn(why, next(findings(str(self.path))))
+        target = Path(self.mktemp())
+        for use in (
+            StoreFile(path=str(self.path), vocabulary="orch").open,
+            lambda: Snapshot(self.path),
+            lambda: copy_rows(self.path, target),
+        ):
+            self.assertIn(f"is no store of this program: {why}", str(self.assertRaises(ConfigError, use)))
+        self.assertFalse(target.exists())
 
     def test_later_format(self) -> None:
         """A file of a later version is said to be that, whatever it defines."""
@@ -111,6 +129,8 @@ class RowTests(ForeignCase):
             "UPDATE meta SET compacted = -1",
             "UPDATE meta SET swept = 'x'",
             "UPDATE meta SET vocabulary = x'00'",
+            "UPDATE meta SET vocabulary = 'klingon'",
+            f"UPDATE meta SET vocabulary = '{INJECTED}'",
         ):
             sound = self.path.read_bytes()
             self.change(script)
@@ -132,6 +152,14 @@ class CopyTests(ForeignCase):
                 self.assertEqual(foreign(connection), "")
         self.assertEqual(*contents)
         StoreFile(path=str(target), vocabulary="orch").open().close()
+
+    def test_values_stay_values(self) -> None:
+        """Nothing that a copied file says about itself is run, even if its head has not been looked at before."""
+        self.change(f"UPDATE meta SET vocabulary = '{INJECTED}'")
+        target = Path(self.mktemp())
+        copy_rows(self.path, target)
+        with closing(connect(target, read_only=True)) as connection:
+            self.assertEqual(foreign(connection), "")
 
     def test_readers_leave_nothing(self) -> None:
         """A reader takes the side files away that it has made, and no others (reference STORE-38)."""
