@@ -38,7 +38,7 @@ from bench.soak import soak
 from bench.startup import startup
 from bench.tails import tails
 from bench.webhooks import webhooks
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 
 FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "idle": idle,

@@ -17,10 +17,10 @@ from orchtw.authz.masters import Masters
 from orchtw.authz.rbac import RBAC
 from orchtw.authz.rbac_index import Binding, Index, RoleKey
 from orchtw.authz.union import Union
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.rules.rbac import Rule, rules_of
+from orchtw.wire.objects import Object
 
 ROLES = 500
 BINDINGS = 2000

@@ -10,8 +10,8 @@ from hpack import Decoder, Encoder
 
 from bench.http1 import CONNECT_TIMEOUT_S, RECORD_BYTES, BenchError, Endpoint
 from bench.watcher import READS_A_TURN, Events
-from orchtw import http2_frames as frames
-from orchtw.http2_frames import HEAD, HEAD_BYTES, Flag, Kind, Setting
+from orchtw.wire import http2_frames as frames
+from orchtw.wire.http2_frames import HEAD, HEAD_BYTES, Flag, Kind, Setting
 
 STREAM_BYTES = 4 << 20
 CONNECTION_BYTES = 1 << 30

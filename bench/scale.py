@@ -15,7 +15,7 @@ from bench.scale_store import make_store, seed
 from bench.server import Server, data_directory
 from bench.session import Emit, MediaTypes
 from bench.subjects import Subject, subjects
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.storage.interface import KeyValue
 
 START_LIMIT_S = 3600.0

@@ -20,10 +20,10 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater, react
 
 from orchtw.authz.decision import Decision
-from orchtw.objects import Object
 from orchtw.pki import certificates
 from orchtw.request import Peer, Request, RequestInfo, UserInfo
 from orchtw.testing.in_process import InProcessServer
+from orchtw.wire.objects import Object
 
 NAMESPACE, ACCOUNT, USER = "bench", "robot", "ann"
 RBAC = "/apis/rbac.authorization.orch.io/v1"

@@ -1,6 +1,6 @@
 """Write the flag reference: `python -m docs.flags_reference`, from a checkout, after every change to a flag.
 
-The page is made of `orchtw.assembly.flags.FLAGS`, `orchtw.gates.GATES` and `orchtw.cipher_suites.CIPHER_SUITES`.
+The page is made of `orchtw.assembly.flags.FLAGS`, `orchtw.config.feature_gates.GATES` and `orchtw.config.cipher_suites.CIPHER_SUITES`.
 `tests/test_docs.py` fails when the committed page is not what these say.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from orchtw.assembly.flags import FLAGS
-from orchtw.cipher_suites import CIPHER_SUITES
-from orchtw.flags import Flag
-from orchtw.gates import GATES
+from orchtw.config.cipher_suites import CIPHER_SUITES
+from orchtw.flags.flag import Flag
+from orchtw.config.feature_gates import GATES
 
 PAGE = Path(__file__).resolve().with_name("flags.md")
 

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs
 import attrs
 from twisted.logger import Logger
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate

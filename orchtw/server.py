@@ -21,11 +21,13 @@ from orchtw import __version__
 from orchtw.assembly.handover import Handover
 from orchtw.assembly.instance import Instance
 from orchtw.assembly.joining import handed_keys
+from orchtw.assembly.start import begin
 from orchtw.assembly.store import claim_store
 from orchtw.authn.request_headers import FLAG as PROXY_CA_FLAG
 from orchtw.config import Config, host_and_port
 from orchtw.errors import ConfigError
-from orchtw.naming import Naming
+from orchtw.logs.verbosity import Verbosity
+from orchtw.naming.names import Naming
 from orchtw.outbound.dialer import MOST
 from orchtw.pki import certificates, files, first_start, serving
 from orchtw.pki.cluster_signing import ClusterSigning
@@ -39,11 +41,9 @@ from orchtw.serving.listener import Listener, bind, make_sure_free
 from orchtw.serving.server_names import NamedPair
 from orchtw.serving.ticket_renewal import TicketRenewal
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
-from orchtw.start import begin
 from orchtw.storage.interface import Store
 from orchtw.storage.remote.client import RemoteStore
-from orchtw.verbosity import Verbosity
-from orchtw.workers.exchange import Exchange
+from orchtw.workers.shared_metrics import Exchange
 from orchtw.workers.supervisor import Workers
 
 SPARE_FILES = 256 + 4 * MOST

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from twisted.application.service import IService
 from twisted.python import usage
 
-from orchtw import __version__, start
+from orchtw import __version__
+from orchtw.assembly import start
 from orchtw.assembly.collector import collector_at_rest
+from orchtw.assembly.monotonic import keep_monotonic_time
+from orchtw.assembly.start import EXIT_FAILED, end_on_signals, lines_of, reload_on_hangup
 from orchtw.errors import ConfigError
-from orchtw.flags import parse_boolean
-from orchtw.log_lines import FORMATS
-from orchtw.monotonic import keep_monotonic_time
-from orchtw.naming import Naming
-from orchtw.start import EXIT_FAILED, end_on_signals, lines_of, reload_on_hangup
-from orchtw.verbosity import Verbosity
+from orchtw.flags.flag import parse_boolean
+from orchtw.logs.lines import FORMATS
+from orchtw.logs.verbosity import Verbosity
+from orchtw.naming.names import Naming
 
 if TYPE_CHECKING:
     from orchtw.config import Config
@@ -73,7 +74,7 @@ class Options(usage.Options):
         if settings.file not in ("", "-"):
             _check_log_file(Path(settings.file))
         if settings.file != "-" or twistd["nodaemon"]:
-            twistd["logger"] = "orchtw.start.log_as_set"
+            twistd["logger"] = "orchtw.assembly.start.log_as_set"
 
     def _settle_pid_file(self) -> None:
         """Do without twistd's own PID file in the foreground, in a folder that cannot be written to."""
@@ -90,7 +91,7 @@ class Options(usage.Options):
     def getUsage(self, width: int | None = None) -> str:
         """Every flag with its default, by section."""
         from orchtw.assembly.flags import all_flags
-        from orchtw.flags import help_text
+        from orchtw.flags.flag import help_text
 
         return f"Usage: twistd [options] orch-apiserver [flags]\n\n{help_text(all_flags())}\n"
 

@@ -8,9 +8,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.plugins import PLUGINS
 from orchtw.assembly.flags import FLAGS
+from orchtw.config.feature_gates import GATES
 from orchtw.config.without_effect import REFUSED
 from orchtw.controllers import CONTROLLERS
-from orchtw.gates import GATES
 from tests.test_docs import ROOT
 
 PAGE = (ROOT / "docs/compatibility.md").read_text()

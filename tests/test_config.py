@@ -8,10 +8,10 @@ import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.flags import FLAGS, parse
-from orchtw.cipher_suites import openssl_names
 from orchtw.config import Config, host_and_port
+from orchtw.config.cipher_suites import openssl_names
 from orchtw.errors import ConfigError
-from orchtw.flags import help_text
+from orchtw.flags.flag import help_text
 
 RELEASE_FLAGS = (
     "add-dir-header alsologtostderr azure-container-registry-config cloud-config cloud-provider "

@@ -21,7 +21,7 @@ from docs import flags_reference
 from orchtw.admission import configuration
 from orchtw.admission.selection import ORDER
 from orchtw.assembly.flags import FLAGS
-from orchtw.flags import scan_mapping
+from orchtw.flags.flag import scan_mapping
 from orchtw.testing import kubectl
 from orchtw.testing.process import ServerProcess, environment
 from tests.forked import forking

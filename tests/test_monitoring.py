@@ -19,7 +19,7 @@ from twisted.trial.unittest import TestCase
 from orchtw.assembly.instance import Instance
 from orchtw.audit.counts import Counts
 from orchtw.config import Config
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.storage.encryption.metrics import SealingMetrics
 from tests.client.world import MemoryStore
 

@@ -18,12 +18,13 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
 import orchtw
-from orchtw import __version__, start, tap
+from orchtw import __version__, tap
+from orchtw.assembly import start
 from orchtw.assembly.flags import FLAGS
 from orchtw.config import Config
 from orchtw.errors import ConfigError
+from orchtw.logs.verbosity import Verbosity
 from orchtw.tap import Options, makeService
-from orchtw.verbosity import Verbosity
 
 ROOT = Path(orchtw.__file__).resolve().parent.parent
 TWISTD = (sys.executable, "-c", "from twisted.scripts.twistd import run; run()")

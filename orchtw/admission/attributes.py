@@ -9,11 +9,11 @@ import attrs
 
 from orchtw.admission.shown_options import options_object
 from orchtw.errors import Cause, Forbidden, Timeout
-from orchtw.objects import Object
 from orchtw.request import Request, UserInfo
-from orchtw.rules.names import qualified_name
 from orchtw.rules.options import DeleteOptions, WriteOptions
 from orchtw.schema.catalogue import GroupVersionKind, ResourceType
+from orchtw.values.names import qualified_name
+from orchtw.wire.objects import Object
 
 T = TypeVar("T")
 

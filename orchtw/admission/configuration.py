@@ -9,12 +9,12 @@ from typing import Any, Final
 import attrs
 
 from orchtw.errors import ConfigError
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.outbound.fields import Fields
-from orchtw.rules.causes import go_quote
 from orchtw.schema.codec.json_text import parse_pairs
 from orchtw.schema.codec.yaml_codec import parse_yaml
+from orchtw.values.causes import go_quote
+from orchtw.wire.objects import Object
 
 FLAG: Final = "--admission-control-config-file"
 KIND: Final = "AdmissionConfiguration"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchtw.outbound.fields import Fields
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
 
 
 def check_kind(file: Fields, kind: str, api_version: str) -> None:

@@ -10,7 +10,7 @@ import attrs
 
 from orchtw.admission.metrics import AdmissionMetrics
 from orchtw.authz.decision import Authorizer
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller
 from orchtw.quota.unsettled import Unsettled
 from orchtw.registry.offload import Offload

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions, WriteOptions
+from orchtw.wire.objects import Object
 
 _KINDS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 

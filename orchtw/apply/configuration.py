@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.errors import BadRequest
-from orchtw.objects import Object
 from orchtw.schema.codec.json_text import parse_json
 from orchtw.schema.codec.mismatch import describe
 from orchtw.schema.codec.strict_fields import IGNORE, STRICT, repeated_keys
 from orchtw.schema.codec.yaml_codec import parse_yaml
+from orchtw.wire.objects import Object
 
 
 def read_configuration(body: bytes, directive: str) -> tuple[Object, list[str]]:

@@ -10,8 +10,8 @@ import orjson
 from orchtw.apply.managed_fields import UPDATE, Owned, Owner
 from orchtw.apply.server_side import FieldConflict
 from orchtw.errors import MAX_CAUSES, Cause, Conflict, shown_causes
-from orchtw.rules.causes import MAX_SHOWN_CHARACTERS
 from orchtw.schema.codec.mismatch import shortened
+from orchtw.values.causes import MAX_SHOWN_CHARACTERS
 
 
 def conflict_error(conflicts: Sequence[FieldConflict]) -> Conflict:

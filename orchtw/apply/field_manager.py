@@ -27,8 +27,8 @@ from orchtw.apply.server_side import ApplyConflicts, Merger, Versions
 from orchtw.apply.type_check import problems
 from orchtw.apply.typed import same
 from orchtw.errors import BadRequest
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
+from orchtw.wire.objects import Object
 
 BEFORE_FIRST_APPLY = "before-first-apply"
 """Who owns what was there before anybody's ownership was recorded."""

@@ -10,7 +10,7 @@ import orjson
 from orchtw.apply import field_tree
 from orchtw.apply.field_tree import Tree
 from orchtw.apply.path_element import FieldName, PathElement, element_text, parse_element, shown
-from orchtw.json_values import loads
+from orchtw.wire.json_values import loads
 
 Path = tuple[PathElement, ...]
 

@@ -13,8 +13,8 @@ import attrs
 import orjson
 
 from orchtw.errors import BadRequest, Invalid, RequestEntityTooLarge, StatusError
-from orchtw.json_values import loads
 from orchtw.schema.codec.json_text import parse_json
+from orchtw.wire.json_values import loads
 
 MAX_OPERATIONS: Final = 10_000
 """Operations of one patch: what the API allows."""

@@ -17,7 +17,7 @@ from orchtw.apply.managed_fields import UNTRACKED
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.type_check import fits
 from orchtw.apply.typed import claimed, compare
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 T = TypeVar("T")
 

@@ -12,9 +12,9 @@ from orchtw.apply.merge_type import MapType
 from orchtw.apply.server_side import FieldConflict
 from orchtw.apply.type_check import fits
 from orchtw.apply.typed import claimed, compare
-from orchtw.json_values import loads
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
+from orchtw.wire.json_values import loads
+from orchtw.wire.objects import Object
 
 MIGRATING_MANAGER = "kubectl"
 """The one manager whose applies follow and refresh the annotation; any other name opts out."""

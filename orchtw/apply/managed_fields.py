@@ -14,7 +14,7 @@ from orchtw.apply.field_tree import encode as encode_tree
 from orchtw.apply.field_tree import union_of
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.typed import reconcile
-from orchtw.json_values import loads
+from orchtw.wire.json_values import loads
 
 APPLY, UPDATE = "Apply", "Update"
 FIELDS_TYPE = "FieldsV1"

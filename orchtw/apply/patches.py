@@ -13,9 +13,9 @@ from orchtw.apply.merge_patch import merge_patch, parse_merge_patch
 from orchtw.apply.restoring import restoring_fault
 from orchtw.apply.shown import cut, go_plain
 from orchtw.apply.strategic_merge import parse_strategic_patch, strategic_merge
-from orchtw.objects import Object
 from orchtw.schema.codec.strict_fields import repeated_keys
 from orchtw.schema.nodes import StructSchema
+from orchtw.wire.objects import Object
 
 
 @attrs.frozen(slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import attrs
 import orjson
 
-from orchtw.json_values import loads
+from orchtw.wire.json_values import loads
 
 SELF = "."
 """The FieldsV1 mark of "the thing itself", beside its parts."""

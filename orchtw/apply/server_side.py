@@ -16,7 +16,7 @@ from orchtw.apply.field_tree import Tree
 from orchtw.apply.managed_fields import UNTRACKED, Managed, Owned, Owner
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.typed import Changes, claimed, compare, merge_maps, remove, unowned, with_structs
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 
 class Versions(Protocol):

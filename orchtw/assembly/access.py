@@ -22,9 +22,9 @@ from orchtw.authz.decision import Host as AuthzHost
 from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.union import chain as authorizers
 from orchtw.config import Config
+from orchtw.config.reloads import Reloads
 from orchtw.metrics.authentication import Attempts
 from orchtw.outbound.caller import Caller
-from orchtw.reloads import Reloads
 from orchtw.request import Request
 
 

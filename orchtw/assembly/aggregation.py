@@ -11,11 +11,14 @@ from twisted.internet.defer import Deferred
 
 from orchtw.assembly.outward import resolver
 from orchtw.assembly.resources import Resources
+from orchtw.bootstrap.extension_apiserver_authentication import AuthenticationInfo
+from orchtw.bootstrap.maker import Maker
 from orchtw.client.aggregated.client import AggregatedClient
 from orchtw.client.aggregated.discovery import AggregatedDiscovery
 from orchtw.client.aggregated.requests import Requests
 from orchtw.client.interface import Client
 from orchtw.config import Config
+from orchtw.config.reloads import Reloads
 from orchtw.outbound.dialer import Dialer
 from orchtw.outbound.policy import TLSPolicy
 from orchtw.pki import front_proxy
@@ -27,9 +30,6 @@ from orchtw.registry.aggregation.checks import Checks
 from orchtw.registry.aggregation.conditions import Verdict, told
 from orchtw.registry.aggregation.documents import RemoteDocuments
 from orchtw.registry.aggregation.services import GROUP, PLURAL, VERSION, ApiService, ApiServices
-from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo
-from orchtw.registry.bootstrap.maker import Maker
-from orchtw.reloads import Reloads
 from orchtw.request import UserInfo
 from orchtw.rules.front_proxy import EXTRA, USER
 from orchtw.rules.front_proxy import GROUP as GROUP_HEADER

@@ -15,6 +15,7 @@ from orchtw.assembly.flow_control import Limiting
 from orchtw.assembly.metrics import Instruments
 from orchtw.assembly.resources import Resources
 from orchtw.assembly.stages import FIELD_VALIDATION
+from orchtw.assembly.verb_table import object_verbs, subresource_verbs
 from orchtw.authn.method import TokenReviewer
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.authz.decision import Authorizer
@@ -32,27 +33,26 @@ from orchtw.endpoints.paths import Endpoint as PathEndpoint
 from orchtw.endpoints.paths import Paths
 from orchtw.endpoints.profiling import Profiling
 from orchtw.endpoints.version import Version
-from orchtw.registry.admissions import Admissions
+from orchtw.logs.verbosity import Verbosity
+from orchtw.proxy.forwarding import Outward
 from orchtw.registry.aggregation.documents import RemoteDocuments
 from orchtw.registry.aggregation.order import matters
 from orchtw.registry.aggregation.services import ApiServices
-from orchtw.registry.deletion import Deletion
-from orchtw.registry.write_path import WritePath
+from orchtw.responses.accept import Acceptance
+from orchtw.responses.representation import Representations
+from orchtw.responses.transforms import Transforms
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.paging import Tokens
 from orchtw.schema.openapi.features import Features
-from orchtw.verbosity import Verbosity
-from orchtw.verbs.accept import Acceptance
 from orchtw.verbs.binding import create_binding
 from orchtw.verbs.componentstatuses import ComponentStatuses
 from orchtw.verbs.context import Kinds, Reading, WatchTimes, Writing
 from orchtw.verbs.handler import Endpoint, ResourceHandler, Virtual
-from orchtw.verbs.passing_on import Outward
-from orchtw.verbs.representation import Representations
-from orchtw.verbs.reviews import Reviews
-from orchtw.verbs.transforms import Transforms
-from orchtw.verbs.verb_table import object_verbs, subresource_verbs
+from orchtw.verbs.subject_access_review import Reviews
+from orchtw.writes.admissions import Admissions
+from orchtw.writes.deletion import Deletion
+from orchtw.writes.write_path import WritePath
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)

@@ -14,11 +14,11 @@ from twisted.python.failure import Failure
 
 from orchtw.assembly.joining import REFUSED
 from orchtw.assembly.store import claim_store
+from orchtw.bootstrap.sealed_record import Reason, found_or_made
 from orchtw.config import Config
 from orchtw.errors import ConfigError, StatusError
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.pki.sealed_keys import FLAG
-from orchtw.registry.bootstrap.sealed_record import Reason, found_or_made
 
 
 async def ask(config: Config, made: bytes, reactor: Any) -> bytes:

@@ -15,8 +15,8 @@ from orchtw.audit.counts import Counts
 from orchtw.audit.policy_file import load
 from orchtw.audit.sink import Union
 from orchtw.config import Config
+from orchtw.config.reloads import Reloads
 from orchtw.outbound.caller import Caller
-from orchtw.reloads import Reloads
 
 _log = Logger()
 

@@ -7,16 +7,19 @@ from functools import partial
 
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.bootstrap.api_services import Registration
+from orchtw.bootstrap.extension_apiserver_authentication import (
+    AuthenticationInfo,
+    publish_authentication_info,
+)
+from orchtw.bootstrap.flow_control import keep_flow_objects
+from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.priority_classes import create_priority_classes
+from orchtw.bootstrap.roles import reconcile_roles
+from orchtw.bootstrap.server_service import ServerService
+from orchtw.bootstrap.system_namespaces import create_namespaces
+from orchtw.bootstrap.upkeep import Step, Upkeep
 from orchtw.flowcontrol.conditions import Conditions
-from orchtw.registry.aggregation.registration import Registration
-from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo, publish_authentication_info
-from orchtw.registry.bootstrap.flow_control import keep_flow_objects
-from orchtw.registry.bootstrap.maker import Maker
-from orchtw.registry.bootstrap.priority_classes import create_priority_classes
-from orchtw.registry.bootstrap.roles import reconcile_roles
-from orchtw.registry.bootstrap.server_service import ServerService
-from orchtw.registry.bootstrap.system_namespaces import create_namespaces
-from orchtw.registry.bootstrap.upkeep import Step, Upkeep
 
 REPAIR_INTERVAL_S = 175.0
 """From one repair of reservations to the next, which comes with a look of the upkeep: every three minutes."""

@@ -8,22 +8,22 @@ import attrs
 
 from orchtw.assembly.resources import Resources
 from orchtw.assembly.writes import new_uid
+from orchtw.bootstrap.maker import system_user
+from orchtw.bootstrap.server_leases import ServerLeases
 from orchtw.client.in_process import Registry
 from orchtw.client.work_queue import QueueMetrics
 from orchtw.config import Config
+from orchtw.controllers.apiextensions.acknowledging import Acknowledging
+from orchtw.controllers.apiextensions.controller import DefinitionController, Parts
+from orchtw.controllers.apiextensions.emptying import Emptying
+from orchtw.controllers.apiextensions.finalizing import Finalizing
+from orchtw.controllers.apiextensions.names import NameIndex
+from orchtw.controllers.apiextensions.observer import ESTABLISHING_DELAY_S, WORKERS_DELAY_S, Observer
+from orchtw.controllers.apiextensions.serving import Serving
+from orchtw.controllers.apiextensions.statuses import Statuses
 from orchtw.controllers.controller import no_metrics
-from orchtw.controllers.definitions.acknowledging import Acknowledging
-from orchtw.controllers.definitions.controller import DefinitionController, Parts
-from orchtw.controllers.definitions.emptying import Emptying
-from orchtw.controllers.definitions.finalizing import Finalizing
-from orchtw.controllers.definitions.names import NameIndex
-from orchtw.controllers.definitions.observer import ESTABLISHING_DELAY_S, WORKERS_DELAY_S, Observer
-from orchtw.controllers.definitions.serving import Serving
-from orchtw.controllers.definitions.statuses import Statuses
 from orchtw.controllers.embedded import host_of
 from orchtw.outbound.caller import Caller
-from orchtw.registry.bootstrap.maker import system_user
-from orchtw.registry.bootstrap.server_leases import ServerLeases
 from orchtw.registry.custom.versioning import Versionings
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import attrs
 
 from orchtw.errors import ConfigError
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.plugins import EncryptionPlugin
 from orchtw.plugins.entry_points import Plugins
 from orchtw.registry.stored_vocabulary import StoredVocabulary

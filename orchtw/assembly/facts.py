@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from orchtw.assembly.encryption import keys_by_resource
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.config import Config
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.pki.cluster_signing import CLIENT, LEGACY, NODE_CLIENT, ClusterSigning
 from orchtw.rules.agreement import Believed, Content, Equal, Fact
 from orchtw.storage.encryption.samples import Samples

@@ -13,7 +13,7 @@ from orchtw.config import Config, reading
 from orchtw.config.checks import Choices
 from orchtw.controllers import CONTROLLERS
 from orchtw.errors import ConfigError
-from orchtw.flags import Flag
+from orchtw.flags.flag import Flag
 from orchtw.plugins import records
 from orchtw.plugins.entry_points import NO_PLUGINS, Plugins, clashes, installed
 from orchtw.plugins.order import misplaced_admission, misplaced_authentication

@@ -14,11 +14,11 @@ from orchtw.filters.chain import Stage
 from orchtw.filters.flow_control import PriorityAndFairness
 from orchtw.filters.max_in_flight import MaxInFlight
 from orchtw.flowcontrol.control import FlowControl
+from orchtw.flowcontrol.estimator import Work
 from orchtw.flowcontrol.exposition import FlowMetrics, InFlightMetrics
 from orchtw.flowcontrol.live import Live
 from orchtw.flowcontrol.samples import Samples
 from orchtw.flowcontrol.stats import InFlight
-from orchtw.flowcontrol.work import Work
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)

@@ -7,9 +7,9 @@ from typing import Final
 
 from twisted.logger import Logger
 
+from orchtw.bootstrap import sealed_record
 from orchtw.errors import StatusError
 from orchtw.pki.sealed_keys import FLAG, WrongSecret, seal, unseal
-from orchtw.registry.bootstrap import sealed_record
 from orchtw.registry.offload import INLINE_BYTES, Offload
 from orchtw.storage.interface import Store
 

@@ -12,11 +12,11 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.server_identity import ServerIdentity
+from orchtw.bootstrap.storage_versions import Unstated, publish, states_versions
 from orchtw.config import Config
 from orchtw.errors import StatusError
-from orchtw.registry.bootstrap.maker import Maker
-from orchtw.registry.bootstrap.server_identity import ServerIdentity
-from orchtw.registry.bootstrap.storage_versions import Unstated, publish, states_versions
 
 VERSIONS_S: Final = 600.0
 RETRY_S: Final = 1.0

@@ -40,8 +40,18 @@ from orchtw.authn.service_accounts.keys import PrivateKey
 from orchtw.authz.decision import Authorizer
 from orchtw.authz.escalation import GrantChecks
 from orchtw.authz.live_roles import LiveRoles
+from orchtw.bootstrap.agreement import Agreement
+from orchtw.bootstrap.api_services import Registration
+from orchtw.bootstrap.endpoint_reconcilers import RECONCILERS
+from orchtw.bootstrap.extension_apiserver_authentication import AuthenticationInfo
+from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.namespace_maker import make_namespace
+from orchtw.bootstrap.presence import Presence
+from orchtw.bootstrap.server_leases import Place, ServerLeases
+from orchtw.bootstrap.server_service import ServerService
 from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
+from orchtw.config.reloads import Reloads
 from orchtw.controllers.certificates.signing import Means
 from orchtw.controllers.embedded import ControllerIdentity, QuotaCharges, embedded
 from orchtw.controllers.manager import Manager
@@ -50,28 +60,18 @@ from orchtw.filters.chain import declined, line, refused
 from orchtw.filters.screen import Screen
 from orchtw.filters.shutting_down import Doors
 from orchtw.flowcontrol.conditions import Conditions
-from orchtw.naming import Naming
+from orchtw.logs.verbosity import Verbosity
+from orchtw.naming.names import Naming
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.followed_files import FollowedFiles
 from orchtw.pki.front_proxy import FrontProxy
-from orchtw.registry.admissions import Admissions
-from orchtw.registry.aggregation.registration import Registration
-from orchtw.registry.bootstrap.agreement import Agreement
-from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo
-from orchtw.registry.bootstrap.endpoint_reconcilers import RECONCILERS
-from orchtw.registry.bootstrap.maker import Maker
-from orchtw.registry.bootstrap.presence import Presence
-from orchtw.registry.bootstrap.server_leases import Place, ServerLeases
-from orchtw.registry.bootstrap.server_service import ServerService
-from orchtw.registry.deletion import Deletion
-from orchtw.registry.namespace_maker import make_namespace
-from orchtw.reloads import Reloads
+from orchtw.proxy.aggregated import Aggregated, PassingOn
 from orchtw.rules.agreement import statement
 from orchtw.rules.contests import Contests
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.storage.interface import Store
-from orchtw.verbosity import Verbosity
-from orchtw.verbs.aggregated import Aggregated, PassingOn
+from orchtw.writes.admissions import Admissions
+from orchtw.writes.deletion import Deletion
 
 DELIVERY_S: Final = 2.0
 """How long the end waits for watchers to take what has happened."""

@@ -21,13 +21,13 @@ from orchtw.metrics.authentication import Attempts
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.requests import RequestMetrics
 from orchtw.metrics.series import COUNTER, GAUGE, OTHER, Read, Single, Values, counters, gauges, histograms, one
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.outbound.metrics import CallMetrics
 from orchtw.registry.aggregation.metrics import AvailabilityMetrics
 from orchtw.registry.aggregation.services import ApiServices
+from orchtw.responses.list_metrics import ListMetrics
 from orchtw.serving.listener import Listener
 from orchtw.storage.metrics import StoreTimes, show_caches, show_store
-from orchtw.verbs.list_metrics import ListMetrics
 from orchtw.watch.frames import FRAME_BYTES
 
 KIND: Final = ("group", "version", "kind")

@@ -9,22 +9,22 @@ from typing import TypeVar
 
 from orchtw.assembly.resources import Resources
 from orchtw.config import Config
+from orchtw.config.reloads import Reloads
 from orchtw.errors import ConfigError, NotFound
-from orchtw.objects import Object
 from orchtw.outbound.caller import Caller
 from orchtw.outbound.dialer import Dialer
 from orchtw.outbound.metrics import CallMetrics
 from orchtw.outbound.services import Resolver, ServiceReference
 from orchtw.outbound.tls import ClientTLS
 from orchtw.pki.files import read_certificates, read_key
+from orchtw.proxy.forwarding import Outward
+from orchtw.proxy.node_agents import AgentSettings, NodeAgents
+from orchtw.proxy.service import Backends
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
-from orchtw.reloads import Reloads
 from orchtw.rules.origins import AllowedOrigins
-from orchtw.verbs.backends import Backends
 from orchtw.verbs.get import find_in
-from orchtw.verbs.node_agents import AgentSettings, NodeAgents
-from orchtw.verbs.passing_on import Outward
+from orchtw.wire.objects import Object
 
 T = TypeVar("T")
 

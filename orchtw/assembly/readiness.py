@@ -9,6 +9,7 @@ from typing import Final
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.assembly.resources import Resources
+from orchtw.bootstrap.agreement import Agreement
 from orchtw.controllers.manager import Manager
 from orchtw.endpoints.checks import (
     EVERYWHERE,
@@ -23,8 +24,7 @@ from orchtw.endpoints.checks import (
     filled,
     store_check,
 )
-from orchtw.naming import Naming
-from orchtw.registry.bootstrap.agreement import Agreement
+from orchtw.naming.names import Naming
 
 AUTOREGISTRATION: Final = "orch-apiserver-autoregistration"
 """The step that makes the APIServices; check `autoregister-completion` waits for it as well."""

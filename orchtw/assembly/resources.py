@@ -7,7 +7,7 @@ from typing import Any
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.config import Config
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.quota.unsettled import Unsettled
 from orchtw.registry.checks import checks, consequences
 from orchtw.registry.offload import Offload
@@ -15,7 +15,7 @@ from orchtw.registry.targets import Targets
 from orchtw.rules.runtime_config import enabled
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.storage.cache import Cacher
+from orchtw.storage.cache.cacher import Cacher
 from orchtw.storage.interface import Store
 from orchtw.watch.log import HISTORY_S
 

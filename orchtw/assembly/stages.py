@@ -12,6 +12,7 @@ from twisted.internet.interfaces import IReactorTime
 from orchtw.audit.auditor import Auditor
 from orchtw.authn.method import Authenticator
 from orchtw.authz.decision import Authorizer
+from orchtw.bootstrap.storage_versions import Unstated
 from orchtw.config import Config
 from orchtw.endpoints.checks import HEALTHZ, LIVEZ, READYZ
 from orchtw.endpoints.health import Health
@@ -23,24 +24,23 @@ from orchtw.filters.authorization import AuthorizationStage
 from orchtw.filters.chain import Placed, Stage
 from orchtw.filters.common_headers import CommonHeaders
 from orchtw.filters.cors import CORS
-from orchtw.filters.deadline import Deadline
 from orchtw.filters.goaway import GoAway
 from orchtw.filters.impersonation import ImpersonationStage
 from orchtw.filters.metrics import MetricsStage
-from orchtw.filters.refusals import Refusals
+from orchtw.filters.panic_recovery import Refusals
 from orchtw.filters.request_info import RequestInfoStage
 from orchtw.filters.request_log import RequestLog
 from orchtw.filters.shutting_down import Doors, ShuttingDown
 from orchtw.filters.starting import Starting
 from orchtw.filters.storage_versions import StorageVersionStage
+from orchtw.filters.timeout import Deadline
+from orchtw.logs.verbosity import Verbosity
 from orchtw.metrics.authentication import Attempts
 from orchtw.metrics.requests import RequestMetrics
-from orchtw.naming import Naming
-from orchtw.registry.bootstrap.storage_versions import Unstated
+from orchtw.naming.names import Naming
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
 from orchtw.rules.origins import AllowedOrigins
-from orchtw.verbosity import Verbosity
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 from orchtw.assembly.encryption import NOTHING, SealedEvidence, SealedTranslation, sealing
 from orchtw.config import Config
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.pki.files import refuse_link
 from orchtw.registry.rewriting import StoredNames
 from orchtw.registry.stored_vocabulary import StoredVocabulary

@@ -18,14 +18,14 @@ from orchtw.controllers import chosen
 from orchtw.controllers.resource_quota import ResourceQuotaController
 from orchtw.outbound.caller import Caller
 from orchtw.registry import reservations
-from orchtw.registry.admissions import Admissions
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.permissions import Permissions
-from orchtw.registry.surface import ServedSurface
 from orchtw.registry.system_metadata import Stamp
-from orchtw.registry.write_path import WritePath
-from orchtw.rules.uuids import SIZE, uuid_text
 from orchtw.storage.metrics import StoreTimes
+from orchtw.values.uuids import SIZE, uuid_text
+from orchtw.writes.admissions import Admissions
+from orchtw.writes.object_interfaces import ServedSurface
+from orchtw.writes.write_path import WritePath
 
 
 def admission(

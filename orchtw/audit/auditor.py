@@ -19,11 +19,11 @@ from orchtw.audit.policy import COMPLETE, LEVELS, NONE, RECEIVED, REQUEST, REQUE
 from orchtw.audit.policy_file import GROUP
 from orchtw.audit.sink import Sink, Stored
 from orchtw.errors import StatusError, TooManyRequests
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.offload import Offload
 from orchtw.request import Decided, Request
 from orchtw.schema.codec.codecs import Codecs
+from orchtw.wire.objects import Object
 
 _LEADS: Final = tuple(f'{{"level":"{level}","auditID":' for level in LEVELS)
 _STATUS: Final = ("status", "message", "reason", "details", "code")

@@ -22,11 +22,11 @@ from orchtw.audit.sink import Backend, Blocking, Sink, Truncating
 from orchtw.audit.waiting import Waiting
 from orchtw.audit.webhook import Turns, Way, WebhookBackend
 from orchtw.config import Config
+from orchtw.config.reloads import Reloads
 from orchtw.errors import ConfigError
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller
 from orchtw.outbound.kubeconfig import load
-from orchtw.reloads import Reloads
 
 _BATCH, _STRICT = "batch", "blocking-strict"
 LOCK: Final = "audit.lock"

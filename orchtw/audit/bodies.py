@@ -8,12 +8,12 @@ from typing import Any, Final
 import orjson
 
 from orchtw.errors import BadRequest
-from orchtw.json_values import loads
-from orchtw.objects import Object
 from orchtw.request import Response
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import PREFIX, unwrap
 from orchtw.schema.codec.yaml_codec import parse_yaml
+from orchtw.wire.json_values import loads
+from orchtw.wire.objects import Object
 
 MOST_BYTES: Final = 8 << 20
 """Of an answer that an event holds; a longer one is left out."""

@@ -11,9 +11,9 @@ import attrs
 import orjson
 
 from orchtw.audit.policy import LEVELS, REQUEST
-from orchtw.json_values import loads
-from orchtw.objects import Object
-from orchtw.schema.times import time_text
+from orchtw.values.times import time_text
+from orchtw.wire.json_values import loads
+from orchtw.wire.objects import Object
 
 TRUNCATED: Final = "truncated"
 """The annotation, in the API group of audit, of an event that has lost its objects."""

@@ -7,8 +7,8 @@ from typing import Final, TypeVar
 
 from orchtw.audit.event import shown
 from orchtw.audit.senders import source_ips, user_agent, user_object
-from orchtw.objects import Object
 from orchtw.request import Request, UserInfo
+from orchtw.wire.objects import Object
 
 MOST: Final = 1000
 """Of each kind; when there are more, all are made anew."""

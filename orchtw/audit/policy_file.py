@@ -11,11 +11,11 @@ from twisted.logger import Logger
 
 from orchtw.audit.policy import LEVELS, NONE, STAGES, GroupResources, Outcome, Policy, Rule
 from orchtw.errors import Cause, ConfigError
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.outbound.fields import Fields
-from orchtw.rules.causes import go_quote, invalid, not_supported, required
-from orchtw.rules.names import dns_subdomain
 from orchtw.schema.codec.yaml_codec import parse_yaml
+from orchtw.values.causes import go_quote, invalid, not_supported, required
+from orchtw.values.names import dns_subdomain
 
 FLAG: Final = "--audit-policy-file"
 GROUP: Final = "audit.orch.io"

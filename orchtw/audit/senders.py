@@ -5,8 +5,8 @@ from __future__ import annotations
 import ipaddress
 from typing import Final
 
-from orchtw.objects import Object
 from orchtw.request import Request, UserInfo, utf8_text
+from orchtw.wire.objects import Object
 
 MOST_ADDRESSES: Final = 64
 """Of an X-Forwarded-For header, which a client may make as long as a head can be (reference AUDIT-16)."""

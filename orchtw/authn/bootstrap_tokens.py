@@ -7,7 +7,7 @@ from collections.abc import Callable
 from orchtw.authn.method import Host, authenticated
 from orchtw.config import Config
 from orchtw.errors import Unauthorized
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.stored import Stored
 from orchtw.request import UserInfo
 from orchtw.rules.bootstrap_tokens import PREFIX, SECRET_TYPE, BadSecret, TokenSecret, split

@@ -9,8 +9,8 @@ from typing import Final
 
 import attrs
 
-from orchtw.json_values import loads
-from orchtw.objects import Object
+from orchtw.wire.json_values import loads
+from orchtw.wire.objects import Object
 
 CHARACTERS: Final = 128 * 1024
 """Of a token: one that is all brackets takes 12 ms to be read, and no issuer has users with so many groups."""

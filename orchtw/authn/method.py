@@ -15,10 +15,10 @@ from twisted.application.service import MultiService
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.config import Config
-from orchtw.naming import Naming
+from orchtw.config.reloads import Reloads
+from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller
 from orchtw.registry.targets import Targets
-from orchtw.reloads import Reloads
 from orchtw.request import Request, UserInfo
 
 AUTHENTICATED, UNAUTHENTICATED = "system:authenticated", "system:unauthenticated"

@@ -16,9 +16,9 @@ from orchtw.authn.shared_calls import SharedCalls
 from orchtw.authn.verdicts import Accepted, Verdicts, accepted
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
-from orchtw.objects import Object
 from orchtw.outbound.policy import BadTLS, read_authorities
 from orchtw.request import UserInfo
+from orchtw.wire.objects import Object
 
 KEPT_S: Final = 10.0
 """How long a verified token is remembered, if it does not expire before: a signature takes 50 µs (AUTHN-6)."""

@@ -10,9 +10,9 @@ import attrs
 
 from orchtw.authn.method import authenticated
 from orchtw.config import Config
-from orchtw.objects import Object
 from orchtw.request import UserInfo
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
+from orchtw.wire.objects import Object
 
 NBF_LEEWAY_S: Final = 60.0
 """How early a token may be used: the issuer's clock may be ahead."""

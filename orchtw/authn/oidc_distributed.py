@@ -17,11 +17,11 @@ from orchtw.authn.compact import CHARACTERS, Compact, compact
 from orchtw.authn.oidc_claims import BadToken
 from orchtw.authn.oidc_keys import CALL_S, IssuerKeys, Provider, is_https
 from orchtw.authn.oidc_rules import UNSIGNED, TokenRules, is_signed
-from orchtw.objects import Object
 from orchtw.outbound.caller import Caller, CallFailed, Question
 from orchtw.outbound.policy import TLSPolicy
 from orchtw.outbound.remote import Remote
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
+from orchtw.wire.objects import Object
 
 CALLS: Final = 100
 """At a time; further tokens wait."""

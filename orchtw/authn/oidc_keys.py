@@ -19,12 +19,12 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.authn.compact import Compact
-from orchtw.json_values import loads
-from orchtw.objects import Object
 from orchtw.outbound.caller import Answer, Caller, CallFailed, Question
 from orchtw.outbound.policy import TLSPolicy
 from orchtw.outbound.remote import Remote
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
+from orchtw.wire.json_values import loads
+from orchtw.wire.objects import Object
 
 RETRY_S: Final = 10.0
 """After an attempt, before tokens or a failure cause the next one."""

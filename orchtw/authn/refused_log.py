@@ -8,7 +8,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from orchtw.request import Request
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
 
 LINES: Final = 10
 """Written in each WINDOW_S; further ones are counted."""

@@ -12,7 +12,7 @@ from orchtw.authn.method import ANONYMOUS, Authenticator, Host, TokenReviewer, a
 from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.config import Config
 from orchtw.errors import Unauthorized
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.request import Request, UserInfo
 
 _log = Logger()

@@ -15,14 +15,14 @@ from orchtw.authn.shared_calls import SharedCalls
 from orchtw.authn.verdicts import Accepted, Refused, Verdict, Verdicts, accepted
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
-from orchtw.json_values import loads
 from orchtw.metrics.token_cache import TokenCache
-from orchtw.objects import Object
 from orchtw.outbound import retries
 from orchtw.outbound.caller import CallFailed
 from orchtw.outbound.kubeconfig import load
 from orchtw.request import UserInfo
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
+from orchtw.wire.json_values import loads
+from orchtw.wire.objects import Object
 
 ANSWER_BYTES: Final = 256 * 1024
 """Of an answer: ten thousand groups; to check one that is all extra keys takes 40 ms."""

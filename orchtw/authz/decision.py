@@ -10,7 +10,7 @@ import attrs
 from twisted.application.service import MultiService
 
 from orchtw.authz.live_roles import LiveRoles
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller
 from orchtw.registry.targets import Targets
 from orchtw.request import RequestInfo, UserInfo

@@ -13,11 +13,11 @@ from orchtw.authz.live_roles import LiveRoles, Run
 from orchtw.authz.masters import MASTERS
 from orchtw.authz.refusal import forbidden
 from orchtw.errors import Forbidden, NotFound
-from orchtw.objects import Object
 from orchtw.registry.write import Write
 from orchtw.request import RequestInfo, UserInfo
-from orchtw.rules.causes import go_quote
 from orchtw.rules.rbac import EVERYTHING, Rule, TooManyRules, compact, go_quote_all, rules_of, uncovered
+from orchtw.values.causes import go_quote
+from orchtw.wire.objects import Object
 
 ROLES: Final = frozenset({"roles", "clusterroles"})
 BINDINGS: Final = frozenset({"rolebindings", "clusterrolebindings"})

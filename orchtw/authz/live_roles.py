@@ -12,13 +12,13 @@ from twisted.python.failure import Failure
 
 from orchtw.authz.rbac_index import Binding, Grant, Index, RoleKey
 from orchtw.errors import TooManyRequests
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
 from orchtw.rules.rbac import Rule, merged, rules_of
+from orchtw.storage.cache.resource import DamagedObject
 from orchtw.storage.freshness import MOST_RECENT
-from orchtw.storage.resource import DamagedObject
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.log import Event
 

@@ -10,9 +10,9 @@ from orchtw.authz.node_graph import NodeGraph
 from orchtw.authz.node_references import ACCOUNTS, CLAIMS, CONFIG_MAPS, SECRETS, Reference
 from orchtw.authz.node_rules import NodeRules
 from orchtw.config import Config
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.request import RequestInfo, UserInfo
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
 
 GROUP: Final = "system:nodes"
 PREFIX: Final = "system:node:"

@@ -18,12 +18,12 @@ from twisted.logger import Logger
 
 from orchtw.authz.node_references import SECRETS, Reference, of_pod, of_volume
 from orchtw.errors import InternalError
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
+from orchtw.wire.objects import Object
 
 SLICE_S: Final = 0.01
 """Of reading at a time; then others have as long, however many wait for what is read."""

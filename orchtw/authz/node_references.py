@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 SECRETS: Final = "secrets"
 CONFIG_MAPS: Final = "configmaps"

@@ -10,9 +10,9 @@ from twisted.logger import Logger
 from orchtw.authz.abac import Policies, Policy
 from orchtw.config import Config
 from orchtw.errors import ConfigError
-from orchtw.json_values import loads
-from orchtw.naming import Naming
-from orchtw.rules.causes import go_quote
+from orchtw.naming.names import Naming
+from orchtw.values.causes import go_quote
+from orchtw.wire.json_values import loads
 
 _FLAG: Final = "--authorization-policy-file"
 _GROUP: Final = "abac.authorization.orch.io"

@@ -11,7 +11,7 @@ import attrs
 from orchtw.authz.decision import Decision, Rules
 from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.rbac_index import Grant
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.request import RequestInfo, UserInfo
 
 Key = tuple[object, ...]

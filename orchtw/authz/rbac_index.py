@@ -10,10 +10,10 @@ from typing import Final
 
 import attrs
 
-from orchtw.objects import Object
 from orchtw.request import UserInfo
-from orchtw.rules.causes import go_quote
 from orchtw.rules.rbac import Rule
+from orchtw.values.causes import go_quote
+from orchtw.wire.objects import Object
 
 SERVICE_ACCOUNT: Final = "system:serviceaccount:"
 

@@ -6,7 +6,7 @@ from html import escape
 
 from orchtw.errors import Forbidden
 from orchtw.request import RequestInfo, UserInfo
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
 
 
 def forbidden(user: UserInfo, info: RequestInfo, reason: str = "") -> Forbidden:

@@ -17,12 +17,12 @@ from orchtw.authz.remembered import Remembered
 from orchtw.authz.webhook_review import decision_of, review, spec_of
 from orchtw.config import Config
 from orchtw.errors import ConfigError
-from orchtw.objects import Object
 from orchtw.outbound import retries
 from orchtw.outbound.answers import BadAnswer
 from orchtw.outbound.caller import CallFailed
 from orchtw.outbound.kubeconfig import load
 from orchtw.request import RequestInfo, UserInfo
+from orchtw.wire.objects import Object
 
 LONG_QUESTION: Final = 10_000
 """Characters that the requester chose, from which on an answer is not remembered (reference AUTHZ-35)."""

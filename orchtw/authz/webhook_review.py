@@ -7,9 +7,9 @@ from typing import Final
 import orjson
 
 from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision
-from orchtw.objects import Object
 from orchtw.outbound.answers import answered, check_type, field
 from orchtw.request import RequestInfo, UserInfo
+from orchtw.wire.objects import Object
 
 KIND: Final = "SubjectAccessReview"
 _GROUPS: Final = {"v1beta1": "group", "v1": "groups"}

@@ -8,8 +8,8 @@ from twisted.logger import Logger
 
 from orchtw.client.interface import Client
 from orchtw.errors import StatusError
-from orchtw.objects import Object
 from orchtw.registry.system_metadata import rfc3339
+from orchtw.wire.objects import Object
 
 NAMESPACE_OF_CLUSTER = "default"
 """Where events are about objects that are in no namespace (reference KIND-31)."""

@@ -18,23 +18,23 @@ from orchtw.client.interface import PLAIN_DELETE, Discovered, Item, Listing, Rec
 from orchtw.client.owner_references import OwnerMetadata, OwnerMetadataReader
 from orchtw.client.rest_mapper import RESTMapper
 from orchtw.errors import Expired, NotFound, StatusError
-from orchtw.objects import Object
-from orchtw.registry.deletion import Deletion
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.registry.write import Write
-from orchtw.registry.write_path import WritePath
 from orchtw.request import UserInfo
+from orchtw.responses.slices import in_turns
 from orchtw.rules.options import DeleteOptions
 from orchtw.rules.selectors import parse_fields, parse_labels
 from orchtw.schema.codec.strict_fields import IGNORE
-from orchtw.storage.cache import Cacher
+from orchtw.storage.cache.cacher import Cacher
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import Guard
-from orchtw.verbs.slices import in_turns
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
 from orchtw.watch.selection import Selection
+from orchtw.wire.objects import Object
+from orchtw.writes.deletion import Deletion
+from orchtw.writes.write_path import WritePath
 
 DELETES_AT_A_TIME = 64
 """Of one deletecollection: the store commits together what is queued together."""

@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 from orchtw.client.interface import Client, Item, Resource, Watch
 from orchtw.client.work_queue import Backoff
 from orchtw.errors import Expired, NotFound, StatusError
-from orchtw.verbs.slices import Steps, in_turns
+from orchtw.responses.slices import Steps, in_turns
 from orchtw.watch.turns import Turns
 
 RELIST = Backoff(first_s=0.8, factor=2.0, limit_s=30.0, jitter=0.5)

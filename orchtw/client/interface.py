@@ -12,8 +12,8 @@ import attrs
 
 from orchtw.client.owner_references import OwnerMetadata
 from orchtw.errors import StatusError
-from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions
+from orchtw.wire.objects import Object
 
 PLAIN_DELETE = DeleteOptions()
 BACKGROUND = DeleteOptions(propagation="Background")

@@ -19,9 +19,9 @@ from orchtw.client.interface import Client, Item
 from orchtw.client.tenure import Tenure
 from orchtw.client.vital_signs import VitalSigns
 from orchtw.errors import AlreadyExists, NotFound, StatusError
-from orchtw.objects import Object
 from orchtw.storage.interface import Kept
 from orchtw.watch.turns import Turns
+from orchtw.wire.objects import Object
 
 JITTER = 1.2
 """Candidates wait up to that much longer than the retry period, so that they do not come at once."""

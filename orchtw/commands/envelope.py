@@ -12,7 +12,7 @@ import attrs
 import orjson
 
 from orchtw.errors import BadRequest
-from orchtw.naming import VOCABULARIES, Naming
+from orchtw.naming.names import VOCABULARIES, Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.schema.codec.envelope import unwrap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.flags import Kind
+from orchtw.flags.flag import Kind
 
 
 def about(section: str, help: str, kind: Kind, short: str = "") -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 
 from orchtw.config.about import about
-from orchtw.flags import BOOLEAN, DURATION, LIST, PATH, PATHS, TEXT
+from orchtw.flags.flag import BOOLEAN, DURATION, LIST, PATH, PATHS, TEXT
 
 
 @attrs.frozen(slots=False, kw_only=True)

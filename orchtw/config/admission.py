@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 
 from orchtw.config.about import about
-from orchtw.flags import INTEGER, LIST, PATH
+from orchtw.flags.flag import INTEGER, LIST, PATH
 
 
 @attrs.frozen(slots=False, kw_only=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 
 from orchtw.config.about import about
-from orchtw.flags import BOOLEAN, DURATION, FLOAT, INTEGER, PATH, TEXT, Kind
+from orchtw.flags.flag import BOOLEAN, DURATION, FLOAT, INTEGER, PATH, TEXT, Kind
 
 VERSION = "audit.orch.io/v1"
 

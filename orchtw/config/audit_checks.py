@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 
 if TYPE_CHECKING:
     from orchtw.config import Config

@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 
 from orchtw.config.about import about
-from orchtw.flags import DURATION, LIST, PATH, TEXT
+from orchtw.flags.flag import DURATION, LIST, PATH, TEXT
 
 
 @attrs.frozen(slots=False, kw_only=True)

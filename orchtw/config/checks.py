@@ -5,21 +5,20 @@ from __future__ import annotations
 import ipaddress
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import attrs
 
-from orchtw import gates
-from orchtw.cipher_suites import CIPHER_SUITES
-from orchtw.config import metrics
+from orchtw.config import feature_gates, metrics
 from orchtw.config.audit_checks import audit_problems
+from orchtw.config.cipher_suites import CIPHER_SUITES
 from orchtw.config.etcd_checks import etcd_problems
 from orchtw.config.hosts import host_problems
-from orchtw.naming import VOCABULARIES
-from orchtw.rules.ports import HIGHEST
+from orchtw.naming.names import VOCABULARIES
+from orchtw.values.ports import HIGHEST
 
 if TYPE_CHECKING:
     from orchtw.config import Config
@@ -68,7 +67,7 @@ def check(config: Config, choices: Choices) -> list[str]:
         *(_one_of("tls-cipher-suites", name, tuple(CIPHER_SUITES)) for name in config.tls_cipher_suites),
         *etcd_problems(config),
         *_numbers(config),
-        *(f"--feature-gates: {problem}" for problem in gates.resolve(config.feature_gates, config.vocabulary)[1]),
+        *_gates(config),
         *_origins(config.cors_allowed_origins),
         *_transport_security(config.strict_transport_security_directives),
         *_service_ranges(config.service_cluster_ip_range),
@@ -199,6 +198,11 @@ def _in_flight(config: Config) -> list[str]:
         "invalid configuration: MaxRequestsInFlight=0 and MaxMutatingRequestsInFlight=0; "
         "they must add up to something positive"
     ]
+
+
+def _gates(config: Config) -> Iterator[str]:
+    _, problems = feature_gates.resolve(config.feature_gates, config.vocabulary)
+    yield from (f"--feature-gates: {problem}" for problem in problems)
 
 
 def _origins(patterns: tuple[str, ...]) -> list[str]:

@@ -8,7 +8,7 @@ import attrs
 
 from orchtw.config.about import about
 from orchtw.config.checks import ADDRESS_TYPES
-from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PATH, TEXT
+from orchtw.flags.flag import BOOLEAN, DURATION, INTEGER, LIST, PATH, TEXT
 
 
 @attrs.frozen(slots=False, kw_only=True)

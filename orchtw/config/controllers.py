@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from orchtw.config.about import about
-from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, TEXT
+from orchtw.flags.flag import BOOLEAN, DURATION, INTEGER, LIST, TEXT
 
 
 @attrs.frozen(slots=False, kw_only=True)

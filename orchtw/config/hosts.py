@@ -6,8 +6,8 @@ import ipaddress
 import re
 from typing import TYPE_CHECKING, Final
 
-from orchtw.rules.names import dns_subdomain
-from orchtw.rules.ports import HIGHEST
+from orchtw.values.names import dns_subdomain
+from orchtw.values.ports import HIGHEST
 
 if TYPE_CHECKING:
     from orchtw.config import Config

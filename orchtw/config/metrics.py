@@ -9,7 +9,7 @@ from typing import Final
 import attrs
 
 from orchtw.config.about import about
-from orchtw.flags import LIST, TEXT, Kind
+from orchtw.flags.flag import LIST, TEXT, Kind
 
 PREVIOUS_RELEASE: Final = "1.23"
 _SERIES = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*,[a-zA-Z_][a-zA-Z0-9_]*", re.ASCII)

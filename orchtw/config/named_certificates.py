@@ -7,7 +7,7 @@ from pathlib import Path
 
 import attrs
 
-from orchtw.flags import Kind
+from orchtw.flags.flag import Kind
 
 
 @attrs.frozen(slots=True)

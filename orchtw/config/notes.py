@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from orchtw.config.without_effect import REFUSED, SECTION, WITHOUT_EFFECT
-from orchtw.flags import Flag
-from orchtw.naming import Naming
+from orchtw.flags.flag import Flag
+from orchtw.naming.names import Naming
 
 _DEPRECATED: Final = {
     "admission-control": "Use --enable-admission-plugins or --disable-admission-plugins instead. "

@@ -13,13 +13,13 @@ from typing import Any
 import attrs
 import yaml
 
-from orchtw import flags
 from orchtw.config.checks import Choices, check
+from orchtw.config.feature_gates import notes_on_gates
 from orchtw.config.notes import flags_without_effect, name_elsewhere, notes_on, refused_flags
 from orchtw.config.settings import Config
 from orchtw.errors import ConfigError
-from orchtw.flags import Flag
-from orchtw.gates import notes_on_gates
+from orchtw.flags import flag as flags
+from orchtw.flags.flag import Flag
 from orchtw.plugins.entry_points import NO_PLUGINS, Plugins
 
 

@@ -8,7 +8,7 @@ import attrs
 
 from orchtw.config.about import about
 from orchtw.config.named_certificates import NAMED_CERTIFICATES, NamedCertificate
-from orchtw.flags import BOOLEAN, DURATION, FLOAT, INTEGER, LEVELS, LIST, PAIRS, PATH, SWITCHES, TEXT
+from orchtw.flags.flag import BOOLEAN, DURATION, FLOAT, INTEGER, LEVELS, LIST, PAIRS, PATH, SWITCHES, TEXT
 
 
 @attrs.frozen(slots=False, kw_only=True)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import attrs
 
-from orchtw import gates
+from orchtw.config import feature_gates
 from orchtw.config.accounts import ServiceAccounts
 from orchtw.config.admission import Admission
 from orchtw.config.audit import Audit
@@ -27,9 +27,9 @@ from orchtw.config.metrics import Metrics
 from orchtw.config.server import Server
 from orchtw.config.signing import Signing
 from orchtw.config.store import Storage
-from orchtw.flags import PATH, PATHS
+from orchtw.flags.flag import PATH, PATHS
 from orchtw.plugins.entry_points import NO_PLUGINS, Plugins
-from orchtw.rules.ports import HIGHEST
+from orchtw.values.ports import HIGHEST
 
 _SHARED: Final = ("max_connections", "max_requests_inflight", "max_mutating_requests_inflight")
 """What the processes of a server divide between them."""
@@ -127,7 +127,7 @@ class Config(
     @property
     def gates(self) -> Mapping[str, bool]:
         """Every feature gate's state."""
-        return MappingProxyType(gates.resolve(self.feature_gates, self.vocabulary)[0])
+        return MappingProxyType(feature_gates.resolve(self.feature_gates, self.vocabulary)[0])
 
 
 _PATHS = tuple(field.name for field in attrs.fields(Config) if field.metadata.get("kind") is PATH)

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PATH, TEXT, Kind, split_list
-from orchtw.schema.quantity import Quantity
+from orchtw.flags.flag import BOOLEAN, DURATION, INTEGER, LIST, PATH, TEXT, Kind, split_list
+from orchtw.values.quantity import Quantity
 
 SECTION: Final = "Without effect"
 

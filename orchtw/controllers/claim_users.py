@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from orchtw.client.interface import Client, Item, Listing, Resource
+from orchtw.responses.slices import Steps, in_turns
 from orchtw.rules.storage_protection import claims_of
-from orchtw.verbs.slices import Steps, in_turns
 from orchtw.watch.turns import Turns
 
 NOTHING: frozenset[str] = frozenset()

@@ -12,9 +12,9 @@ from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
 from orchtw.controllers.controller import Controller, Host, Published
 from orchtw.errors import BadRequest, Conflict, NotFound
-from orchtw.objects import Object
 from orchtw.rules.rbac import Rule, rules_of
 from orchtw.rules.selectors import LabelSelector, selector_of_object
+from orchtw.wire.objects import Object
 
 CONCURRENCY: Final = 5
 

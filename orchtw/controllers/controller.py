@@ -15,12 +15,12 @@ from twisted.internet.interfaces import IReactorTime
 from orchtw.client.interface import Client, Resource
 from orchtw.client.tenure import Tenure
 from orchtw.client.work_queue import CONTROLLER, Backoff, NoMetrics, QueueMetrics, WorkQueue
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.quota.unsettled import Unsettled
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.rules.contests import Contests, content_of, key_of
 from orchtw.watch.turns import Turns
+from orchtw.wire.objects import Object
 
 T = TypeVar("T")
 

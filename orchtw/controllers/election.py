@@ -13,7 +13,7 @@ from orchtw.client.leader_election import Terms
 from orchtw.client.vital_signs import VitalSigns
 from orchtw.config import Config
 from orchtw.errors import ConfigError
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.storage.interface import Store
 
 GROUP = "coordination.orch.io"

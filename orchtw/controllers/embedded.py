@@ -13,6 +13,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.authz.decision import Authorizer, Decision
+from orchtw.bootstrap.storage_versions import states_versions
 from orchtw.client.in_process import InProcessClient, Registry
 from orchtw.client.interface import Client
 from orchtw.client.tenure import Tenure
@@ -35,10 +36,9 @@ from orchtw.controllers.service_accounts.root_ca_publisher import RootCAPublishe
 from orchtw.controllers.service_accounts.tokens import TokenController
 from orchtw.controllers.storage_versions import StorageVersionCollector
 from orchtw.controllers.volume_protection import VolumeProtection
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.plugins import ControllerPlugin
 from orchtw.quota.unsettled import Unsettled
-from orchtw.registry.bootstrap.storage_versions import states_versions
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.storage.interface import Store
 

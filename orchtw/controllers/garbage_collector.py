@@ -23,12 +23,12 @@ from orchtw.client.work_queue import Retry
 from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.owner_graph import Graph, Node, Presence
 from orchtw.errors import Conflict, NotFound
-from orchtw.naming import Naming
-from orchtw.objects import Object
-from orchtw.registry.deletion import FOREGROUND, ORPHAN
+from orchtw.naming.names import Naming
+from orchtw.responses.slices import Steps
 from orchtw.rules.options import DeleteOptions, Propagation
 from orchtw.schema.kinds import GroupKind
-from orchtw.verbs.slices import Steps
+from orchtw.wire.objects import Object
+from orchtw.writes.deletion import FOREGROUND, ORPHAN
 
 DISCOVERY_PERIOD_S = 30.0
 DISCOVERY_DELAY_S = 0.1

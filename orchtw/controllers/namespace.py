@@ -13,8 +13,8 @@ from orchtw.client.work_queue import Backoff, Retry
 from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.namespace_conditions import Progress, conditions
 from orchtw.errors import MethodNotAllowed, NotFound, StatusError
-from orchtw.objects import Object
 from orchtw.registry.system_metadata import rfc3339
+from orchtw.wire.objects import Object
 
 FINALIZER_WAIT_S = 15
 """How long to wait at most before looking again at contents that others hold with finalizers."""

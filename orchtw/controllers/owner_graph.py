@@ -14,7 +14,7 @@ import attrs
 
 from orchtw.client.interface import Resource
 from orchtw.client.owner_references import OwnerMetadata, OwnerReference
-from orchtw.registry.deletion import FOREGROUND, ORPHAN
+from orchtw.writes.deletion import FOREGROUND, ORPHAN
 
 PART_NODES: Final = 256
 

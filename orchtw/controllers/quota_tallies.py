@@ -13,7 +13,7 @@ from orchtw.client.interface import Client, Item, Listing, Resource
 from orchtw.quota.amounts import NOTHING, Amounts, only, times, total
 from orchtw.quota.scopes import Requirement
 from orchtw.quota.usage import Evaluator, Usage
-from orchtw.verbs.slices import Steps, in_turns
+from orchtw.responses.slices import Steps, in_turns
 from orchtw.watch.turns import Turns
 
 Told = Callable[[str, bool], None]

@@ -19,11 +19,11 @@ from orchtw.client.work_queue import Backoff, Retry
 from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.quota_tallies import Tally, Uses
 from orchtw.errors import Conflict, NotFound
-from orchtw.objects import Object
 from orchtw.quota.amounts import ZERO, Amount, Amounts, amount, growth, texts, total
 from orchtw.quota.evaluators import Evaluators, Home
 from orchtw.quota.scopes import requirements_of
 from orchtw.watch.entry import LARGE_BYTES
+from orchtw.wire.objects import Object
 
 DISCOVERY_PERIOD_S: Final = 30.0
 LOOK_AGAIN_S: Final = 1.0

@@ -11,10 +11,10 @@ from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
 from orchtw.controllers.controller import Controller, Host
 from orchtw.errors import NotFound
-from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions
 from orchtw.rules.server_identity import is_of_server
 from orchtw.rules.storage_versions import without
+from orchtw.wire.objects import Object
 
 CONCURRENCY: Final = 5
 

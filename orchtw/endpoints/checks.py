@@ -10,7 +10,7 @@ import attrs
 from twisted.internet.defer import Deferred, TimeoutError
 from twisted.internet.interfaces import IReactorTime
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 
 HEALTHZ, LIVEZ, READYZ = "healthz", "livez", "readyz"
 EVERYWHERE = frozenset({HEALTHZ, LIVEZ, READYZ})

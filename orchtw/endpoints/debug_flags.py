@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, Protocol
 
 from orchtw.endpoints.paths import TEXT
+from orchtw.logs.verbosity import Verbosity
 from orchtw.request import Request, Response
-from orchtw.verbosity import Verbosity
 
 PATH: Final = "/debug/flags"
 _V: Final = f"{PATH}/v"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 
-from orchtw.json_values import loads
 from orchtw.registry.aggregation.documents import RemoteDocuments
 from orchtw.registry.aggregation.services import ApiService
 from orchtw.registry.offload import Offload
@@ -16,6 +15,7 @@ from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
 from orchtw.schema.openapi.features import EVERYTHING, Features
 from orchtw.schema.schemas import Schemas
+from orchtw.wire.json_values import loads
 
 if TYPE_CHECKING:
     from orchtw.schema.openapi.forms import Encoded, Form

@@ -11,9 +11,9 @@ from pathlib import Path
 import orjson
 
 from orchtw import __version__
-from orchtw.json_values import loads
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.request import Request, Response
+from orchtw.wire.json_values import loads
 
 PATH = "/version"
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}

@@ -9,7 +9,7 @@ from typing import Any
 
 from orchtw.filters.chain import Proceed
 from orchtw.request import Request, Response
-from orchtw.rules.uuids import SIZE, uuid_text
+from orchtw.values.uuids import SIZE, uuid_text
 
 LONGEST = 256
 """Characters; clients send UUIDs of 36."""

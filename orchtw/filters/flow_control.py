@@ -9,7 +9,7 @@ from orchtw.filters.chain import Proceed
 from orchtw.flowcontrol.control import FlowControl, Seats
 from orchtw.flowcontrol.levels import KnownFlow
 from orchtw.flowcontrol.queued import Queued
-from orchtw.flowcontrol.seating import COMMON, Queue, Seating
+from orchtw.flowcontrol.queueset import COMMON, Queue, Seating
 from orchtw.flowcontrol.stats import READ_VERBS, kind_of
 from orchtw.request import Request, Response
 from orchtw.rules.long_running import long_running

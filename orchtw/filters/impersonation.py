@@ -12,10 +12,10 @@ from orchtw.authz.decision import Authorizer, Decision
 from orchtw.authz.refusal import forbidden
 from orchtw.filters.chain import Proceed
 from orchtw.filters.plain_errors import internal_server_error
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.request import Request, RequestInfo, Response, UserInfo, utf8_text
 from orchtw.rules.front_proxy import unescaped_key
-from orchtw.rules.names import dns_label, dns_subdomain
+from orchtw.values.names import dns_label, dns_subdomain
 
 PREFIX = "impersonate-"
 EXTRA = "impersonate-extra-"

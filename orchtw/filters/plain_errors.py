@@ -6,7 +6,7 @@ from typing import Final
 
 from orchtw.filters.request_log import LONGEST
 from orchtw.request import Request, Response
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
 
 _SAFE: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 

@@ -12,10 +12,10 @@ from typing import Final
 from twisted.logger import Logger
 
 from orchtw.filters.chain import Proceed
-from orchtw.log_values import VALUES, Values
+from orchtw.logs.values import VALUES, Values
+from orchtw.logs.verbosity import REQUESTS, Verbosity
 from orchtw.request import Request, Response
-from orchtw.rules.causes import MAX_SHOWN_CHARACTERS, go_quote
-from orchtw.verbosity import REQUESTS, Verbosity
+from orchtw.values.causes import MAX_SHOWN_CHARACTERS, go_quote
 
 SLOW_S: Final = 0.5
 """A request that takes longer is traced."""

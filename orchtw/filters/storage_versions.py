@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any, Final
 
+from orchtw.bootstrap.storage_versions import STORAGE_VERSIONS, Unstated
 from orchtw.errors import ServiceUnavailable
 from orchtw.filters.chain import Proceed
-from orchtw.naming import Naming
-from orchtw.registry.bootstrap.storage_versions import STORAGE_VERSIONS, Unstated
+from orchtw.naming.names import Naming
 from orchtw.request import Request, RequestInfo, Response
 
 _READS: Final = ("get", "list", "watch")

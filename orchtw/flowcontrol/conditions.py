@@ -13,11 +13,11 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from orchtw.bootstrap.maker import Maker
 from orchtw.errors import StatusError
 from orchtw.flowcontrol.live import GROUP, SCHEMAS, VERSION, Live
 from orchtw.flowcontrol.matching import DANGLING
-from orchtw.objects import Object
-from orchtw.registry.bootstrap.maker import Maker
+from orchtw.wire.objects import Object
 
 DELAY_S: Final = 0.1
 RETRY_S: Final = 10.0

@@ -9,7 +9,7 @@ from typing import Final
 
 from orchtw.flowcontrol.live import Live
 from orchtw.flowcontrol.queued import Queued
-from orchtw.flowcontrol.seating import ESTIMATE_S, Queue, Seating
+from orchtw.flowcontrol.queueset import ESTIMATE_S, Queue, Seating
 from orchtw.request import RequestInfo
 
 LEVEL_COLUMNS: Final = (

@@ -9,7 +9,7 @@ import attrs
 
 from orchtw.flowcontrol.dealer import deal, entropy
 from orchtw.flowcontrol.matching import Schema
-from orchtw.flowcontrol.seating import Flow, Queuing, Seating
+from orchtw.flowcontrol.queueset import Flow, Queuing, Seating
 from orchtw.flowcontrol.stats import Stats
 from orchtw.registry.groups.flowcontrol.mandatory import EXEMPT
 

@@ -12,14 +12,14 @@ from orchtw.flowcontrol.classifier import Classifier
 from orchtw.flowcontrol.levels import KnownFlow, Level, Settings, limits
 from orchtw.flowcontrol.matching import Schema
 from orchtw.flowcontrol.stats import Stats
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.flowcontrol.mandatory import FLOW_SCHEMAS, PRIORITY_LEVELS
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
+from orchtw.wire.objects import Object
 
 T = TypeVar("T")
 

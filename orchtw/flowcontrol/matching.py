@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import attrs
 
-from orchtw.objects import Object
 from orchtw.request import RequestInfo, UserInfo
+from orchtw.wire.objects import Object
 
 ALL: Final = "*"
 BY_USER: Final = "ByUser"

@@ -9,7 +9,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.flowcontrol.levels import KnownFlow
-from orchtw.flowcontrol.seating import Seating, Waiting
+from orchtw.flowcontrol.queueset import Seating, Waiting
 from orchtw.flowcontrol.stats import InFlight, kind_of
 from orchtw.request import Request
 from orchtw.rules.options import request_timeout_s

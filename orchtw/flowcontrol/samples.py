@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from orchtw.flowcontrol.levels import Level
 from orchtw.flowcontrol.live import Live
 from orchtw.flowcontrol.marks import Marks
-from orchtw.flowcontrol.seating import Seating
+from orchtw.flowcontrol.queueset import Seating
 from orchtw.flowcontrol.stats import InFlight
 from orchtw.metrics.series import Family, Histogram, Shown, Values, histograms
 

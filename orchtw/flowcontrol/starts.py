@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from twisted.internet.defer import Deferred
 
-from orchtw.flowcontrol.seating import Seating
+from orchtw.flowcontrol.queueset import Seating
 
 SLICE_S: Final = 0.004
 LOOK_EVERY: Final = 16

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from orchtw.json_values import loads
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
+from orchtw.wire.json_values import loads
 
 _SHOWN: Final = 200
 

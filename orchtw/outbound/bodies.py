@@ -12,7 +12,7 @@ from twisted.web.client import PotentialDataLoss, ResponseDone  # type: ignore[a
 from twisted.web.iweb import IBodyProducer, IResponse
 from zope.interface import implementer
 
-from orchtw.outbound.lost import Lost
+from orchtw.outbound.unanswered import Lost
 
 
 @implementer(IBodyProducer)

@@ -18,17 +18,17 @@ from orchtw.metrics.registry import Registry
 from orchtw.outbound.credentials import CredentialsError, Shown
 from orchtw.outbound.destination import Destination, default_port
 from orchtw.outbound.dialer import Unreachable
-from orchtw.outbound.lost import Lost, Stale
+from orchtw.outbound.errors import said_by, status_words
+from orchtw.outbound.limits import Crowded, Turns
 from orchtw.outbound.metrics import CallMetrics
 from orchtw.outbound.policy import BadTLS
 from orchtw.outbound.pools import Pools, Way, web_module
 from orchtw.outbound.remote import Remote
 from orchtw.outbound.services import Resolver, Unresolved
 from orchtw.outbound.trust import NO_NAMES
-from orchtw.outbound.turns import Crowded, Turns
-from orchtw.outbound.words import said_by, status_words
-from orchtw.rules.causes import go_quote
-from orchtw.schema.times import duration_text
+from orchtw.outbound.unanswered import Lost, Stale
+from orchtw.values.causes import go_quote
+from orchtw.values.times import duration_text
 
 if TYPE_CHECKING:
     from twisted.web.iweb import IResponse

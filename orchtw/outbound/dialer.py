@@ -17,8 +17,8 @@ from twisted.python.failure import Failure
 from orchtw.errors import TooManyRequests
 from orchtw.outbound.addresses import is_address, is_public_unicast
 from orchtw.outbound.destination import Destination
+from orchtw.outbound.errors import dialling_words
 from orchtw.outbound.exchange import Outcome
-from orchtw.outbound.words import dialling_words
 
 T = TypeVar("T")
 

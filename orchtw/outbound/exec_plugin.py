@@ -10,13 +10,13 @@ import attrs
 import orjson
 from twisted.internet.defer import Deferred
 
-from orchtw.json_values import loads
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.outbound.command import Command, CommandFailed, run
 from orchtw.outbound.credentials import CredentialsError, Shown, bearer
 from orchtw.outbound.policy import BadTLS, TLSPolicy
-from orchtw.schema.times import parse_time
+from orchtw.values.times import parse_time
+from orchtw.wire.json_values import loads
+from orchtw.wire.objects import Object
 
 VERSIONS: Final = ("v1", "v1beta1")
 """Of ExecCredential, that a plugin may speak."""

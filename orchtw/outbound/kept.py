@@ -13,9 +13,9 @@ from twisted.web.client import HTTP11ClientProtocol, RequestNotSent  # type: ign
 from twisted.web.iweb import IResponse
 from zope.interface import implementer
 
+from orchtw.outbound.errors import loss_words
 from orchtw.outbound.exchange import HEAD_BYTES, Outcome, keep_alive
-from orchtw.outbound.lost import Lost, Stale
-from orchtw.outbound.words import loss_words
+from orchtw.outbound.unanswered import Lost, Stale
 
 
 @implementer(IHandshakeListener)

@@ -12,14 +12,14 @@ import orjson
 import yaml
 
 from orchtw.errors import ConfigError
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.outbound.certificate_files import CertificateFiles
 from orchtw.outbound.credentials import Certified, Credentials, Fixed, Shown, TokenOf, basic, bearer
 from orchtw.outbound.exec_plugin import MODES, VERSIONS, ExecPlugin, Plugin
 from orchtw.outbound.fields import Fields
 from orchtw.outbound.policy import BadTLS, TLSPolicy
 from orchtw.outbound.remote import Remote, rooted_url
+from orchtw.wire.objects import Object
 
 
 def load(path: Path, naming: Naming, reactor: Any) -> Remote:

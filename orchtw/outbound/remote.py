@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 import attrs
 
 from orchtw.config import host_and_port
-from orchtw.objects import Object
 from orchtw.outbound.credentials import Credentials
 from orchtw.outbound.policy import TLSPolicy
 from orchtw.outbound.services import ServiceReference
+from orchtw.wire.objects import Object
 
 
 @attrs.frozen(slots=True, kw_only=True)

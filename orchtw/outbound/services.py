@@ -8,8 +8,8 @@ from typing import Protocol as Interface
 
 import attrs
 
-from orchtw.objects import Object
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
+from orchtw.wire.objects import Object
 
 
 class Unresolved(Exception):

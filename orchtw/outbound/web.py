@@ -1,7 +1,7 @@
 """What needs treq and Twisted's web client, under one name: it is imported as a whole, late and in a thread."""
 
-from orchtw.outbound.asked_url import asked_url
 from orchtw.outbound.bodies import Bytes, collected
 from orchtw.outbound.pool import Pool
+from orchtw.outbound.url import asked_url
 
 __all__ = ["Bytes", "Pool", "asked_url", "collected"]

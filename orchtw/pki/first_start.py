@@ -23,7 +23,7 @@ from twisted.logger import Logger
 
 from orchtw.config import Config, host_and_port
 from orchtw.errors import ConfigError
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.pki import certificates, files, front_proxy, kubeconfig, serving
 from orchtw.pki.certificates import Authority
 from orchtw.pki.front_proxy import FrontProxy

@@ -19,7 +19,7 @@ from twisted.logger import Logger
 from orchtw.config import Config
 from orchtw.config.hosts import split_host
 from orchtw.errors import ConfigError
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.pki import certificates, files, machine
 from orchtw.pki.certificates import Authority
 from orchtw.pki.given_pairs import Chain, GivenPair

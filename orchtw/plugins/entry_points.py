@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
-from orchtw.flags import Flag
+from orchtw.flags.flag import Flag
 from orchtw.plugins.records import RECORDS, Plugin
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,62}", re.ASCII)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import attrs
 
-from orchtw.flags import Flag
+from orchtw.flags.flag import Flag
 
 
 @attrs.frozen(slots=True, kw_only=True)

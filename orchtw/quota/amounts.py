@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from orchtw.schema.quantity import Quantity, quantity
+from orchtw.values.quantity import Quantity, quantity
 
 _NANO: Final = -9
 _LARGEST_EXPONENT: Final = 400

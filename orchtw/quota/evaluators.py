@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.quota.amounts import ONE, Amount, amount, rounded_up, whole
 from orchtw.quota.pods import PodEvaluator
 from orchtw.quota.usage import Evaluator, Usage, count_name
+from orchtw.wire.objects import Object
 
 Home = tuple[str, str]
 """Group and plural of a resource."""

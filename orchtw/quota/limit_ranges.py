@@ -7,8 +7,8 @@ from typing import Final
 
 import attrs
 
-from orchtw.objects import Object
 from orchtw.quota.amounts import NOTHING, ONE, ZERO, Amount, Amounts, amounts, largest, whole
+from orchtw.wire.objects import Object
 
 _CONTAINERS: Final = (("containers", "container"), ("initContainers", "init container"))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.quota.amounts import NOTHING, ONE, Amount, Amounts, amounts, largest, total
 from orchtw.quota.scopes import traits
 from orchtw.quota.usage import Usage
 from orchtw.rules.resource_names import is_extended, is_huge_pages, is_native
-from orchtw.schema.times import parse_time
+from orchtw.values.times import parse_time
+from orchtw.wire.objects import Object
 
 _COUNT: Final = "count/pods"
 _REQUESTS: Final = "requests."

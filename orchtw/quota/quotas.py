@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import attrs
 
-from orchtw.objects import Object
 from orchtw.quota.amounts import Amount, Amounts, amount, listed, only, shown
 from orchtw.quota.scopes import Requirement, requirements_of
 from orchtw.quota.scopes import shown as shown_scopes
 from orchtw.quota.usage import Evaluator, Usage
+from orchtw.wire.objects import Object
 
 
 class Refused(Exception):

@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 EXISTS: Final = "Exists"
 _COMPUTE: Final = ("cpu", "memory")

@@ -6,9 +6,9 @@ from typing import Protocol
 
 import attrs
 
-from orchtw.objects import Object
 from orchtw.quota.amounts import Amount, Amounts
 from orchtw.quota.scopes import Traits
+from orchtw.wire.objects import Object
 
 Items = frozenset[tuple[str, Amount]]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from orchtw.schema.quantity import Quantity
+from orchtw.values.quantity import Quantity
 
 _MILLI = -3
 

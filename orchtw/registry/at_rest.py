@@ -11,12 +11,12 @@ from typing import Protocol
 
 import orjson
 
-from orchtw.objects import Object
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.envelope import content, envelope_head, unwrap, wrap
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.splice import metadata_of, set_protobuf_version
 from orchtw.schema.codec.strict_fields import TYPE_KEYS
+from orchtw.wire.objects import Object
 
 Halves = tuple[bytes, bytes]
 """An object's JSON after its type, up to the text of its resourceVersion and from there on."""

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from orchtw.objects import Object
 from orchtw.registry.stored import Stored
-from orchtw.storage.cache import ResourceCache
+from orchtw.storage.cache.cacher import ResourceCache
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.log import Event
+from orchtw.wire.objects import Object
 
 T = TypeVar("T")
 Run = Callable[[int, Callable[[], Any]], Awaitable[Any]]

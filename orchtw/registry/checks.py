@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.admissionregistration import hooks
 from orchtw.registry.groups.core import (
     claim_validation,
@@ -29,6 +28,7 @@ from orchtw.registry.groups.flowcontrol import flow_schemas, priority_levels
 from orchtw.registry.groups.meta import conditions, selectors
 from orchtw.registry.groups.networking import ingress_classes, network_policies
 from orchtw.schema.validation.validators import Check, Consequence
+from orchtw.wire.objects import Object
 
 _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
     conditions.checks,

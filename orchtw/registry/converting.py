@@ -9,8 +9,8 @@ from typing import Final, Protocol, TypeVar
 import orjson
 
 from orchtw.errors import InternalError
-from orchtw.objects import Object
 from orchtw.schema.codec.json_text import load_json
+from orchtw.wire.objects import Object
 
 T = TypeVar("T")
 

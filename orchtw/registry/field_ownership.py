@@ -8,11 +8,11 @@ from typing import Any
 from orchtw.apply.field_manager import FieldManager
 from orchtw.apply.field_set import FieldSet
 from orchtw.apply.merge_type import MapType, Types
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.schema.codec.strict_fields import IGNORE
+from orchtw.wire.objects import Object
 
 
 class FieldOwnership:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from orchtw.errors import BadRequest, Cause, Conflict, Invalid
-from orchtw.objects import Object
 from orchtw.registry.write import Write
 from orchtw.rules.options import parse_revision
 from orchtw.watch.entry import Entry
+from orchtw.wire.objects import Object
 
 
 def own_metadata(obj: Object) -> Object:

@@ -10,8 +10,8 @@ from twisted.internet.threads import deferToThreadPool
 from twisted.python.threadpool import ThreadPool
 
 from orchtw.errors import TooManyRequests
+from orchtw.memory.headroom import check_room
 from orchtw.metrics.series import Histogram
-from orchtw.room import check_room
 
 T = TypeVar("T")
 

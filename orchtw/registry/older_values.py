@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.strategy import Strategy
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.schema.codec.envelope import unwrap
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.conversion.older import older_function
+from orchtw.wire.objects import Object
 
 
 class OlderValues:

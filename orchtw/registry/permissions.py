@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from orchtw.objects import Object
 from orchtw.registry.write import Write
+from orchtw.wire.objects import Object
 
 
 class Permissions(Protocol):

@@ -6,9 +6,9 @@ from collections.abc import Awaitable
 
 import attrs
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.targets import Targets
-from orchtw.storage.cache import ResourceCache
+from orchtw.storage.cache.cacher import ResourceCache
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event

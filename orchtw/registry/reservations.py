@@ -18,9 +18,9 @@ from twisted.python.failure import Failure
 
 from orchtw.config import Config
 from orchtw.errors import InternalError
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.storage.interface import Op, Outcome, Store
+from orchtw.wire.objects import Object
 
 if TYPE_CHECKING:
     from orchtw.registry.targets import Targets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.targets import storage_prefix
 from orchtw.renaming.whole_objects import Objects
 from orchtw.schema.catalogue import Catalogue, ResourceType

@@ -7,11 +7,11 @@ from typing import Final
 
 import attrs
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.targets import Targets
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.watch.entry import Entry
+from orchtw.wire.objects import Object
 
 KEPT: Final = 256
 """Classes that are kept decoded; clusters have a few."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Final, Protocol
 
 from orchtw.errors import BadRequest, Cause, InternalError, Invalid
-from orchtw.objects import Object
 from orchtw.rules.selectors import selector_of_object
 from orchtw.schema.catalogue import ScalePaths
 from orchtw.schema.codec.mismatch import shortened
+from orchtw.wire.objects import Object
 
 LEAST_INT32: Final = -(1 << 31)
 """The replicas of an object that says nothing of them, as patches of its Scale see them."""

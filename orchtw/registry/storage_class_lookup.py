@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.targets import Targets
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.watch.entry import Entry

@@ -11,8 +11,6 @@ from typing import Any, Final
 import orjson
 
 from orchtw.errors import StatusError
-from orchtw.objects import Object
-from orchtw.packing import Packed, Packer
 from orchtw.registry.at_rest import Halves, ReadOlder, at_rest
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import ordered
@@ -21,9 +19,11 @@ from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.splice import without_json_version
-from orchtw.storage.cache import ResourceCache
+from orchtw.storage.cache.cacher import ResourceCache
 from orchtw.watch.entry import LARGE_BYTES, Entry, Glance
 from orchtw.watch.room import Room
+from orchtw.wire.objects import Object
+from orchtw.wire.packing import Packed, Packer
 
 NO_LABELS: dict[str, str] = {}
 METADATA_FIELDS = ("metadata.name", "metadata.namespace")

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from orchtw.errors import StatusError
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.rewriting import homes
 from orchtw.registry.targets import REGISTRY, storage_prefix
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import unwrap
 from orchtw.schema.codec.json_text import load_json
+from orchtw.wire.objects import Object
 
 NAMESPACES = f"{REGISTRY}namespaces/"
 

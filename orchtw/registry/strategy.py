@@ -12,19 +12,19 @@ from functools import cached_property
 import orjson
 
 from orchtw.errors import Cause, Conflict
-from orchtw.json_values import loads
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.reservations import Reservations
 from orchtw.registry.scaling import WORKLOAD, ScaleMapping
 from orchtw.registry.system_metadata import keep_server_fields
 from orchtw.registry.traits import GENERIC, Sent, Traits
 from orchtw.request import UserInfo
-from orchtw.rules import metadata as metadata_rules
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.validation import metadata as metadata_rules
 from orchtw.schema.validation.order import in_field_order
 from orchtw.schema.validation.problems import within
+from orchtw.wire.json_values import loads
+from orchtw.wire.objects import Object
 
 
 class Strategy:

@@ -8,13 +8,13 @@ from typing import Any, Final, Protocol
 import attrs
 import orjson
 
-from orchtw.objects import Object
 from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.strategy import Strategy
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.watch.entry import Entry
 from orchtw.watch.gate import Gate
+from orchtw.wire.objects import Object
 
 CELLS: Final = ("cells",)
 Convert = Callable[[Object], Object]

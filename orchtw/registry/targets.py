@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import attrs
 
 from orchtw.config import Config
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.older_values import OlderValues
 from orchtw.registry.reservations import Host
 from orchtw.registry.stored import Stored
@@ -21,7 +21,7 @@ from orchtw.schema.catalogue import Catalogue, GroupInfo, ResourceType, added_gr
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.schema.nodes import StructSchema
 from orchtw.schema.schemas import Kind
-from orchtw.storage.cache import Cacher
+from orchtw.storage.cache.cacher import Cacher
 
 REGISTRY = "/registry/"
 _VERBS_OF_CLOSED = ("delete", "deletecollection", "get", "list", "watch")

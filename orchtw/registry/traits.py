@@ -13,13 +13,13 @@ import attrs
 
 from orchtw.config import Config
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.reservations import MakeReservations
-from orchtw.rules.names import SUBDOMAIN_NAME, NameForm
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.conversion.convert import SAME_FIELDS, Conversions
 from orchtw.schema.tables.text import Cells
+from orchtw.values.names import SUBDOMAIN_NAME, NameForm
+from orchtw.wire.objects import Object
 
 Paths = tuple[tuple[str, ...], ...]
 SPEC: Paths = (("spec",),)

@@ -7,12 +7,12 @@ from typing import Protocol
 
 import attrs
 
-from orchtw.objects import Object
 from orchtw.registry.target import Target
 from orchtw.request import Request, UserInfo
 from orchtw.rules.options import DeleteOptions, WriteOptions
 from orchtw.storage.interface import Guard, Op
 from orchtw.watch.entry import Entry
+from orchtw.wire.objects import Object
 
 PLAIN = WriteOptions()
 """The options of a write that was asked for without any."""

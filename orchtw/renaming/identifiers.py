@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 
 # Of clients, which write and look for one spelling, whatever server they talk to.
 _CLIENTS = ("orchctl.orch.io/", "kubectl.kubernetes.io/")

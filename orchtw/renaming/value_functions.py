@@ -9,12 +9,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from orchtw.objects import Object
 from orchtw.renaming.identifiers import Names
 from orchtw.renaming.positions import ANYWHERE, IN, IN_NAMESPACES, OBJECTS, QUANTITIES, REFERENCES
 from orchtw.schema.kinds import GroupKind
 from orchtw.schema.nodes import EitherSchema, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
 from orchtw.schema.values import in_order
+from orchtw.wire.objects import Object
 
 Translate = Callable[[Any], Any]
 Rename = Callable[[str], str]

@@ -8,15 +8,15 @@ from typing import Any
 
 import orjson
 
-from orchtw.json_values import loads
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.renaming.fields import Fields
 from orchtw.renaming.identifiers import Names
 from orchtw.renaming.value_functions import Values, renamed_keys
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.conversion.autoscaling import CURRENT_METRICS, METRICS
 from orchtw.schema.kinds import GroupKind
+from orchtw.wire.json_values import loads
+from orchtw.wire.objects import Object
 
 _CACHED_SETS = 4096  # objects of one shape share their field sets
 _CACHED_BYTES = 8 << 10

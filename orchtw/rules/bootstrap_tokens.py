@@ -9,8 +9,8 @@ from typing import Final
 
 import attrs
 
-from orchtw.objects import Object
-from orchtw.schema.times import parse_time
+from orchtw.values.times import parse_time
+from orchtw.wire.objects import Object
 
 PREFIX: Final = "bootstrap-token-"
 """Of the Secrets' names; the id follows."""

@@ -11,7 +11,7 @@ import attrs
 import orjson
 from twisted.logger import Logger
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 FIRST_S: Final = 1.0
 LIMIT_S: Final = 300.0

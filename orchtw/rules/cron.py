@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 import attrs
 
-from orchtw.rules.causes import go_quote
-from orchtw.schema.times import parse_duration
+from orchtw.values.causes import go_quote
+from orchtw.values.times import parse_duration
 
 _SHOWN_CHARACTERS = 100  # of a part of a schedule in a message
 _SPACE = re.compile(r"[\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")

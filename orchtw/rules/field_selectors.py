@@ -14,7 +14,7 @@ from typing import Any, Final
 import attrs
 
 from orchtw.errors import BadRequest
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
 
 Getter = Callable[[Mapping[str, Any]], str]
 

@@ -7,9 +7,9 @@ from itertools import islice
 from typing import Any
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.rules.addresses import NOT_AN_IP, parse_ip
-from orchtw.rules.causes import invalid
-from orchtw.rules.names import dns_subdomain
+from orchtw.values.addresses import NOT_AN_IP, parse_ip
+from orchtw.values.causes import invalid
+from orchtw.values.names import dns_subdomain
 
 Point = Mapping[str, Any]
 

@@ -9,7 +9,7 @@ from typing import Final, Literal
 import attrs
 
 from orchtw.errors import NotAcceptable, UnsupportedMediaType
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.schema.codec.parsing import Format
 
 Transform = Literal["Table", "PartialObjectMetadata", "PartialObjectMetadataList"]

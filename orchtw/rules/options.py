@@ -12,16 +12,8 @@ from typing import Any, Final, Literal
 import attrs
 
 from orchtw.errors import BadRequest, Cause, Invalid
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.rules import paging
-from orchtw.rules.causes import (
-    forbidden,
-    go_quote,
-    invalid,
-    not_supported,
-    required,
-)
-from orchtw.rules.field_managers import field_manager_causes
 from orchtw.rules.request_info import flag
 from orchtw.rules.selectors import (
     ALL_FIELDS,
@@ -31,7 +23,15 @@ from orchtw.rules.selectors import (
     parse_fields,
     parse_labels,
 )
-from orchtw.schema.times import parse_duration
+from orchtw.values.causes import (
+    forbidden,
+    go_quote,
+    invalid,
+    not_supported,
+    required,
+)
+from orchtw.values.field_managers import field_manager_causes
+from orchtw.values.times import parse_duration
 
 Params = Mapping[str, list[str]]
 Consistency = Literal["latest", "any", "not older", "exact", "continue"]

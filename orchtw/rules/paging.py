@@ -18,9 +18,9 @@ import attrs
 import orjson
 
 from orchtw.errors import BadRequest
-from orchtw.json_values import loads
-from orchtw.naming import Naming
-from orchtw.rules.causes import go_quote
+from orchtw.naming.names import Naming
+from orchtw.values.causes import go_quote
+from orchtw.wire.json_values import loads
 
 LATEST: Final = -1
 SIGNATURE_BYTES: Final = 16

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import attrs
 
-from orchtw.objects import Object
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
+from orchtw.wire.objects import Object
 
 ALL: Final = "*"
 

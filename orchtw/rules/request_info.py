@@ -12,9 +12,9 @@ from urllib.parse import unquote
 
 from orchtw.errors import BadRequest, StatusError
 from orchtw.request import RequestInfo
-from orchtw.rules.causes import go_quote
-from orchtw.rules.names import path_segment
 from orchtw.rules.selectors import exact_field
+from orchtw.values.causes import go_quote
+from orchtw.values.names import path_segment
 
 _VERBS: Final = {
     "GET": "get",

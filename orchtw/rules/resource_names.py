@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchtw.naming import Naming
-from orchtw.rules.names import qualified_name
+from orchtw.naming.names import Naming
+from orchtw.values.names import qualified_name
 
 _COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
 _OBJECTS: Final = (

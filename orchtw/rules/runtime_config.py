@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from orchtw.errors import ConfigError
-from orchtw.flags import parse_boolean
+from orchtw.flags.flag import parse_boolean
 from orchtw.schema.catalogue import Catalogue, ResourceType
 
 _ALL = "api/all"

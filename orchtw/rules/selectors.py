@@ -13,8 +13,6 @@ from typing import Any, Final
 import attrs
 
 from orchtw.errors import MAX_CAUSES, BadRequest, Cause
-from orchtw.rules import names
-from orchtw.rules.causes import forbidden, go_quote, invalid, required
 from orchtw.rules.field_selectors import (
     ALL_FIELDS,
     MAX_REQUIREMENTS,
@@ -24,6 +22,8 @@ from orchtw.rules.field_selectors import (
     field_value,
     parse_fields,
 )
+from orchtw.values import names
+from orchtw.values.causes import forbidden, go_quote, invalid, required
 
 __all__ = [
     "ALL_FIELDS",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 
 
 def labels_of_server(naming: Naming) -> dict[str, str]:

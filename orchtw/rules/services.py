@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from orchtw.errors import Cause
-from orchtw.rules.addresses import ip, parse_ip
-from orchtw.rules.causes import duplicate, invalid, not_supported, required
+from orchtw.values.addresses import ip, parse_ip
+from orchtw.values.causes import duplicate, invalid, not_supported, required
 
 Spec = dict[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 CLAIM_FINALIZER: Final = "orch.io/pvc-protection"
 VOLUME_FINALIZER: Final = "orch.io/pv-protection"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 CORE: Final = "core"
 EQUAL: Final = "AllEncodingVersionsEqual"

@@ -10,7 +10,7 @@ from typing import Final
 
 import orjson
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 MOST: Final = 1000
 """That are brought together at once, in 10 ms; pods have a handful."""

@@ -7,9 +7,9 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.rules.causes import invalid, required
-from orchtw.rules.names import dns_1035_label, dns_subdomain
-from orchtw.rules.ports import port_number
+from orchtw.values.causes import invalid, required
+from orchtw.values.names import dns_1035_label, dns_subdomain
+from orchtw.values.ports import port_number
 
 REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 """Of the reviews that the server can send."""

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 from google.protobuf.descriptor import Descriptor
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.schema.descriptors import file_options, files, message_options
 from orchtw.schema.versions import maturity
 

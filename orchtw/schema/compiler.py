@@ -8,8 +8,7 @@ from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from orchtw.json_values import loads
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.schema import descriptors
 from orchtw.schema.nodes import (
     MISSING,
@@ -25,6 +24,7 @@ from orchtw.schema.nodes import (
     StructSchema,
 )
 from orchtw.schema.validation.declared import declared_one_of, declared_rules
+from orchtw.wire.json_values import loads
 
 _SCALARS = {
     FieldDescriptor.TYPE_STRING: Scalar.STRING,

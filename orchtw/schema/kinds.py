@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 
 
 @attrs.frozen(slots=True)

@@ -16,8 +16,8 @@ from typing import Any
 import orjson
 
 from orchtw.schema.codec.mismatch import Mismatch
-from orchtw.schema.quantity import canonical_quantity
-from orchtw.schema.times import duration_text, micro_time_text, parse_duration, parse_time, time_text
+from orchtw.values.quantity import canonical_quantity
+from orchtw.values.times import duration_text, micro_time_text, parse_duration, parse_time, time_text
 
 MAX_DEPTH = 200  # levels of a value whose type sets no bound; orjson writes at most 254 in all
 _ORJSON_LEVELS = 254

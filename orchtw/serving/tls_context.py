@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.x509.oid import ExtendedKeyUsageOID, PublicKeyAlgorithmOID
 from OpenSSL import SSL, crypto
 
-from orchtw.cipher_suites import openssl_names
+from orchtw.config.cipher_suites import openssl_names
 from orchtw.errors import ConfigError
 from orchtw.request import UNREADABLE, UnreadableCertificate
 from orchtw.serving.server_names import NamedPair, ServerNames

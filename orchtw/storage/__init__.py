@@ -16,7 +16,7 @@ from orchtw.storage.interface import Host, Store
 
 
 def _sqlite(host: Host, config: Config) -> Store:
-    from orchtw.storage.sqlite import in_folder
+    from orchtw.storage.sqlite.store import in_folder
 
     return in_folder(host, config)
 

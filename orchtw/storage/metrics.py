@@ -7,8 +7,8 @@ from typing import Final
 
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.series import COUNTER, GAUGE, STABLE, Histogram, Read, Values, histograms, one
-from orchtw.storage.cache import ROOT, Cacher
-from orchtw.storage.cache_resource import ResourceCache
+from orchtw.storage.cache.cacher import ROOT, Cacher
+from orchtw.storage.cache.resource_cache import ResourceCache
 from orchtw.storage.interface import Op, Store
 
 BOUNDS_S: Final = (

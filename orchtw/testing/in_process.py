@@ -25,7 +25,7 @@ from twisted.internet.defer import Deferred
 from orchtw.assembly.instance import Instance
 from orchtw.assembly.store import claim_store
 from orchtw.config import Config
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.request import Ending, Peer, Request, Response
 from orchtw.serving.watch_stream import WatchStream
 from orchtw.testing.in_process_stream import Collected

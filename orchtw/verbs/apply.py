@@ -6,7 +6,6 @@ from functools import partial
 
 from orchtw.apply.configuration import read_configuration
 from orchtw.errors import NotFound
-from orchtw.objects import Object
 from orchtw.registry.write import View, Written
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import patch_type
@@ -15,6 +14,7 @@ from orchtw.verbs.call import Call
 from orchtw.verbs.context import Writing
 from orchtw.verbs.patch import patch
 from orchtw.verbs.request_bodies import directive_of
+from orchtw.wire.objects import Object
 
 
 async def patch_or_apply(context: Writing, call: Call) -> Response:

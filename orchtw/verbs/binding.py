@@ -5,18 +5,18 @@ from __future__ import annotations
 from functools import partial
 
 from orchtw.errors import BadRequest, Cause, Conflict, Invalid, NotFound
-from orchtw.objects import Object
-from orchtw.registry.admissions import Submission
 from orchtw.registry.identity import check_namespace
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
 from orchtw.request import Request, Response
-from orchtw.rules.causes import not_supported, required
+from orchtw.responses.accept import Acceptance
 from orchtw.rules.options import create_options
-from orchtw.verbs.accept import Acceptance
+from orchtw.values.causes import not_supported, required
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Writing
 from orchtw.verbs.request_bodies import read
+from orchtw.wire.objects import Object
+from orchtw.writes.admissions import Submission
 
 
 async def bind_pod(context: Writing, call: Call) -> Response:

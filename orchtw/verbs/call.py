@@ -6,13 +6,13 @@ import attrs
 
 from orchtw.admission.attributes import Operation
 from orchtw.apply.managed_fields import manager_name
-from orchtw.objects import Object
-from orchtw.registry.admissions import Submission
 from orchtw.registry.target import Target
 from orchtw.registry.write import View, Write
 from orchtw.request import Request, RequestInfo, UserInfo
 from orchtw.rules.negotiation import Negotiated
 from orchtw.rules.options import DeleteOptions, WriteOptions
+from orchtw.wire.objects import Object
+from orchtw.writes.admissions import Submission
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)

@@ -7,6 +7,8 @@ from typing import Any
 
 from orchtw.errors import NotFound, StatusError
 from orchtw.request import Request, Response
+from orchtw.responses.accept import Acceptance
+from orchtw.responses.representation import Representations
 from orchtw.rules.negotiation import check_transform
 from orchtw.rules.options import include_object
 from orchtw.rules.warnings import deprecation
@@ -14,8 +16,6 @@ from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.tables.cells_core import component_status
 from orchtw.schema.tables.layout import TableLayout
 from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
-from orchtw.verbs.accept import Acceptance
-from orchtw.verbs.representation import Representations
 
 STORE_COMPONENT = "etcd-0"
 """The name that clients know the store under, whatever it is."""

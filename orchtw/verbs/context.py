@@ -7,17 +7,17 @@ from random import Random
 import attrs
 from twisted.internet.interfaces import IReactorTime
 
-from orchtw.naming import Naming
-from orchtw.registry.deletion import Deletion
+from orchtw.naming.names import Naming
 from orchtw.registry.offload import Offload
-from orchtw.registry.write_path import WritePath
+from orchtw.responses.list_metrics import ListMetrics
+from orchtw.responses.representation import Representations
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.paging import Tokens
 from orchtw.schema.codec.codecs import Codecs, KindCodec
-from orchtw.storage.cache import Cacher
+from orchtw.storage.cache.cacher import Cacher
 from orchtw.storage.interface import Store
-from orchtw.verbs.list_metrics import ListMetrics
-from orchtw.verbs.representation import Representations
+from orchtw.writes.deletion import Deletion
+from orchtw.writes.write_path import WritePath
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 from orchtw.errors import Forbidden
-from orchtw.objects import Object
 from orchtw.request import Response
 from orchtw.rules.options import DeleteOptions, delete_options
 from orchtw.schema.catalogue import ResourceType
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Writing
 from orchtw.verbs.request_bodies import read_optional
+from orchtw.wire.objects import Object
 
 
 async def delete(context: Writing, call: Call) -> Response:

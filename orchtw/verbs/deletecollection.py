@@ -10,15 +10,15 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchtw.errors import NotFound, StatusError
-from orchtw.registry.deletion import Deletion
 from orchtw.request import Response
 from orchtw.rules.options import DeleteOptions
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Reading, Writing
 from orchtw.verbs.delete import read_options
 from orchtw.verbs.list import options_of, selection_of
-from orchtw.verbs.state import state_of
+from orchtw.verbs.list_state import state_of
 from orchtw.watch.entry import Entry
+from orchtw.writes.deletion import Deletion
 
 AT_A_TIME: Final = 32
 """Objects that are on their way to the store: some milliseconds of work between two turns of the reactor."""

@@ -7,13 +7,11 @@ from functools import partial
 
 import attrs
 
+from orchtw.bootstrap.maker import system_user
 from orchtw.errors import BadRequest, Cause, Conflict, Forbidden, InternalError, TooManyRequests
-from orchtw.objects import Object
-from orchtw.registry.bootstrap.maker import system_user
 from orchtw.registry.identity import check_namespace
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
-from orchtw.registry.write_path import MAX_ATTEMPTS
 from orchtw.request import Response
 from orchtw.rules.options import DeleteOptions, create_options, delete_options
 from orchtw.rules.selectors import selector_of_object
@@ -22,6 +20,8 @@ from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_most_recent
 from orchtw.verbs.request_bodies import read
 from orchtw.watch.entry import Entry
+from orchtw.wire.objects import Object
+from orchtw.writes.write_path import MAX_ATTEMPTS
 
 MAX_DISRUPTED_PODS = 2000
 """Evictions that a budget's controller has not yet seen, at the most."""

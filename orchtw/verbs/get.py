@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from orchtw.errors import NotFound
-from orchtw.objects import Object
 from orchtw.registry.target import Target
 from orchtw.request import Response
 from orchtw.rules.options import get_revision
@@ -11,6 +10,7 @@ from orchtw.storage.freshness import MOST_RECENT
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Reading
 from orchtw.watch.entry import Entry
+from orchtw.wire.objects import Object
 
 
 async def get(context: Reading, call: Call) -> Response:

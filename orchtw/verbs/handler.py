@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from orchtw.errors import MethodNotAllowed, NotFound
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, RequestInfo, Response
+from orchtw.responses.accept import Acceptance
 from orchtw.rules.request_info import check_segments
-from orchtw.verbs.accept import Acceptance
 from orchtw.verbs.call import Call
 
 Verb = Callable[[Call], Awaitable[Response]]

@@ -9,7 +9,7 @@ from orchtw.request import Response
 from orchtw.rules.options import ListOptions, list_options
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Reading
-from orchtw.verbs.state import scope_of, state_of
+from orchtw.verbs.list_state import scope_of, state_of
 from orchtw.watch.selection import Selection
 
 

@@ -8,18 +8,18 @@ from typing import Any
 
 from orchtw.apply.patches import MECHANISMS
 from orchtw.errors import BadRequest, Cause, Invalid, NotFound
-from orchtw.objects import Object
 from orchtw.request import Request, Response
-from orchtw.rules.causes import go_quote
-from orchtw.rules.metadata import drop_unstored
 from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import patch_options
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.mismatch import describe
 from orchtw.schema.codec.strict_fields import IGNORE, STRICT, strict_error
+from orchtw.schema.validation.metadata import drop_unstored
+from orchtw.values.causes import go_quote
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Writing
 from orchtw.verbs.request_bodies import directive_of
+from orchtw.wire.objects import Object
 
 _TOO_DEEP = "error decoding patch: nested too deeply"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from orchtw.objects import Object
 from orchtw.registry.offload import Offload
 from orchtw.request import Request
-from orchtw.rules.metadata import drop_unstored
 from orchtw.rules.negotiation import Negotiator
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.strict_fields import IGNORE, WARN
+from orchtw.schema.validation.metadata import drop_unstored
+from orchtw.wire.objects import Object
 
 
 def decode(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from orchtw.errors import BadRequest, NotFound
-from orchtw.objects import Object
 from orchtw.registry.scaling import ScaleMapping
 from orchtw.registry.write import Write
 from orchtw.request import Response
@@ -22,6 +21,7 @@ from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_most_recent
 from orchtw.verbs.patch import read_changes
 from orchtw.verbs.request_bodies import read
+from orchtw.wire.objects import Object
 
 COLUMNS = (
     Column(name="Name", type="string", format="name", priority=0, cell="metadata.name"),

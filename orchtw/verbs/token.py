@@ -8,18 +8,18 @@ from typing import Final
 
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.errors import BadRequest, Cause, Conflict, Invalid
-from orchtw.objects import Object
 from orchtw.registry.identity import check_namespace
 from orchtw.registry.system_metadata import rfc3339
 from orchtw.registry.targets import Targets
 from orchtw.request import Response
-from orchtw.rules.causes import invalid
 from orchtw.rules.options import create_options
 from orchtw.schema.codec.codecs import KindCodec
+from orchtw.values.causes import invalid
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_in, find_most_recent
 from orchtw.verbs.request_bodies import read
+from orchtw.wire.objects import Object
 
 MIN_S: Final = 600
 MAX_S: Final = 1 << 32

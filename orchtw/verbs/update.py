@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from orchtw.objects import Object
 from orchtw.registry.identity import match_place, own_metadata
 from orchtw.request import Response
 from orchtw.rules.options import update_options
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Writing
 from orchtw.verbs.request_bodies import decode, read
+from orchtw.wire.objects import Object
 
 
 async def update(context: Writing, call: Call) -> Response:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from orchtw.request import Response
+from orchtw.responses.representation import Representations
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.websocket import UpgradeRequired, check_origin, handshake, is_websocket
 from orchtw.serving.websocket import messages_by_format, open_socket
 from orchtw.verbs.call import Call
 from orchtw.verbs.handler import Verb
-from orchtw.verbs.representation import Representations
 
 
 class WebSocketWatch:

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 import attrs
 
-from orchtw.packing import Packed
+from orchtw.wire.packing import Packed
 
 NO_LABELS: Final[Mapping[str, str]] = {}
 SHARED: Final = 8192  # more different texts or label sets than that are rarely shared; their table starts again

@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 
 from orchtw.errors import Expired
-from orchtw.untracked import untrack
+from orchtw.memory.untracked import untrack
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import Wire
 

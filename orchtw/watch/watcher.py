@@ -10,13 +10,13 @@ from twisted.logger import Logger
 
 from orchtw.errors import Expired, InternalError, StatusError
 from orchtw.request import Ending, chunk, chunks
+from orchtw.watch.bookmarks import TimerWheel, next_bookmark
 from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import ADDED, Wire
 from orchtw.watch.gate import Gate
 from orchtw.watch.group import MAX_WRITE_BYTES, Due, Group, Places
 from orchtw.watch.selection import Selection
-from orchtw.watch.timer_wheel import TimerWheel, next_bookmark
 
 SCAN_ENTRIES: Final = 64  # entries looked at in one go when the state is replayed: each may have to be read first
 

@@ -13,7 +13,7 @@ from typing import Final
 import attrs
 
 from orchtw.config import Config
-from orchtw.verbosity import Verbosity
+from orchtw.logs.verbosity import Verbosity
 
 _LENGTH: Final = Struct("<I")
 _PR_SET_PDEATHSIG: Final = 1

@@ -18,15 +18,15 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 import orchtw
+from orchtw.assembly.start import relay_log
 from orchtw.config import Config
-from orchtw.start import relay_log
+from orchtw.logs.verbosity import Verbosity
 from orchtw.storage.interface import Store
 from orchtw.storage.remote.hub import Hub
 from orchtw.storage.remote.link import adopt
 from orchtw.storage.remote.server import StoreServer
-from orchtw.verbosity import Verbosity
-from orchtw.workers.exchange import Exchange
 from orchtw.workers.handover import Handover
+from orchtw.workers.shared_metrics import Exchange
 
 FIRST_S: Final = 60.0
 """How long the start waits for the workers to serve; later they are as welcome."""
@@ -107,7 +107,7 @@ class Workers:
             config = self._config.for_worker(slot.number, port)
             Handover(config=config, verbosity=self._verbosity, owner=os.getpid()).send(here)
             process = _Process(slot.exited)
-            command = (sys.executable, "-m", "orchtw.workers", str(_STREAM_FD))
+            command = (sys.executable, "-m", "orchtw.commands.worker", str(_STREAM_FD))
             files = {0: 0, 1: 1, 2: "r", _STREAM_FD: there.fileno()}
             self._reactor.spawnProcess(process, sys.executable, command, env=_environment(), childFDs=files)
             server = StoreServer(self._hub, self._begun, process.kill, self.exchange.answer, slot.served)

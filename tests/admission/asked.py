@@ -13,12 +13,12 @@ from orchtw.admission.chain import Chain
 from orchtw.admission.configuration import Given
 from orchtw.admission.host import Host
 from orchtw.authz.fixed import AlwaysDeny
-from orchtw.objects import Object
 from orchtw.registry.offload import Offload
-from orchtw.registry.surface import ServedSurface
 from orchtw.registry.targets import Targets
 from orchtw.request import Peer, Request, UserInfo
 from orchtw.schema.catalogue import ResourceType
+from orchtw.wire.objects import Object
+from orchtw.writes.object_interfaces import ServedSurface
 from tests.client.world import MemoryStore, surface
 
 NAMING, CATALOGUE, CODECS = surface("orch")

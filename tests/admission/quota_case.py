@@ -7,8 +7,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from orchtw.objects import Object
 from orchtw.testing.in_process import Answer, InProcessServer
+from orchtw.wire.objects import Object
 from tests.verbs.served import DEFAULT, ServedCase
 
 QUOTAS = f"{DEFAULT}/resourcequotas"

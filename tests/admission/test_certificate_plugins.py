@@ -10,9 +10,9 @@ from twisted.internet.defer import Deferred, succeed
 
 from orchtw import authz
 from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, Decision, Rules
-from orchtw.objects import Object
 from orchtw.pki import certificates
 from orchtw.request import RequestInfo, UserInfo
+from orchtw.wire.objects import Object
 from tests.controllers.asked_certificates import encoded, pem
 from tests.verbs.served import ServedCase
 

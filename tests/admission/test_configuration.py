@@ -15,7 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.admission.configuration import Given, read
 from orchtw.admission.selection import ORDER
 from orchtw.errors import ConfigError
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.properties import examples
 
 V1 = "apiserver.config.orch.io/v1"

@@ -13,7 +13,7 @@ from orchtw.admission.plugins.default_toleration_seconds import DefaultToleratio
 from orchtw.admission.plugins.extended_resource_toleration import ExtendedResourceToleration
 from orchtw.admission.plugins.limit_pod_hard_anti_affinity_topology import LimitPodHardAntiAffinityTopology
 from orchtw.errors import Forbidden
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.admission.asked import NAMING, attributes, canonical, pass_chain
 
 HARD, SOFT = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"

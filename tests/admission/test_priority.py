@@ -6,7 +6,7 @@ from typing import Any
 
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.plugins.priority import Priority
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.verbs.served import DEFAULT, ServedCase
 
 CLASSES = "/apis/scheduling.orch.io/v1/priorityclasses"

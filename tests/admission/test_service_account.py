@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.verbs.served import ServedCase
 
 PATH = "/var/run/secrets/orch.io/serviceaccount"

@@ -9,11 +9,11 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.objects import Object
 from orchtw.registry.offload import Offload
 from orchtw.storage.interface import Change, Op, Outcome, Page
 from orchtw.testing import in_process
 from orchtw.testing.in_process import Answer, InProcessServer
+from orchtw.wire.objects import Object
 from tests.client.world import MemoryStore
 from tests.verbs.served import DEFAULT, Host
 

@@ -11,8 +11,8 @@ from orchtw.admission.plugins.always import AlwaysAdmit, AlwaysDeny
 from orchtw.admission.plugins.deny_service_external_ips import DenyServiceExternalIPs
 from orchtw.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
 from orchtw.errors import Forbidden
-from orchtw.objects import Object
 from orchtw.request import UserInfo
+from orchtw.wire.objects import Object
 from tests.admission.asked import attributes, canonical, pass_chain, request
 
 NOT_READY = "node.orch.io/not-ready"

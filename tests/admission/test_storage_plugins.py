@@ -7,9 +7,9 @@ from typing import Any
 from orchtw.admission.chain import Chain
 from orchtw.admission.plugins.persistent_volume_claim_resize import PersistentVolumeClaimResize
 from orchtw.errors import Forbidden
-from orchtw.objects import Object
 from orchtw.registry.storage_class_lookup import StorageClasses
 from orchtw.registry.targets import Targets
+from orchtw.wire.objects import Object
 from tests.admission.asked import CATALOGUE, CODECS, NAMING, attributes, pass_chain
 from tests.verbs.served import DEFAULT, MERGE, ServedCase
 

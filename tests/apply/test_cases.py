@@ -13,7 +13,7 @@ from orchtw.apply.managed_fields import Entry, Owner, decode, encode
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.server_side import ApplyConflicts, Merger
 from orchtw.apply.type_check import fits, problems
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.apply.merging import type_of_schema
 
 CASES = Path(__file__).parent.parent / "fixtures" / "apply" / "cases.json"

@@ -15,10 +15,10 @@ from orchtw.apply.merge_type import Types
 from orchtw.apply.path_element import Key, Value
 from orchtw.apply.server_side import OneVersion
 from orchtw.errors import BadRequest, Conflict
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
+from orchtw.wire.objects import Object
 
 NAMING = Naming.orch()
 FIRST, LATER = "2022-05-03T00:00:00Z", "2022-05-04T00:00:00Z"

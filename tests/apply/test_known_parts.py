@@ -11,7 +11,7 @@ from orchtw.apply.managed_fields import Owner
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.server_side import Merger, OneVersion
 from orchtw.apply.typed import Changes, claimed
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.apply.merging import type_of_schema
 
 KIND = type_of_schema(

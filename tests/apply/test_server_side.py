@@ -13,7 +13,7 @@ from orchtw.apply.field_set import FieldSet
 from orchtw.apply.managed_fields import Managed, Owner, encode
 from orchtw.apply.server_side import ApplyConflicts, Merger, OneVersion
 from orchtw.apply.typed import claimed, present, reconcile
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.apply.merging import OBJECTS, PARTS, QUICK, TYPE, type_of_schema
 
 MERGER = Merger(OneVersion("v1", TYPE))

@@ -9,11 +9,11 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.apply.strategic_merge import parse_strategic_patch, strategic_merge
 from orchtw.errors import BadRequest
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.nodes import EitherSchema, Field, ListSchema, MapSchema, Node, Scalar, StructSchema
+from orchtw.wire.objects import Object
 
 _CATALOGUE = Catalogue.load(Naming.of("orch"))
 _CODECS = Codecs(_CATALOGUE)

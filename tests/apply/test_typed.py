@@ -10,7 +10,7 @@ from orchtw.apply.field_set import FieldSet
 from orchtw.apply.path_element import Key
 from orchtw.apply.type_check import MAX_PROBLEMS, fits, problems
 from orchtw.apply.typed import claimed, compare, extract, merge, present, remove
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.schema.nodes import Form
 from tests.apply.merging import TYPE, type_of_schema
 from tests.apply.openapi_types import node_of

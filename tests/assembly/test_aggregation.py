@@ -11,12 +11,12 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.resources import Resources
+from orchtw.bootstrap.extension_apiserver_authentication import AuthenticationInfo
 from orchtw.config import Config
-from orchtw.naming import Naming
+from orchtw.config.reloads import Reloads
+from orchtw.naming.names import Naming
 from orchtw.pki import certificates
 from orchtw.pki.front_proxy import prepare
-from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo
-from orchtw.reloads import Reloads
 from tests.client.world import MemoryStore
 
 NOW = datetime.now(UTC)

@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.assembly.accounts import account_tokens
 from orchtw.assembly.facts import facts
 from orchtw.config import Config
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.pki import first_start
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.rules.agreement import Fact, differences, statement

@@ -9,13 +9,13 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
+from orchtw.bootstrap.flow_control import keep_flow_objects, renewed
+from orchtw.bootstrap.maker import Maker
 from orchtw.flowcontrol.conditions import DELAY_S
-from orchtw.naming import Naming
-from orchtw.objects import Object
-from orchtw.registry.bootstrap.flow_control import keep_flow_objects, renewed
-from orchtw.registry.bootstrap.maker import Maker
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.flowcontrol import mandatory, suggested
 from orchtw.testing.in_process import Answer, InProcessServer
+from orchtw.wire.objects import Object
 from tests.flowcontrol.configured import level, schema
 
 reactor: Any = installed_reactor

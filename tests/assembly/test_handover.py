@@ -10,12 +10,12 @@ from twisted.logger import LogEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.handover import Handover
+from orchtw.bootstrap.sealed_record import KEY
 from orchtw.errors import InternalError
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.pki import sealed_keys
 from orchtw.pki.first_start import common_keys
 from orchtw.pki.sealed_keys import unseal
-from orchtw.registry.bootstrap.sealed_record import KEY
 from orchtw.registry.offload import Offload
 from tests.registry.allocation.processes import Group
 

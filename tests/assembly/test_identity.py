@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from orchtw.assembly.identity import Identity
+from orchtw.bootstrap.maker import Maker
 from orchtw.config import Config
 from orchtw.errors import ServiceUnavailable, StatusError
 from orchtw.filters.storage_versions import StorageVersionStage
-from orchtw.objects import Object
-from orchtw.registry.bootstrap.maker import Maker
 from orchtw.request import Peer, Request, Response
 from orchtw.rules.request_info import parse
 from orchtw.storage.interface import Op
+from orchtw.wire.objects import Object
 from tests.client.world import WorldTestCase
 
 SYSTEM = "orch-system"

@@ -15,8 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.instance import Instance
 from orchtw.config import Config
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.followed_files import INTERVAL_S
 from orchtw.registry import reservations, strategies
@@ -24,6 +23,7 @@ from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request
 from orchtw.schema.kinds import GroupKind
 from orchtw.storage.interface import Change, Subscription
+from orchtw.wire.objects import Object
 from tests.client.world import MemoryStore
 
 NAMESPACES = "/api/v1/namespaces"

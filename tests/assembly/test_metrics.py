@@ -18,7 +18,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw import __version__
 from orchtw.assembly.instance import Instance
 from orchtw.config import Config
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.offload import Offload
 from orchtw.request import Ending, Peer, Request, Response
 from tests.client.world import MemoryStore

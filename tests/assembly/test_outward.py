@@ -14,13 +14,13 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from orchtw.assembly.outward import outward
 from orchtw.assembly.resources import Resources
 from orchtw.config import Config
+from orchtw.config.reloads import Reloads
 from orchtw.errors import ConfigError
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.outbound.caller import CallFailed
 from orchtw.outbound.remote import Remote
 from orchtw.outbound.services import ServiceReference
 from orchtw.outbound.tls import ClientTLS
-from orchtw.reloads import Reloads
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.testing.in_process import InProcessServer
 from tests.client.world import MemoryStore

@@ -14,11 +14,11 @@ from orchtw.assembly.instance import Instance
 from orchtw.authz.rbac import MAX_ROUNDS
 from orchtw.config import Config
 from orchtw.errors import TooManyRequests
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request
-from orchtw.storage.resource import DamagedObject
+from orchtw.storage.cache.resource import DamagedObject
+from orchtw.wire.objects import Object
 from tests.client.world import MemoryStore
 
 GROUP = "rbac.authorization.orch.io"

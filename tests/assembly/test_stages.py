@@ -19,13 +19,13 @@ from orchtw.filters.chain import ORDER, line
 from orchtw.filters.max_in_flight import MaxInFlight
 from orchtw.filters.shutting_down import Doors
 from orchtw.flowcontrol.stats import InFlight
+from orchtw.logs.verbosity import Verbosity
 from orchtw.metrics.authentication import Attempts
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.requests import RequestMetrics
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.request import Request, Response
 from orchtw.rules.origins import AllowedOrigins
-from orchtw.verbosity import Verbosity
 
 
 async def handler(_request: Request) -> Response:

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 
 from orchtw.audit.event import Event
 from orchtw.audit.sink import Stored
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 STAMP = "2022-05-03T12:00:00.120000Z"
 

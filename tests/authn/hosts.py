@@ -12,9 +12,9 @@ from twisted.internet.task import Clock
 from orchtw.authn.method import Host
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.issuing import AccountTokens
-from orchtw.naming import Naming
+from orchtw.config.reloads import Reloads
+from orchtw.naming.names import Naming
 from orchtw.registry.targets import Targets
-from orchtw.reloads import Reloads
 from tests.admission.asked import CATALOGUE, CODECS
 
 

@@ -11,8 +11,8 @@ import orjson
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from orchtw.objects import Object
 from orchtw.testing.webhook import Asked, Reply, WebhookServer
+from orchtw.wire.objects import Object
 
 NOW = 1_700_000_000.0
 CURVES = {"ES256": ec.SECP256R1(), "ES384": ec.SECP384R1(), "ES512": ec.SECP521R1()}

@@ -21,7 +21,7 @@ from orchtw.authn.verdicts import Accepted, Refused, Verdicts
 from orchtw.authn.webhook_tokens import BadAnswer, WebhookTokens, verdict_of
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.outbound import retries
 from orchtw.outbound.caller import CallFailed
 from orchtw.request import Peer, Request, UserInfo

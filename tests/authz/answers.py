@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.objects import Object
 from orchtw.testing.webhook import Asked
+from orchtw.wire.objects import Object
 
 
 def decided(asked: Asked, **status: Any) -> Object:

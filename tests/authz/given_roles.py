@@ -7,10 +7,10 @@ from typing import Any, cast
 
 from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.rbac_index import Binding, Index, RoleKey
-from orchtw.naming import Naming
-from orchtw.objects import Object
-from orchtw.registry.bootstrap.roles import expected_objects
+from orchtw.bootstrap.roles import expected_objects
+from orchtw.naming.names import Naming
 from orchtw.rules.rbac import Rule, rules_of
+from orchtw.wire.objects import Object
 
 
 class GivenRoles(LiveRoles):

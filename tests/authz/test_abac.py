@@ -13,7 +13,7 @@ from orchtw.authz.abac import Policies, Policy
 from orchtw.authz.decision import PathRule, ResourceRule
 from orchtw.authz.policy_file import load
 from orchtw.errors import ConfigError
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.request import RequestInfo, UserInfo
 
 AUTHENTICATED = "system:authenticated"

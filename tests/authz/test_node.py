@@ -15,11 +15,11 @@ from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision, Rules
 from orchtw.authz.node import Node
 from orchtw.authz.node_graph import SLICE_S, NodeGraph
 from orchtw.authz.node_references import of_pod, of_volume
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
+from orchtw.wire.objects import Object
 
 UNRELATED = "no relationship found between node 'n1' and this object"
 

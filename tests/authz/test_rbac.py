@@ -14,9 +14,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.authz import rbac
 from orchtw.authz.decision import NO_OPINION, Decision
 from orchtw.authz.rbac import MAX_REASONS, MAX_TOLD, RBAC
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.request import RequestInfo, UserInfo
+from orchtw.wire.objects import Object
 from tests.authz.given_roles import GivenRoles
 from tests.properties import examples
 from tests.rules.test_rbac import PATHS, RESOURCES, VERBS, fits, fits_path

@@ -14,9 +14,9 @@ from orchtw.client.informer import Informer, Reflector
 from orchtw.client.interface import Item, Listing, Receiver, Resource
 from orchtw.client.owner_references import OwnerMetadata
 from orchtw.errors import Expired, InternalError, StatusError
-from orchtw.objects import Object
-from orchtw.verbs.slices import Steps
+from orchtw.responses.slices import Steps
 from orchtw.watch.turns import WORK_S, Turns
+from orchtw.wire.objects import Object
 from tests.client.world import WorldTestCase
 
 PODS = Resource(group="", version="v1", plural="pods", kind="Pod", namespaced=True)

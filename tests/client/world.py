@@ -14,28 +14,28 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.chain import Chain, Plugin
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.system_namespaces import create_namespaces
 from orchtw.client.in_process import InProcessClient, Registry
 from orchtw.client.interface import Resource
 from orchtw.errors import NotFound
-from orchtw.naming import Naming
-from orchtw.objects import Object
-from orchtw.registry.admissions import Admissions
-from orchtw.registry.bootstrap.maker import Maker
-from orchtw.registry.bootstrap.system_namespaces import create_namespaces
+from orchtw.naming.names import Naming
 from orchtw.registry.checks import checks
-from orchtw.registry.deletion import Deletion
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.namespace_lookup import Namespaces
 from orchtw.registry.offload import Offload
-from orchtw.registry.surface import ServedSurface
 from orchtw.registry.system_metadata import Stamp
 from orchtw.registry.targets import Targets
-from orchtw.registry.write_path import WritePath
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.storage.cache import Cacher
+from orchtw.storage.cache.cacher import Cacher
 from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription
+from orchtw.wire.objects import Object
+from orchtw.writes.admissions import Admissions
+from orchtw.writes.deletion import Deletion
+from orchtw.writes.object_interfaces import ServedSurface
+from orchtw.writes.write_path import WritePath
 from tests.registry.widgets import versions
 
 T = TypeVar("T")

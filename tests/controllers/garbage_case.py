@@ -7,8 +7,8 @@ from typing import Any
 from orchtw.controllers.garbage_collector import (
     GarbageCollector,
 )
-from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions, Propagation
+from orchtw.wire.objects import Object
 from tests.controllers.controlled import ControllerTestCase
 
 

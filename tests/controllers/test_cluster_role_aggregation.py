@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions
+from orchtw.wire.objects import Object
 from tests.controllers.controlled import ControllerTestCase
 
 V1 = "rbac.authorization.orch.io/v1"

@@ -10,9 +10,9 @@ from orchtw.client.interface import Resource
 from orchtw.controllers.garbage_collector import (
     is_followed,
 )
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.rules.options import DeleteOptions
+from orchtw.wire.objects import Object
 from tests.client.world import reference
 from tests.controllers.garbage_case import GarbageCollectorCase
 

@@ -9,8 +9,8 @@ from weakref import ref
 from orchtw.controllers.garbage_collector import (
     DISCOVERY_PERIOD_S,
 )
-from orchtw.objects import Object
 from orchtw.rules.options import Propagation
+from orchtw.wire.objects import Object
 from tests.client.world import reference
 from tests.controllers.garbage_case import GarbageCollectorCase
 from tests.registry.widgets import GROUP

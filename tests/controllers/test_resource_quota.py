@@ -12,11 +12,11 @@ from orchtw.client.interface import Resource
 from orchtw.controllers import quota_tallies
 from orchtw.controllers.manager import Manager
 from orchtw.controllers.resource_quota import ResourceQuotaController
-from orchtw.objects import Object
 from orchtw.quota.amounts import amounts
 from orchtw.quota.evaluators import CountEvaluator
 from orchtw.rules.options import DeleteOptions
 from orchtw.watch import turns
+from orchtw.wire.objects import Object
 from tests.controllers.controlled import ControllerTestCase, host
 from tests.registry.widgets import GROUP, versions
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.controllers.controlled import ControllerTestCase
 
 CLAIM, VOLUME = "orch.io/pvc-protection", "orch.io/pv-protection"

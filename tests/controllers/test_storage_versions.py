@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from orchtw.errors import NotFound
-from orchtw.objects import Object
 from orchtw.rules.storage_versions import stated
+from orchtw.wire.objects import Object
 from tests.controllers.controlled import ControllerTestCase
 
 VERSIONS = "internal.apiserver.orch.io/v1alpha1"

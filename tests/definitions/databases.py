@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.definitions.build import (
     AGE,
     DNS_LABEL,

@@ -5,7 +5,7 @@ The group is one of the API's own, so that the definitions carry an approval (re
 
 from __future__ import annotations
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.definitions.build import (
     AGE,
     DNS_LABEL,

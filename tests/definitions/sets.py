@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import attrs
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.definitions import certificates, databases, gateways, gitops, monitoring
 
 

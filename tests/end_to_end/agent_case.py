@@ -13,9 +13,9 @@ from typing import Any
 from OpenSSL import crypto
 from twisted.internet.ssl import Certificate, CertificateOptions, trustRootFromCertificates
 
-from orchtw.objects import Object
 from orchtw.pki import certificates
 from orchtw.pki.certificates import Authority
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import ServerCase, reactor
 from tests.end_to_end.node_agent import NodeAgent
 

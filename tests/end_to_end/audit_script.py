@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import attrs
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.end_to_end.client import MERGE_PATCH
 
 POLICY: Final = """\

@@ -12,12 +12,12 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.testing import kubectl
 from orchtw.testing.process import ServerProcess
+from orchtw.wire.objects import Object
 from tests.end_to_end.client import Answer, Client, tls_context
 from tests.forked import forking
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from twisted.internet.task import deferLater
 
-from orchtw.objects import Object
 from orchtw.testing.webhook import WebhookServer
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import ServerCase, reactor
 from tests.end_to_end.routes import SPECS, answer, by_webhook, definition, route
 

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import deferLater
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.definitions.build import Schema, in_vocabulary, part, version, whole
 from tests.definitions.build import definition as build
 from tests.end_to_end.case import ServerCase, reactor

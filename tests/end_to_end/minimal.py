@@ -17,10 +17,10 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from orchtw.objects import Object
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.nodes import MISSING, Field, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
+from orchtw.wire.objects import Object
 
 LABELS = {"app": "minimal"}
 TIME = "2026-01-02T03:04:05Z"

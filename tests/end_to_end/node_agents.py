@@ -9,7 +9,7 @@ from itertools import count
 from twisted.internet.defer import Deferred
 from twisted.internet.task import LoopingCall
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.end_to_end.client import Client
 
 LOOK_S = 0.3

@@ -17,7 +17,7 @@ from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
 from orchtw.config import Config
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.pki import first_start
 from orchtw.testing.etcd import EtcdCluster
 from orchtw.testing.process import ServerProcess

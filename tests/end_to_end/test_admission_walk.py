@@ -7,9 +7,9 @@ from typing import Any
 
 import yaml
 
-from orchtw.objects import Object
 from orchtw.testing.admission_webhook import AdmissionWebhook
 from orchtw.testing.kubectl import Kubectl
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import NO_KUBECTL, reactor
 from tests.end_to_end.test_start import ProcessCase
 

@@ -18,10 +18,10 @@ from twisted.internet.defer import ensureDeferred
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
-from orchtw.objects import Object
 from orchtw.pki import certificates
 from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.process import ServerProcess
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import NO_KUBECTL, TRACEBACKS, reactor, shared_server
 from tests.end_to_end.client import Client, tls_context
 from tests.forked import forking

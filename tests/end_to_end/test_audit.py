@@ -14,9 +14,9 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
-from orchtw.objects import Object
 from orchtw.testing.process import ServerProcess, StartFailed
 from orchtw.testing.webhook import WebhookServer
+from orchtw.wire.objects import Object
 from tests.end_to_end.audit_script import COMPLETE, POLICY, STARTED, TOKENS, Step, script
 from tests.end_to_end.case import TRACEBACKS
 from tests.end_to_end.client import Answer, Client, tls_context

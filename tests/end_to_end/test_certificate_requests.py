@@ -15,10 +15,10 @@ from twisted.internet.task import deferLater
 from twisted.internet.utils import getProcessOutputAndValue
 from twisted.trial.unittest import TestCase
 
-from orchtw.objects import Object
 from orchtw.pki import certificates
 from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.process import ServerProcess, StartFailed
+from orchtw.wire.objects import Object
 from tests.controllers.asked_certificates import DNS, IP, KEY, NODE, NODES, encoded, pem
 from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 from tests.end_to_end.client import Client, tls_context

@@ -5,8 +5,8 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.trial.unittest import TestCase
 
-from orchtw.objects import Object
 from orchtw.testing.process import ServerProcess
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import ServerCase
 from tests.end_to_end.client import Client, tls_context
 from tests.end_to_end.kubectl_case import KubectlCase

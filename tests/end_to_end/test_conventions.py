@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.end_to_end.client import Answer
 from tests.end_to_end.objects import ConventionCase, config_map, deployment
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 
-from orchtw.objects import Object
 from orchtw.testing.webhook import Reply
+from orchtw.wire.objects import Object
 from tests.end_to_end.conversion_case import DEFINITIONS, ConversionCase, WebhookCase
 from tests.end_to_end.routes import SPECS, TEXT, members, spec
 

@@ -8,8 +8,8 @@ from http.client import HTTPException
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.trial.unittest import TestCase
 
-from orchtw.objects import Object
 from orchtw.testing.process import ServerProcess
+from orchtw.wire.objects import Object
 from tests.end_to_end.client import Client, tls_context
 from tests.forked import forking
 

@@ -12,9 +12,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.protocol import ProcessProtocol
 from twisted.internet.task import deferLater
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.testing.process import environment
+from orchtw.wire.objects import Object
 from tests.definitions.build import in_vocabulary
 from tests.end_to_end.case import reactor
 from tests.end_to_end.definitions import is_true

@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.end_to_end.custom_case import CustomCase, structure, version
 from tests.end_to_end.definitions import condition
 

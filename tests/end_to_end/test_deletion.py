@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.end_to_end.objects import TEMPLATE, ConventionCase, config_map, deployment
 
 

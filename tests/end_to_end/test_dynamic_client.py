@@ -6,8 +6,8 @@ from typing import Any
 
 from twisted.internet.threads import deferToThread
 
-from orchtw.objects import Object
 from orchtw.schema.catalogue import ResourceType
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import ServerCase, surface
 from tests.end_to_end.custom_case import DEFINITION, is_served
 from tests.end_to_end.minimal import Minimal

@@ -9,9 +9,9 @@ import copy
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from orchtw.objects import Object
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import ServerCase, surface
 from tests.end_to_end.client import JSON, Answer, Watch
 from tests.end_to_end.custom_case import DEFINITION, is_served

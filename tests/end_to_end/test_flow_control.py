@@ -8,8 +8,8 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 
-from orchtw.objects import Object
 from orchtw.testing.kubectl import Kubectl
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 from tests.end_to_end.client import Answer
 from tests.flowcontrol.configured import level, schema

@@ -18,9 +18,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from twisted.internet.defer import ensureDeferred, gatherResults
 from twisted.internet.task import deferLater
 
-from orchtw.objects import Object
 from orchtw.pki import certificates
 from orchtw.testing.webhook import HANG_UP, Asked, Reply
+from orchtw.wire.objects import Object
 from tests.authn.issuer import key_of, signed
 from tests.end_to_end.case import reactor
 from tests.end_to_end.test_tokens import TokenCase

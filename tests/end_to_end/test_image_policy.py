@@ -9,9 +9,9 @@ import yaml
 from twisted.internet.defer import Deferred, ensureDeferred, gatherResults
 from twisted.trial.unittest import TestCase
 
-from orchtw.objects import Object
 from orchtw.testing.process import ServerProcess, StartFailed
 from orchtw.testing.webhook import Asked, Reply, WebhookServer
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import TRACEBACKS, reactor
 from tests.end_to_end.client import Answer, Client, tls_context
 from tests.forked import forking

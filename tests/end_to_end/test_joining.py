@@ -16,11 +16,11 @@ from cryptography import x509
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.pki.certificates import key_pem
-from orchtw.schema.times import time_text
 from orchtw.testing.process import ServerProcess
+from orchtw.values.times import time_text
+from orchtw.wire.objects import Object
 from tests.controllers.asked_certificates import KEY, NODE, NODES, encoded, pem
 from tests.end_to_end.case import TRACEBACKS, reactor
 from tests.end_to_end.client import Answer, Client, tls_context

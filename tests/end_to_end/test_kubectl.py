@@ -10,7 +10,7 @@ import json
 
 import yaml
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import surface
 from tests.end_to_end.kubectl_case import KubectlCase
 

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from orchtw.objects import Object
 from orchtw.testing.kubectl import Kubectl
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import reactor
 from tests.end_to_end.kubectl_case import KubectlCase
 

@@ -12,8 +12,8 @@ from twisted.internet.protocol import ProcessProtocol
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
-from orchtw.objects import Object
 from orchtw.testing.process import ServerProcess, environment
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import reactor
 from tests.end_to_end.client import Client, tls_context
 from tests.end_to_end.node_agents import NodeAgents

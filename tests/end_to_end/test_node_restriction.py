@@ -8,8 +8,8 @@ from pathlib import Path
 
 from twisted.internet.task import deferLater
 
-from orchtw.objects import Object
 from orchtw.pki.user_command import main
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import ServerCase, reactor
 from tests.end_to_end.client import Answer, Client, tls_context
 

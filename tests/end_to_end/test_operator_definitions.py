@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.definitions.build import in_vocabulary
 from tests.definitions.sets import OPERATORS, plural_of
 from tests.end_to_end.definitions import DefinitionCase

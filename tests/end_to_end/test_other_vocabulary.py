@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.process import ServerProcess, StartFailed
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import NO_KUBECTL, reactor
 from tests.end_to_end.client import Client
 from tests.end_to_end.minimal import signing_request

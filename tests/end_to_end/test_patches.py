@@ -9,8 +9,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 
-from orchtw.objects import Object
 from orchtw.testing.kubectl import Result, minor_version
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import ServerCase
 from tests.end_to_end.client import Answer
 from tests.end_to_end.kubectl_case import KubectlCase

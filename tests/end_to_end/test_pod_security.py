@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from orchtw.objects import Object
 from orchtw.testing.kubectl import Result
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import ServerCase
 from tests.end_to_end.kubectl_case import KubectlCase
 

@@ -9,9 +9,9 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
-from orchtw.objects import Object
 from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.process import ServerProcess
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 from tests.end_to_end.client import Answer, Client, tls_context
 from tests.forked import forking

@@ -13,8 +13,8 @@ import jwt
 from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 
-from orchtw.objects import Object
 from orchtw.testing import kubectl
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 
 kubernetes: Any

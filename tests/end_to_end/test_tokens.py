@@ -13,10 +13,10 @@ from twisted.internet.defer import DeferredList, ensureDeferred
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.testing.process import ServerProcess
 from orchtw.testing.webhook import Asked, WebhookServer
+from orchtw.wire.objects import Object
 from tests.authn.issuer import Issuer, signed
 from tests.end_to_end.case import TRACEBACKS, reactor
 from tests.end_to_end.client import Client, tls_context

@@ -13,7 +13,7 @@ from pathlib import Path
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.threads import deferToThread
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.end_to_end.case import ServerCase, full_size, surface
 from tests.end_to_end.children import Child
 from tests.end_to_end.client import Watch

@@ -11,8 +11,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.endpoints.debug_flags import DebugFlags
 from orchtw.endpoints.log_files import LogFiles
 from orchtw.endpoints.paths import Paths
+from orchtw.logs.verbosity import Verbosity
 from orchtw.request import Ending, Peer, Request, Response
-from orchtw.verbosity import Verbosity
 
 
 class EndpointCase(SynchronousTestCase):

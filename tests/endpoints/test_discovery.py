@@ -15,19 +15,19 @@ from orchtw.endpoints.discovery import Discovery, documents
 from orchtw.endpoints.paths import Paths
 from orchtw.endpoints.version import Version
 from orchtw.errors import MethodNotAllowed, NotAcceptable
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.aggregation.services import ApiServices
 from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
 from orchtw.request import Peer, Request, Response
+from orchtw.responses.representation import Representations
+from orchtw.responses.transforms import Transforms
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.runtime_config import enabled
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import unwrap
-from orchtw.storage.cache import Cacher
-from orchtw.verbs.representation import Representations
-from orchtw.verbs.transforms import Transforms
+from orchtw.storage.cache.cacher import Cacher
 from orchtw.watch.turns import Turns
 from tests.client.world import MemoryStore
 from tests.registry.widgets import GROUP, versions

@@ -15,7 +15,7 @@ from orchtw.endpoints.paths import Paths
 from orchtw.errors import MethodNotAllowed
 from orchtw.filters.chain import Placed, line
 from orchtw.filters.common_headers import CommonHeaders
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.aggregation.backends import Backends
 from orchtw.registry.aggregation.documents import RemoteDocuments
 from orchtw.registry.aggregation.services import ApiService, ApiServices
@@ -26,7 +26,7 @@ from orchtw.rules.runtime_config import enabled
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.openapi.features import EVERYTHING, Features
-from orchtw.storage.cache import Cacher
+from orchtw.storage.cache.cacher import Cacher
 from tests.client.world import MemoryStore
 from tests.registry.widgets import GROUP, versions
 

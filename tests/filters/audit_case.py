@@ -15,10 +15,10 @@ from orchtw.audit.policy import METADATA, Outcome, Policy, Rule
 from orchtw.errors import Unauthorized
 from orchtw.filters.audit import AuditStage, RefusedRequests
 from orchtw.filters.chain import Placed, Proceed, line
-from orchtw.objects import Object
 from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request, Response, UserInfo
 from orchtw.rules.request_info import parse
+from orchtw.wire.objects import Object
 from tests.audit.events import Kept
 from tests.end_to_end.case import surface
 

@@ -13,7 +13,7 @@ from orchtw.filters.audit_id import AuditIdStage
 from orchtw.filters.authentication import AuthenticationStage
 from orchtw.filters.chain import Placed, line
 from orchtw.filters.common_headers import CommonHeaders
-from orchtw.filters.refusals import Refusals
+from orchtw.filters.panic_recovery import Refusals
 from orchtw.metrics.authentication import Attempts
 from orchtw.metrics.registry import Registry
 from orchtw.request import Peer, Request, Response, UserInfo

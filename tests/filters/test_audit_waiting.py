@@ -13,7 +13,7 @@ from orchtw.audit.waiting import Waiting
 from orchtw.errors import Timeout, TooManyRequests
 from orchtw.filters.audit import AuditStage
 from orchtw.filters.chain import Placed, declined, line
-from orchtw.filters.deadline import Deadline
+from orchtw.filters.timeout import Deadline
 from orchtw.request import Ending, Peer, Request, Response
 from tests.audit.events import Held
 from tests.filters.audit_case import POD, AuditStageCase, Users

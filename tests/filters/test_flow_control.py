@@ -11,17 +11,17 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import NotFound, Timeout
 from orchtw.filters.common_headers import CommonHeaders
-from orchtw.filters.deadline import Deadline
 from orchtw.filters.flow_control import PriorityAndFairness
 from orchtw.filters.max_in_flight import MaxInFlight
+from orchtw.filters.timeout import Deadline
 from orchtw.flowcontrol import dumps
 from orchtw.flowcontrol.control import FlowControl
+from orchtw.flowcontrol.estimator import Work
 from orchtw.flowcontrol.exposition import FlowMetrics, InFlightMetrics
 from orchtw.flowcontrol.starts import LOOK_EVERY, SLICE_S
 from orchtw.flowcontrol.stats import InFlight
-from orchtw.flowcontrol.work import Work
-from orchtw.objects import Object
 from orchtw.request import Ending, Peer, Request, RequestInfo, Response, UserInfo
+from orchtw.wire.objects import Object
 from tests.flowcontrol.configured import Configured, level, schema
 
 ADMINISTRATORS = "system:masters"

@@ -9,10 +9,10 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.filters.deadline import Deadline
 from orchtw.filters.flow_control import too_many_requests
 from orchtw.filters.metrics import MetricsStage
-from orchtw.filters.refusals import Refusals
+from orchtw.filters.panic_recovery import Refusals
+from orchtw.filters.timeout import Deadline
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.requests import RequestMetrics
 from orchtw.request import SHORT_BYTES, Ending, Request, Response

@@ -12,8 +12,8 @@ from twisted.logger import LogEvent, formatEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.filters.request_log import LONGEST, RequestLog, shown
+from orchtw.logs.verbosity import Verbosity
 from orchtw.request import MOST_STEPS, Peer, Request, RequestInfo, Response, UserInfo
-from orchtw.verbosity import Verbosity
 from tests.serving.edge_doubles import RecordedStream
 
 

@@ -20,7 +20,7 @@ from orchtw.filters.authentication import AuthenticationStage
 from orchtw.filters.chain import Placed, refused
 from orchtw.filters.common_headers import CommonHeaders
 from orchtw.filters.cors import CORS
-from orchtw.filters.refusals import Refusals
+from orchtw.filters.panic_recovery import Refusals
 from orchtw.filters.screen import Screen
 from orchtw.filters.shutting_down import Doors
 from orchtw.metrics.authentication import Attempts

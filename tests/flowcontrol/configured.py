@@ -8,9 +8,9 @@ from typing import Any, cast
 from orchtw.flowcontrol.levels import Settings
 from orchtw.flowcontrol.live import Live
 from orchtw.flowcontrol.matching import Schema
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.flowcontrol.mandatory import everything
+from orchtw.wire.objects import Object
 
 
 class Known:

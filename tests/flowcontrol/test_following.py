@@ -10,10 +10,10 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.flowcontrol.live import LEVELS, SCHEMAS, Live
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.watch.entry import LARGE_BYTES
+from orchtw.wire.objects import Object
 from tests.flowcontrol.configured import level, schema
 
 ALICE = UserInfo(name="alice", groups=("system:authenticated",))

@@ -8,8 +8,8 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.flowcontrol.marks import Marks
+from orchtw.flowcontrol.queueset import Flow, Waiting
 from orchtw.flowcontrol.samples import INTERVAL_S, Samples
-from orchtw.flowcontrol.seating import Flow, Waiting
 from orchtw.flowcontrol.stats import READ_ONLY, InFlight
 from tests.flowcontrol.configured import Configured, level, schema
 

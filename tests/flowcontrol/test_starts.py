@@ -7,7 +7,7 @@ from collections.abc import Callable
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.flowcontrol.seating import Seating
+from orchtw.flowcontrol.queueset import Seating
 from orchtw.flowcontrol.starts import LOOK_EVERY, SLICE_S, Starts
 
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from orchtw.rules import names
+from orchtw.values import names
 from tests.fuzz.answers import Answer
 from tests.fuzz.case import Case
 from tests.fuzz.surface import Surface

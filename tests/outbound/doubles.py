@@ -9,9 +9,9 @@ from twisted.internet.error import ConnectionDone, ConnectionLost
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
-from orchtw.objects import Object
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.exchange import Exchange, Outcome
+from orchtw.wire.objects import Object
 
 
 class BackendTransport(StringTransport):

@@ -15,7 +15,7 @@ from twisted.web.http_headers import Headers
 from orchtw.outbound.bodies import Bytes, collected
 from orchtw.outbound.exchange import HEAD_BYTES
 from orchtw.outbound.kept import Kept
-from orchtw.outbound.lost import Lost, Stale
+from orchtw.outbound.unanswered import Lost, Stale
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 

@@ -15,7 +15,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import ConfigError
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.outbound.credentials import REREAD_S, Credentials, Shown
 from orchtw.outbound.exec_plugin import ExecPlugin
 from orchtw.outbound.kubeconfig import load, load_users

@@ -17,11 +17,11 @@ from orchtw.outbound import pools
 from orchtw.outbound.caller import Answer, Caller, CallFailed, Question
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.kept import Kept
-from orchtw.outbound.lost import Lost
 from orchtw.outbound.pool import IDLE_S, KEPT
 from orchtw.outbound.remote import Remote
 from orchtw.outbound.services import Resolver
 from orchtw.outbound.tls import ClientTLS
+from orchtw.outbound.unanswered import Lost
 from orchtw.outbound.web import Pool
 from tests.outbound.doubles import Cluster
 from tests.outbound.test_services import OWN

@@ -14,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.assembly.flags import parse
 from orchtw.config import Config
 from orchtw.errors import ConfigError
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.pki import certificates, machine
 from orchtw.pki.first_start import Pki, prepare
 from tests.pki.test_first_start import NOW

@@ -16,7 +16,7 @@ from cryptography.x509.oid import NameOID
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.config import Config
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.pki import certificates
 from orchtw.pki.first_start import prepare
 from orchtw.pki.user_command import main

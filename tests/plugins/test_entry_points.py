@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.flags import FLAGS, parse
 from orchtw.errors import ConfigError
-from orchtw.flags import TEXT, Flag
+from orchtw.flags.flag import TEXT, Flag
 from orchtw.plugins import AdmissionPlugin, AuthenticationPlugin, AuthorizationPlugin, ControllerPlugin, Plugins
 from orchtw.plugins.entry_points import EntryPoint, load
 

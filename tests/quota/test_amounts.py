@@ -24,7 +24,7 @@ from orchtw.quota.amounts import (
     total,
     whole,
 )
-from orchtw.schema.quantity import Quantity, canonical_quantity
+from orchtw.values.quantity import Quantity, canonical_quantity
 from tests.properties import examples
 
 UNITS = st.sampled_from(["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "e3", "e-3"])

@@ -6,11 +6,11 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.quota.amounts import texts
 from orchtw.quota.evaluators import Evaluators
 from orchtw.quota.usage import Evaluator
+from orchtw.wire.objects import Object
 
 EVALUATORS = Evaluators(Naming.orch())
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.objects import Object
 from orchtw.quota.limit_ranges import LimitRange, shown
+from orchtw.wire.objects import Object
 
 
 def limit_range(*items: Object) -> LimitRange:

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.quota.amounts import ZERO, amount, amounts, growth, texts, whole
 from orchtw.quota.evaluators import Evaluators
 from orchtw.quota.quotas import Asked, Limited, Quota, Refused, Standing, Unknown, fit
 from orchtw.quota.scopes import Requirement
+from orchtw.wire.objects import Object
 from tests.properties import examples
 from tests.quota.test_evaluators import container, pod
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.objects import Object
 from orchtw.quota.scopes import Requirement, requirements_of, shown, traits
+from orchtw.wire.objects import Object
 
 
 def spec(requests: Object | None = None, **more: Any) -> Object:

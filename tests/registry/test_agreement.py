@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.registry.bootstrap.agreement import UNKNOWN, Agreement
-from orchtw.registry.bootstrap.server_leases import LIFE_S, SERVERS, Place, ServerLeases
+from orchtw.bootstrap.agreement import UNKNOWN, Agreement
+from orchtw.bootstrap.server_leases import LIFE_S, SERVERS, Place, ServerLeases
 from orchtw.rules.agreement import Equal, Fact, statement
 from orchtw.storage.interface import Op
 from tests.client.shared_store import KeepingStore

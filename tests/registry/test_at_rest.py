@@ -5,8 +5,7 @@ from __future__ import annotations
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.at_rest import JsonAtRest, ProtobufAtRest, at_rest
 from orchtw.registry.stored import Stored
 from orchtw.registry.strategies import strategy_for
@@ -14,6 +13,7 @@ from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.schema.codec.envelope import unwrap
 from orchtw.watch.entry import Entry
+from orchtw.wire.objects import Object
 from tests.registry.widgets import GROUP, PREFIX, schema_of, widget
 
 CATALOGUE = Catalogue.load(Naming.orch())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from orchtw.objects import Object
 from orchtw.registry.by_namespace import ByNamespace
+from orchtw.wire.objects import Object
 from tests.client.world import WorldTestCase
 
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry import checks
-from orchtw.rules.causes import required
 from orchtw.schema.validation.validators import Check
+from orchtw.values.causes import required
+from orchtw.wire.objects import Object
 
 
 def part(field: str) -> Mapping[str, Check]:

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import StatusError
-from orchtw.objects import Object
 from orchtw.registry.stored import Stored
 from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.splice import set_protobuf_version
 from orchtw.schema.codec.wire import delimited, tag, varint
 from orchtw.watch.entry import Glance
+from orchtw.wire.objects import Object
 from tests.properties import examples
 from tests.registry.test_stored import TARGETS, pod, target
 from tests.schema.arbitrary import Arbitrary

@@ -12,12 +12,12 @@ from twisted.trial.unittest import TestCase
 
 from orchtw.admission import selection
 from orchtw.admission.attributes import Attributes
-from orchtw.registry import drafts, surface
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.stored import Stored
 from orchtw.testing.in_process import Answer, InProcessServer
 from orchtw.verbs import deletecollection
+from orchtw.writes import drafts, object_interfaces
 from tests.verbs.served import PLUGIN, Recorder
 
 reactor: Any = installed_reactor
@@ -143,7 +143,7 @@ class LargeAdmissionTests(TestCase):
             return noted
 
         plugin.mutate = annotate
-        for owner, name in ((target, "to_storage"), (target, "from_storage"), (surface, "load_json")):
+        for owner, name in ((target, "to_storage"), (target, "from_storage"), (object_interfaces, "load_json")):
             self.patch(owner, name, noting(getattr(owner, name)))
         path = "/apis/events.orch.io/v1/namespaces/default/events"
         time = "2020-01-01T00:00:00.000000Z"

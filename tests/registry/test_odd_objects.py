@@ -9,8 +9,7 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import StatusError
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.scaling import WORKLOAD
 from orchtw.registry.system_metadata import ordered
@@ -21,6 +20,7 @@ from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.tables.layout import TableLayout
 from orchtw.watch.entry import Entry
+from orchtw.wire.objects import Object
 from tests.fuzz.values import Values
 
 NAMING = Naming.orch()

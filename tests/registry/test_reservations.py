@@ -7,10 +7,10 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 
 from orchtw.errors import AlreadyExists, Conflict, Forbidden, InternalError, Invalid, NotFound
-from orchtw.objects import Object
-from orchtw.registry import drafts
 from orchtw.registry.reservations import Reservation
 from orchtw.storage.interface import Op, Outcome
+from orchtw.wire.objects import Object
+from orchtw.writes import drafts
 from tests.registry.writing import Rival, WriteTestCase
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.registry.bootstrap.sealed_record import KEY, Reason, found_or_made, record, replace
-from orchtw.registry.bootstrap.server_leases import SERVERS
+from orchtw.bootstrap.sealed_record import KEY, Reason, found_or_made, record, replace
+from orchtw.bootstrap.server_leases import SERVERS
 from orchtw.storage.interface import Op
 from tests.registry.allocation.processes import Group
 

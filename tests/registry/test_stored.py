@@ -9,15 +9,15 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import StatusError
-from orchtw.objects import Object
-from orchtw.packing import Packed
 from orchtw.registry.stored import STORED, Stored
 from orchtw.registry.system_metadata import ordered
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
-from orchtw.storage.resource import DamagedObject
+from orchtw.storage.cache.resource import DamagedObject
 from orchtw.watch.entry import Entry
 from orchtw.watch.room import Room
+from orchtw.wire.objects import Object
+from orchtw.wire.packing import Packed
 from tests.client.world import surface
 
 NAMING, CATALOGUE, CODECS = surface("orch")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.objects import Object
 from orchtw.testing.in_process import InProcessServer
+from orchtw.wire.objects import Object
 from tests.end_to_end.minimal import signing_request
 
 REQUESTS = "/apis/certificates.orch.io/v1/certificatesigningrequests"

@@ -7,13 +7,13 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.targets import Targets
 from orchtw.rules.runtime_config import enabled
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.storage.cache import Cacher
+from orchtw.storage.cache.cacher import Cacher
 from tests.client.world import MemoryStore
 from tests.registry.widgets import GROUP, PREFIX, gadget, schema_of, versions, widget
 

@@ -10,13 +10,13 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.chain import Plugin
-from orchtw.objects import Object
 from orchtw.registry.target import Target
 from orchtw.registry.write import Transform, Write, Written
 from orchtw.request import UserInfo
 from orchtw.rules.options import DeleteOptions
 from orchtw.schema.catalogue import ResourceType
 from orchtw.watch.entry import Entry
+from orchtw.wire.objects import Object
 from tests.client.world import World
 
 USER = UserInfo(name="ann", groups=("staff",))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.renaming.fields import Fields
 from orchtw.renaming.identifiers import Names
 from orchtw.renaming.value_functions import Values
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
+from orchtw.wire.objects import Object
 
 CODECS = Codecs(Catalogue.load(Naming.kubernetes()))
 GROUPS = [Naming.kubernetes().neutral(group.name) for group in CODECS.catalogue.groups]

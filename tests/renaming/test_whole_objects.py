@@ -7,12 +7,12 @@ from typing import Any
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.renaming.whole_objects import Objects
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.kinds import GroupKind
+from orchtw.wire.objects import Object
 
 CODECS = Codecs(Catalogue.load(Naming.kubernetes()))
 

@@ -8,9 +8,9 @@ from typing import Any
 import jwt
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.objects import Object
 from orchtw.rules.bootstrap_tokens import BadSecret, TokenSecret, split
 from orchtw.rules.detached_signature import detached_signature
+from orchtw.wire.objects import Object
 
 NOW = 1_700_000_000.0
 PAST, FUTURE = "2023-11-14T22:13:20Z", "2023-11-14T22:13:21Z"

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import MAX_CAUSES, MAX_CAUSES_CHARACTERS, MORE_CAUSES, BadRequest, Cause, Invalid
-from orchtw.naming import Naming
-from orchtw.rules.causes import MAX_SHOWN_CHARACTERS, go_quote, go_value, invalid
+from orchtw.naming.names import Naming
 from orchtw.rules.field_selectors import MAX_REQUIREMENTS, MAX_SELECTOR_CHARACTERS, parse_fields
-from orchtw.rules.metadata import MetadataRules, drop_unstored, validate_create
-from orchtw.rules.names import SUBDOMAIN_NAME
 from orchtw.rules.selectors import parse_labels, validate_selector_object
+from orchtw.schema.validation.metadata import MetadataRules, drop_unstored, validate_create
+from orchtw.values.causes import MAX_SHOWN_CHARACTERS, go_quote, go_value, invalid
+from orchtw.values.names import SUBDOMAIN_NAME
 from tests.effort import MOST, CountedText, calls, growth
 from tests.properties import examples
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.objects import Object
 from orchtw.rules.storage_versions import object_name, stated, without
+from orchtw.wire.objects import Object
 
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.objects import Object
 from orchtw.rules.tolerations import MOST, Cover, merged
+from orchtw.wire.objects import Object
 from tests.properties import examples
 
 EVERYTHING = {"operator": "Exists"}

@@ -6,7 +6,7 @@ from collections import Counter
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue, GroupVersionKind, ResourceType
 
 META = "orch.io.apimachinery.pkg.apis.meta.v1"

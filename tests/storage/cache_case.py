@@ -9,8 +9,9 @@ from twisted.internet.defer import Deferred, ensureDeferred, succeed
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.storage.cache import Cacher
-from orchtw.storage.cache_resource import ResourceCache
+from orchtw.storage.cache.cacher import Cacher
+from orchtw.storage.cache.ordered import Entries
+from orchtw.storage.cache.resource_cache import ResourceCache
 from orchtw.storage.interface import (
     Change,
     Damaged,
@@ -21,7 +22,6 @@ from orchtw.storage.interface import (
     Store,
     Subscription,
 )
-from orchtw.storage.ordered import Entries
 from orchtw.watch.entry import Entry, Glance
 from orchtw.watch.log import Event
 from orchtw.watch.selection import Selection

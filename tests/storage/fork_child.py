@@ -13,7 +13,7 @@ from twisted.internet.task import react
 
 from orchtw.errors import ConfigError
 from orchtw.storage.interface import Op
-from orchtw.storage.sqlite import SqliteStore
+from orchtw.storage.sqlite.store import SqliteStore
 
 
 async def use(reactor: Any, store: SqliteStore, path: str) -> None:

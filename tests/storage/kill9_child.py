@@ -15,7 +15,7 @@ from twisted.internet import reactor as installed_reactor
 from twisted.internet.defer import Deferred, gatherResults
 
 from orchtw.storage.interface import Op
-from orchtw.storage.sqlite import SqliteStore
+from orchtw.storage.sqlite.store import SqliteStore
 
 WRITERS = 8
 KEYS = 40

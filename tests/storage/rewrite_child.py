@@ -12,7 +12,7 @@ from typing import Any
 
 from twisted.internet import reactor as installed_reactor
 
-from orchtw.storage.sqlite import SqliteStore
+from orchtw.storage.sqlite.store import SqliteStore
 from tests.storage.store_files import Capitals
 
 

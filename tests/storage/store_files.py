@@ -13,7 +13,7 @@ from twisted.trial.unittest import TestCase
 
 from orchtw import errors
 from orchtw.storage.interface import Op
-from orchtw.storage.sqlite import SqliteStore
+from orchtw.storage.sqlite.store import SqliteStore
 
 reactor: Any = installed_reactor
 

@@ -16,7 +16,7 @@ from twisted.internet.task import Clock, deferLater
 from twisted.trial.unittest import TestCase
 
 from orchtw import errors
-from orchtw.storage.sqlite import SqliteStore
+from orchtw.storage.sqlite.store import SqliteStore
 from orchtw.storage.testing import Recorder
 from tests.forked import forking
 

@@ -12,9 +12,9 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw import errors
-from orchtw.storage import sqlite_file, sqlite_reader
 from orchtw.storage.interface import Damaged, KeyValue, Op
-from orchtw.storage.sqlite_checksum import LONG_BYTES, PIECE_BYTES, all_written, checksum, is_written
+from orchtw.storage.sqlite import file, reader
+from orchtw.storage.sqlite.checksum import LONG_BYTES, PIECE_BYTES, all_written, checksum, is_written
 from orchtw.storage.testing import PODS
 from tests.storage.store_files import FileCase
 
@@ -183,7 +183,7 @@ class DamagedRowTests(FileCase):
 
     async def test_index_of_a_large_file(self) -> None:
         """In a file too large for a check at the start, an object that the index takes for another is not served."""
-        self.patch(sqlite_file, "CHECKED_BYTES", 0)
+        self.patch(file, "CHECKED_BYTES", 0)
         await self.wrong_index()
         store = await self.open()
         failure = await self.assertFailure(Deferred.fromCoroutine(store.list(PODS)), errors.InternalError)
@@ -194,7 +194,7 @@ class DamagedRowTests(FileCase):
         await self.filled({f"{PODS}{number}": b"v" * number for number in range(30)})
         store = await self.open()
         expected = await store.list(PODS)
-        self.patch(sqlite_reader, "_read_at_once", lambda connection, keys: None)
+        self.patch(reader, "_read_at_once", lambda connection, keys: None)
         self.assertEqual(await store.list(PODS), expected)
 
 

@@ -12,10 +12,10 @@ from twisted.internet.task import deferLater
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw import errors
-from orchtw.storage import sqlite_check, sqlite_file, sqlite_sealing
 from orchtw.storage.interface import KeyValue, Op
-from orchtw.storage.sqlite import SqliteStore
-from orchtw.storage.sqlite_errors import is_damage, may_be_no_room, sentence
+from orchtw.storage.sqlite import check, file, sealing
+from orchtw.storage.sqlite.errors import is_damage, may_be_no_room, sentence
+from orchtw.storage.sqlite.store import SqliteStore
 from orchtw.storage.testing import PODS
 from tests.storage.store_files import FileCase, reactor
 
@@ -114,13 +114,13 @@ class FormatTests(FileCase):
         await store.commit(Op(f"{PODS}d", b"new"))
         await store.stop()
         self.assertEqual(self.query("SELECT count(*) FROM history WHERE sum IS NULL"), [(0,)])
-        self.assertEqual(list(sqlite_check.findings(self.path)), [])
+        self.assertEqual(list(check.findings(self.path)), [])
         await (await self.open()).list(PODS)
 
     async def test_sealing_is_interrupted(self) -> None:
         """A store that closes before all rows have checksums goes on at the next start."""
         self.make_format_1([(n, f"{PODS}{n:04}", n, 0, b"v" * 500) for n in range(2, 1000)])
-        self.patch(sqlite_sealing.Sealing, "most", 8)
+        self.patch(sealing.Sealing, "most", 8)
         store = await self.open()
         await store.stop()
         ((unsealed,),) = self.query("SELECT unsealed FROM meta")
@@ -162,7 +162,7 @@ class ShrinkTests(FileCase):
         """When most of the objects are gone the file gets smaller while the store is open."""
         full, now = await self.fill_and_empty()
         self.assertLess(now, full // 4)
-        self.assertEqual(list(sqlite_check.findings(self.path)), [])
+        self.assertEqual(list(check.findings(self.path)), [])
 
     async def test_file_of_format_1_shrinks(self) -> None:
         """A small file of format 1 is rewritten at its first start, so that it can shrink, too."""
@@ -171,7 +171,7 @@ class ShrinkTests(FileCase):
 
     async def test_large_file_is_not_rewritten(self) -> None:
         """A file in which much is in use is left as it is: rewriting it would hold up the start."""
-        self.patch(sqlite_file, "REWRITTEN_BYTES", 0)
+        self.patch(file, "REWRITTEN_BYTES", 0)
         self.make_format_1([(2, f"{PODS}old", 2, 0, b"v")])
         await (await self.open()).stop()
         self.assertEqual(self.query("PRAGMA auto_vacuum"), [(0,)])
@@ -195,7 +195,7 @@ class CheckTests(FileCase):
         """A sound store has no findings, also while it is open."""
         store = await self.open()
         await store.commit(Op("/a", b"v"))
-        self.assertEqual(list(sqlite_check.findings(self.path)), [])
+        self.assertEqual(list(check.findings(self.path)), [])
 
     async def test_damage_is_named(self) -> None:
         """Each damaged value is a line with its key and revision, superseded ones too."""
@@ -204,14 +204,14 @@ class CheckTests(FileCase):
         await store.stop()
         self.query("UPDATE history SET value = x'00' WHERE rev < 4")
         self.assertEqual(
-            list(sqlite_check.findings(self.path)),
+            list(check.findings(self.path)),
             ["/a at 2: the stored value is damaged", "/a at 3: the stored value is damaged"],
         )
 
     async def test_what_is_no_store(self) -> None:
         """A missing file, another program's and one of format 1 are said to be that."""
-        self.assertIn("cannot be opened", next(sqlite_check.findings(self.path)))
+        self.assertIn("cannot be opened", next(check.findings(self.path)))
         self.make_format_1([])
-        self.assertIn("format 1 becomes one", next(sqlite_check.findings(self.path)))
+        self.assertIn("format 1 becomes one", next(check.findings(self.path)))
         self.overwrite(0, b"kind: Pod\n" * 1000)
-        self.assertIn("not a store", next(sqlite_check.findings(self.path)))
+        self.assertIn("not a store", next(check.findings(self.path)))

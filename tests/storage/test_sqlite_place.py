@@ -16,11 +16,11 @@ from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
 
 from orchtw import errors
-from orchtw.storage import sqlite_writer
 from orchtw.storage.interface import Op
-from orchtw.storage.sqlite import SqliteStore
-from orchtw.storage.sqlite_hold import Hold
-from orchtw.storage.sqlite_writer import ALIVE_S, Errand
+from orchtw.storage.sqlite import writer
+from orchtw.storage.sqlite.hold import Hold
+from orchtw.storage.sqlite.store import SqliteStore
+from orchtw.storage.sqlite.writer import ALIVE_S, Errand
 from orchtw.testing.process import environment
 from tests.storage.store_files import FileCase, reactor
 
@@ -126,7 +126,7 @@ class RemovedFilesTests(FileCase):
     def setUp(self) -> None:
         """Look often, and remember how often and what the log says."""
         super().setUp()
-        self.patch(sqlite_writer, "LOOK_S", LOOK_S)
+        self.patch(writer, "LOOK_S", LOOK_S)
         self.looks = 0
         missing = Hold.missing
 

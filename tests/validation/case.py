@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.validation.examples import Base, Entry, Example, Shown
 from tests.verbs.served import ServedCase
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.validation.case import EntryCase
 from tests.validation.definitions import DEFINITION, DEFINITIONS, OPEN, SCALE, SCHEMA, STATUS
 from tests.validation.examples import NONE, Base, Changes, Entry, Example, Refused

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
+from orchtw.wire.objects import Object
 from tests.validation.examples import (
     GONE,
     NONE,

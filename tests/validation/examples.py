@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from orchtw.objects import Object
-from orchtw.rules.causes import WHOLE_OBJECT
 from orchtw.testing.in_process import Answer
+from orchtw.values.causes import WHOLE_OBJECT
+from orchtw.wire.objects import Object
 from tests.validation.paths import GONE, changed, fits, value_at
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.validation import case
 from tests.validation.examples import (
     GONE,

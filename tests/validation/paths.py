@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 GONE: Any = type("Gone", (), {"__repr__": lambda self: "GONE"})()
 """In place of a value: there is none."""

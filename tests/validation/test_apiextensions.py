@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.validation import case
 from tests.validation.apiextensions_schemas import SCHEMAS
 from tests.validation.definitions import (
@@ -35,7 +35,7 @@ from tests.validation.examples import (
 from tests.verbs.unattended import UnattendedCase
 
 WRITES = "tests.validation.test_definitions"
-LIFE = "tests.controllers.definitions.test_life_cycle"
+LIFE = "tests.controllers.apiextensions.test_life_cycle"
 
 
 class DefinitionsTests(UnattendedCase, case.EntryCase):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.validation import case, workloads
 from tests.validation.examples import GONE, Accepted, Base, Refused, Shown, Stored
 from tests.validation.paths import changed

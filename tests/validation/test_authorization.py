@@ -55,7 +55,7 @@ class AuthorizationTests(case.EntryCase):
         12: Refused(change={"spec.namespace": ""}, code=400, detail="no namespace on request"),
         13: (
             Stored(expected={"status.incomplete": False, "metadata.uid": GONE}),
-            Shown("tests.verbs.test_reviews.AccessTests.test_nothing_is_stored"),
+            Shown("tests.verbs.test_subject_access_review.AccessTests.test_nothing_is_stored"),
             Accepted(change={}),
         ),
     }

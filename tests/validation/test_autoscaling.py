@@ -6,10 +6,10 @@ from typing import Any
 
 import orjson
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.autoscaling.validation import validate_sent_autoscaler
 from orchtw.registry.traits import Sent
+from orchtw.wire.objects import Object
 from tests.registry.groups.test_defaults import codec_and_strategy, resource_of
 from tests.validation import case
 from tests.validation.examples import GONE, Accepted, Base, Example, Refused, Shown, Stored

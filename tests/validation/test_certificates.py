@@ -11,9 +11,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from orchtw.objects import Object
 from orchtw.registry.groups.certificates import requests
 from orchtw.rules.pem import blocks
+from orchtw.wire.objects import Object
 from tests.end_to_end.minimal import signing_request
 from tests.registry.unchecked import without_rules
 from tests.validation import case

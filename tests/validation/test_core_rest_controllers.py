@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.objects import Object
 from orchtw.testing.in_process import Answer
+from orchtw.wire.objects import Object
 from tests.validation import case, workloads
 from tests.validation.examples import Accepted, Base, Refused, Shown, Stored
 from tests.validation.workloads import GONE, LABELS, SELECTOR, TEMPLATE, generation, more_than, negative

@@ -11,7 +11,7 @@ from tests.validation.custom import OBJECT, CustomCase, Defined, of_x, refused_x
 from tests.validation.definitions import EMBEDDED, KEYED, OPEN, PARTS, SCHEMA
 from tests.validation.examples import GONE, Accepted, Base, Refused, Shown, Stored
 
-RULES = "tests.schema.expressions.test_rules"
+RULES = "tests.schema.cel.test_rules"
 SHAPES = "tests.schema.custom.test_shape"
 WRITES = "tests.verbs.test_custom_resources"
 STRING = {"type": "string"}

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import MAX_CAUSES
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.apiextensions.schemas import schema_causes
 from orchtw.registry.groups.apiextensions.validation import validate_definition, validate_definition_status
 from orchtw.schema.nodes import StructSchema
+from orchtw.wire.objects import Object
 from tests.properties import examples
 from tests.registry.unchecked import without_rules
 from tests.schema.arbitrary import Arbitrary

@@ -6,9 +6,9 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.event_validation import validate_event
+from orchtw.wire.objects import Object
 from tests.validation import case
 from tests.validation.examples import GONE, Accepted, Base, Changes, Refused, Shown, Stored
 

@@ -38,8 +38,8 @@ from tests.validation.paths import changed
 from tests.verbs.served import APPLY, MERGE
 
 DELETION = "tests.end_to_end.test_deletion.DeleteTests"
-GRACE = "tests.registry.test_deletion.GraceTests"
-PROPAGATION = "tests.registry.test_deletion.PropagationTests"
+GRACE = "tests.writes.test_deletion.GraceTests"
+PROPAGATION = "tests.writes.test_deletion.PropagationTests"
 OPTIONS = "tests.rules.test_options"
 KIND_TRAITS = "tests.registry.test_kinds.TraitsTests"
 NAMES = "tests.validation.test_names"
@@ -108,7 +108,7 @@ class MetaTests(case.EntryCase):
         0: Refused(change={"metadata.name": GONE}, accepts={"metadata.name": GONE, "metadata.generateName": "a-"}),
         1: [
             Refused(change={"metadata.name": "A_b"}, detail="RFC 1123 subdomain"),
-            Shown("tests.rules.test_metadata.UpdateTests.test_old_names_live_on"),
+            Shown("tests.schema.validation.test_metadata.UpdateTests.test_old_names_live_on"),
         ],
         2: [
             Refused(kind="ClusterRole", change={"metadata.name": name}, accepts=None)
@@ -127,16 +127,16 @@ class MetaTests(case.EntryCase):
             Accepted(kind="ClusterRole", change={"metadata.generateName": "..", "metadata.name": "dots"}),
         ],
         6: Stored(expected={"metadata.namespace": "default"}),
-        7: Shown("tests.rules.test_metadata.CreateTests.test_namespace"),
+        7: Shown("tests.schema.validation.test_metadata.CreateTests.test_namespace"),
         8: [
-            Shown("tests.rules.test_metadata.CreateTests.test_namespace"),
+            Shown("tests.schema.validation.test_metadata.CreateTests.test_namespace"),
             Stored(kind="ClusterRole", change={"metadata.namespace": "x"}, expected={"metadata.namespace": GONE}),
         ],
         9: Refused(change={"metadata.generation": -1}, accepts={"metadata.generation": 0}),
         10: Refused(change={"metadata.labels": {"a b": "c"}}, accepts={"metadata.labels": {"x.y/a": "c"}}),
         11: Refused(change={"metadata.labels.a": "b c"}, accepts={"metadata.labels.a": ""}),
         12: Refused(change={"metadata.annotations": {"a b": ""}}, accepts={"metadata.annotations": {"X.Y/a": "b c"}}),
-        13: Shown("tests.rules.test_metadata.CreateTests.test_annotations"),
+        13: Shown("tests.schema.validation.test_metadata.CreateTests.test_annotations"),
         14: [Refused(change=owned(apiVersion="")), Refused(change=owned(apiVersion="apps/"), accepts=owned())],
         15: Refused(change=owned(kind="")),
         16: Refused(change=owned(name="")),
@@ -172,14 +172,14 @@ class MetaTests(case.EntryCase):
         23: Refused(change={"metadata.finalizers": ["orphan", "foregroundDeletion"]}),
         24: Shown(f"{DELETION}.test_no_new_finalizers"),
         25: [
-            Shown("tests.rules.test_field_managers.EntryTests.test_unknown"),
+            Shown("tests.values.test_field_managers.EntryTests.test_unknown"),
             Stored(
                 on="update",
                 change=managed(operation="Delete"),
                 expected={"metadata.managedFields[0].operation": "Update"},
             ),
         ],
-        26: Shown("tests.rules.test_field_managers.EntryTests.test_unknown"),
+        26: Shown("tests.values.test_field_managers.EntryTests.test_unknown"),
         27: Refused(
             on="update", change=managed(manager=long(129)), accepts=managed(), detail="must have at most 128 bytes"
         ),
@@ -195,13 +195,13 @@ class MetaTests(case.EntryCase):
         32: Refused(
             change={"metadata.resourceVersion": "1"}, code=409, detail="the object has been modified; please apply"
         ),
-        33: Shown("tests.rules.test_metadata.UpdateTests.test_generation"),
+        33: Shown("tests.schema.validation.test_metadata.UpdateTests.test_generation"),
         34: [
-            Shown("tests.rules.test_metadata.UpdateTests.test_immutable"),
+            Shown("tests.schema.validation.test_metadata.UpdateTests.test_immutable"),
             Refused(change={"metadata.name": "other"}, code=400, detail="does not match the name on the URL"),
         ],
         35: [
-            Shown("tests.rules.test_metadata.UpdateTests.test_immutable"),
+            Shown("tests.schema.validation.test_metadata.UpdateTests.test_immutable"),
             Accepted(kind="ClusterRole", change={"metadata.namespace": "other"}),
             Refused(change={"metadata.namespace": "other"}, code=400, detail="does not match the namespace"),
         ],
@@ -209,7 +209,7 @@ class MetaTests(case.EntryCase):
             Refused(
                 change={"metadata.uid": "other"}, code=409, detail="Precondition failed: UID in precondition: other"
             ),
-            Shown("tests.rules.test_metadata.UpdateTests.test_immutable"),
+            Shown("tests.schema.validation.test_metadata.UpdateTests.test_immutable"),
         ],
         37: Shown(f"{NAMES}.ServerFieldsTests.test_update"),
         38: [
@@ -377,7 +377,7 @@ class MetaTests(case.EntryCase):
         ],
         116: Shown("tests.validation.test_discovery.DiscoveryTests.test_examples"),
         117: Shown("tests.validation.test_networking.NetworkingTests.test_examples"),
-        119: Shown("tests.rules.test_addresses.AddressTests.test_special"),
+        119: Shown("tests.values.test_addresses.AddressTests.test_special"),
         122: [
             Refused(
                 kind="Deployment",

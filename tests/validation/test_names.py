@@ -10,13 +10,13 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.attributes import Attributes
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.strategies import KINDS
 from orchtw.registry.traits import GENERIC
-from orchtw.rules import addresses, file_paths, names, ports
-from orchtw.rules.names import LABEL_1035_NAME, LABEL_NAME, PATH_SEGMENT_NAME, SUBDOMAIN_NAME, NameForm
 from orchtw.schema.catalogue import Catalogue
+from orchtw.values import addresses, file_paths, names, ports
+from orchtw.values.names import LABEL_1035_NAME, LABEL_NAME, PATH_SEGMENT_NAME, SUBDOMAIN_NAME, NameForm
+from orchtw.wire.objects import Object
 from tests.validation import test_meta
 from tests.validation.meta import (
     MAP,

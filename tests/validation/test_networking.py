@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchtw.registry.groups.networking.ingress_classes import check_parameters
-from orchtw.rules.causes import required
+from orchtw.values.causes import required
 from tests.registry.unchecked import without_rules
 from tests.validation import case
 from tests.validation.examples import GONE, Accepted, Base, Refused, Shown, Stored

@@ -7,10 +7,10 @@ from unittest.mock import patch
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.node_validation import node_warnings, validate_node
 from orchtw.registry.groups.core.nodes import NODE
+from orchtw.wire.objects import Object
 from tests.validation import case
 from tests.validation.examples import GONE, Accepted, Base, Refused, Shown, Stored
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.service_validation import validate_service
+from orchtw.wire.objects import Object
 from tests.validation import case
 from tests.validation.examples import GONE, Accepted, Base, Refused, Shown, Stored
 from tests.validation.services import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.objects import Object
 from orchtw.storage.interface import Op
+from orchtw.wire.objects import Object
 from tests.validation.examples import GONE
 from tests.validation.paths import changed, value_at
 from tests.validation.services import ENDPOINTS, SERVICE, SERVICES, SUBSETS, PickingCase

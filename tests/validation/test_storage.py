@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.registry.unchecked import without_rules
 from tests.validation import case
 from tests.validation.examples import GONE, Accepted, Base, Changes, Refused, Shown, Stored

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.storage.attachments import validate_attachment_status
 from orchtw.registry.groups.storage.classes import validate_storage_class
 from orchtw.registry.groups.storage.drivers import validate_driver
-from orchtw.rules.causes import required, too_long
+from orchtw.values.causes import required, too_long
 from tests.validation import case
 from tests.validation.examples import GONE, Accepted, Base, Refused, Shown, Stored
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.validation.examples import GONE, Accepted, Example, Refused, Stored, Warned
 
 LABELS: Final = {"app": "a"}

@@ -14,12 +14,12 @@ from orchtw.admission import selection
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.chain import Plugin
 from orchtw.admission.plugins import PLUGINS
-from orchtw.objects import Object
 from orchtw.registry.offload import Offload
 from orchtw.schema.catalogue import ResourceType
 from orchtw.storage.interface import KeyValue
 from orchtw.testing import in_process
 from orchtw.testing.in_process import Answer, InProcessServer
+from orchtw.wire.objects import Object
 from tests.client.world import MemoryStore
 
 T = TypeVar("T")

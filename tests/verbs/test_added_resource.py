@@ -13,10 +13,10 @@ from twisted.internet.defer import ensureDeferred
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
+from orchtw.responses.watch_wires import Wires
 from orchtw.testing.in_process import Answer, InProcessServer
 from orchtw.testing.in_process_watch import Watch, WatchEnded
-from orchtw.verbs.wires import Wires
 from tests.registry.widgets import GROUP, PREFIX, versions
 
 V1 = f"/apis/{GROUP}/v1"

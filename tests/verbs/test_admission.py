@@ -10,8 +10,8 @@ from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.chain import Plugin
 from orchtw.admission.webhooks.patch import patched
 from orchtw.errors import InternalError
-from orchtw.objects import Object
 from orchtw.schema.catalogue import GroupVersionKind, ResourceType
+from orchtw.wire.objects import Object
 from tests.controllers.asked_certificates import encoded, pem
 from tests.verbs.served import APPLY, MERGE, ServedCase
 

@@ -9,9 +9,9 @@ import yaml
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.objects import Object
 from orchtw.testing.in_process import Answer, InProcessServer
 from orchtw.testing.webhook import Asked, WebhookServer
+from orchtw.wire.objects import Object
 from tests.authz.answers import decided
 
 AUTHORIZATION = "/apis/authorization.orch.io/v1"

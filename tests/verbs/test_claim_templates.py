@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import orjson
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.schema.codec.envelope import wrap
+from orchtw.wire.objects import Object
 from tests.verbs.served import APPLY, MERGE, ServedCase
 
 SETS = "/apis/apps/v1/namespaces/default/statefulsets"

@@ -13,11 +13,11 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from orchtw.errors import Expired, TooManyRequests
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.stored import Stored
+from orchtw.responses.made_stream import MadeStream
+from orchtw.responses.slices import PART_BYTES
 from orchtw.schema.codec.generated import Functions
 from orchtw.schema.nodes import StructSchema
 from orchtw.testing.in_process import InProcessServer
-from orchtw.verbs.made_stream import MadeStream
-from orchtw.verbs.slices import PART_BYTES
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 JSON, YAML = "application/json", "application/yaml"

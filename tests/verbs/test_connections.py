@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchtw.errors import BadRequest
-from orchtw.objects import Object
 from orchtw.outbound.dialer import AddressNotAllowed, Dialer, Unreachable
 from orchtw.outbound.tls import ClientTLS
+from orchtw.proxy.service import Asked
 from orchtw.request import Ending, Response
 from orchtw.testing.in_process import Answer
-from orchtw.verbs.backends import Asked
+from orchtw.wire.objects import Object
 from tests.outbound.doubles import Backend
 from tests.verbs.served import ServedCase
 

@@ -8,12 +8,12 @@ import orjson
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
+from orchtw.responses.transforms import Transforms
 from orchtw.rules.negotiation import Negotiator
 from orchtw.schema.codec.envelope import unwrap
 from orchtw.testing.in_process import InProcessServer
-from orchtw.verbs.transforms import Transforms
+from orchtw.wire.objects import Object
 from tests.registry.custom.definitions import GROUP, SCALE, SCHEMA, lamp, serve, served, struct, version
 
 V1 = f"/apis/{GROUP}/v1"

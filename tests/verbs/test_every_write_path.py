@@ -13,8 +13,8 @@ import attrs
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.chain import Plugin
-from orchtw.objects import Object
 from orchtw.schema.catalogue import ResourceType
+from orchtw.wire.objects import Object
 from tests.end_to_end.minimal import Minimal
 from tests.registry.custom.definitions import GROUP, definition, lamp
 from tests.verbs.served import APPLY, MERGE, PLUGIN, ServedCase

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue, ResourceType
+from orchtw.wire.objects import Object
 from tests.verbs.served import DEFAULT, ServedCase
 
 _REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")

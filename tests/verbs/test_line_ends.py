@@ -6,9 +6,9 @@ from typing import Any
 
 import orjson
 
-from orchtw.objects import Object
+from orchtw.responses import representation
 from orchtw.testing.in_process import Answer
-from orchtw.verbs import representation
+from orchtw.wire.objects import Object
 from tests.verbs.served import DEFAULT, MERGE, ServedCase
 
 MAPS = f"{DEFAULT}/configmaps"

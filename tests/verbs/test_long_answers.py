@@ -12,14 +12,14 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw.errors import Expired
 from orchtw.request import Peer, Request, Response
+from orchtw.responses import representation
+from orchtw.responses.pieces import Held, Items, JsonForm, ProtobufForm, items_of
+from orchtw.responses.text_forms import list_parts
 from orchtw.rules.negotiation import Negotiated
 from orchtw.schema.codec import yaml_codec
 from orchtw.schema.codec.envelope import unwrap
 from orchtw.schema.codec.yaml_codec import encode_yaml, yaml_parts
 from orchtw.testing.in_process import TOKEN, InProcessServer
-from orchtw.verbs import representation
-from orchtw.verbs.pieces import Held, Items, JsonForm, ProtobufForm, items_of
-from orchtw.verbs.text_forms import list_parts
 from orchtw.watch.entry import LARGE_BYTES, NO_LABELS, Entry
 
 MAPS = "/api/v1/namespaces/default/configmaps"

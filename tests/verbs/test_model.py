@@ -13,7 +13,7 @@ from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
 from orchtw.request import Ending, Peer, Request, chunks
-from orchtw.storage import indexes
+from orchtw.storage.cache import indexes
 from orchtw.testing.in_process import TOKEN, InProcessServer
 from tests.properties import examples
 

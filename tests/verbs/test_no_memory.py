@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
-from orchtw import json_values
-from orchtw.objects import Object
 from orchtw.schema.codec import yaml_codec
+from orchtw.wire import json_values
+from orchtw.wire.objects import Object
 from tests.verbs.served import APPLY, DEFAULT, MERGE, ServedCase
 
 MAPS = f"{DEFAULT}/configmaps"

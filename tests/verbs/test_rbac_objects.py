@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.verbs.answered import Case
 
 GROUP = "rbac.authorization.orch.io"

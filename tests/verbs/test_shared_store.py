@@ -11,10 +11,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import NotFound, Timeout
 from orchtw.metrics.registry import Registry
-from orchtw.objects import Object
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
 from orchtw.request import Peer, Request, RequestInfo, UserInfo
+from orchtw.responses.list_metrics import ListMetrics
 from orchtw.rules.negotiation import Negotiated
 from orchtw.rules.options import DeleteOptions, list_options
 from orchtw.rules.paging import Tokens
@@ -24,11 +24,11 @@ from orchtw.storage.interface import Op
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import WatchTimes
 from orchtw.verbs.get import get
-from orchtw.verbs.list_metrics import ListMetrics
-from orchtw.verbs.state import State, state_of
+from orchtw.verbs.list_state import State, state_of
 from orchtw.verbs.watch import watch
 from orchtw.watch.entry import Entry
 from orchtw.watch.selection import Selection
+from orchtw.wire.objects import Object
 from tests.client.shared_store import SharedStore
 from tests.client.world import World
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import attrs
 import jwt
 
-from orchtw.objects import Object
 from orchtw.testing.in_process import Answer
+from orchtw.wire.objects import Object
 from tests.verbs.served import DEFAULT, ServedCase
 
 ACCOUNT = "serviceaccounts/sa"

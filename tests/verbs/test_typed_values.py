@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
+from orchtw.wire.objects import Object
 from tests.verbs.served import DEFAULT, MERGE, ServedCase
 
 SELECTOR = "v1.LabelSelector{MatchLabels:%s, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}"

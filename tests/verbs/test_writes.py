@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from orchtw.objects import Object
-from orchtw.registry import drafts
+from orchtw.wire.objects import Object
+from orchtw.writes import drafts
 from tests.verbs.served import APPLY, MERGE, ServedCase
 
 LEASES = "/apis/coordination.orch.io/v1/namespaces/default/leases"

@@ -8,6 +8,7 @@ from math import inf
 from orchtw.errors import StatusError
 from orchtw.metrics.series import Histogram
 from orchtw.request import Ending, chunks
+from orchtw.watch.bookmarks import TimerWheel
 from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import NO_LABELS, Entry
 from orchtw.watch.frames import FRAME_BYTES, Wire
@@ -15,7 +16,6 @@ from orchtw.watch.gate import Done, Gate
 from orchtw.watch.log import EventLog, Head
 from orchtw.watch.recent import Budget
 from orchtw.watch.selection import Selection
-from orchtw.watch.timer_wheel import TimerWheel
 from orchtw.watch.turns import Turns
 from orchtw.watch.watcher import Watcher
 

@@ -10,8 +10,8 @@ from unittest import mock
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.commands.worker import _ignore_end_signals
 from orchtw.workers.supervisor import _Slot
-from orchtw.workers.worker import _ignore_end_signals
 
 
 class EndTests(SynchronousTestCase):

@@ -6,7 +6,7 @@ from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import Given
 from orchtw.admission.host import Host
 from orchtw.config import Config
-from orchtw.flags import LIST, Flag
+from orchtw.flags.flag import LIST, Flag
 from orchtw.plugins import AdmissionPlugin
 from orchtw.schema.catalogue import ResourceType
 

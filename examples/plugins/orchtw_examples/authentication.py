@@ -7,7 +7,7 @@ import hmac
 from orchtw.authn.method import Host, authenticated, plain
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
-from orchtw.flags import PATH, Flag
+from orchtw.flags.flag import PATH, Flag
 from orchtw.plugins import AuthenticationPlugin
 from orchtw.request import UserInfo
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import attrs
 
 from orchtw.config import Config
-from orchtw.flags import PATH, Flag
+from orchtw.flags.flag import PATH, Flag
 from orchtw.plugins import StoragePlugin
 from orchtw.storage.interface import Host
-from orchtw.storage.sqlite import SqliteStore, in_folder
+from orchtw.storage.sqlite.store import SqliteStore, in_folder
 
 FLAG = "volatile-storage-dir"
 

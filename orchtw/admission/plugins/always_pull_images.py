@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.objects import Object
 from orchtw.registry.emission_order import put
-from orchtw.rules import causes
 from orchtw.schema.catalogue import ResourceType
+from orchtw.values import causes
+from orchtw.wire.objects import Object
 
 _ALWAYS: Final = "Always"
 _LISTS: Final = ("initContainers", "containers", "ephemeralContainers")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
 from orchtw.admission.signer_rights import SignerRights
-from orchtw.rules.causes import go_quote
 from orchtw.schema.catalogue import ResourceType
+from orchtw.values.causes import go_quote
 
 
 class CertificateSigning:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
-from orchtw.objects import Object
 from orchtw.registry.annotated_defaults import AnnotatedDefaults
 from orchtw.registry.groups.networking.ingresses import CLASS_ANNOTATION
 from orchtw.schema.catalogue import ResourceType
+from orchtw.wire.objects import Object
 
 IS_DEFAULT = "ingressclass.orch.io/is-default-class"
 """The annotation of the default class."""

@@ -6,11 +6,11 @@ from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
-from orchtw.objects import Object
 from orchtw.registry.annotated_defaults import AnnotatedDefaults
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.claim_validation import CLASS_ANNOTATION
 from orchtw.schema.catalogue import ResourceType
+from orchtw.wire.objects import Object
 
 IS_DEFAULT: Final = ("storageclass.orch.io/is-default-class", "storageclass.beta.orch.io/is-default-class")
 """The annotations of the default class, new and old."""

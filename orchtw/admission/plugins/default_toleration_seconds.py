@@ -9,10 +9,10 @@ from typing import Final
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
 from orchtw.config import Config
-from orchtw.objects import Object
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
 from orchtw.schema.catalogue import ResourceType
+from orchtw.wire.objects import Object
 
 _EFFECT: Final = "NoExecute"
 

@@ -10,13 +10,13 @@ from typing import Final
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
 from orchtw.errors import NotFound
-from orchtw.objects import Object
 from orchtw.registry.groups.core.pod_annotations import containers_of
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.schema.catalogue import ResourceType
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.watch.entry import Entry
+from orchtw.wire.objects import Object
 
 SHARED: Final = {"hostNetwork": "host network", "hostPID": "host pid", "hostIPC": "host ipc"}
 """Fields of pods that share something with their node, and what that is called."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.objects import Object
 from orchtw.schema.catalogue import ResourceType
+from orchtw.wire.objects import Object
 
 
 class DenyServiceExternalIPs:

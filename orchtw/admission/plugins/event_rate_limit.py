@@ -16,8 +16,8 @@ from orchtw.admission.configured_kinds import check_kind
 from orchtw.admission.host import Host
 from orchtw.errors import ConfigError, TooManyRequests
 from orchtw.outbound.fields import Fields
-from orchtw.rules.causes import go_quote
 from orchtw.schema.catalogue import ResourceType
+from orchtw.values.causes import go_quote
 
 KIND: Final = "Configuration"
 API_VERSION: Final = "eventratelimit.admission.orch.io/v1alpha1"

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL, RUNNING
 from orchtw.rules.resource_names import is_extended
 from orchtw.schema.catalogue import ResourceType
+from orchtw.wire.objects import Object
 
 
 class ExtendedResourceToleration:

@@ -7,12 +7,12 @@ from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.quota.limit_ranges import LimitRange, shown
 from orchtw.registry.by_namespace import ByNamespace
 from orchtw.registry.emission_order import put
 from orchtw.schema.catalogue import ResourceType
+from orchtw.wire.objects import Object
 
 _FROM_ANNOTATIONS_ON: Final = ("annotations", "ownerReferences", "finalizers", "managedFields")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from orchtw.objects import Object
 from orchtw.registry.service_account_lookup import ServiceAccount
+from orchtw.wire.objects import Object
 
 _AT_START: Final[Mapping[str, str]] = {"initContainers": "init container", "containers": "container"}
 _LATER: Final[Mapping[str, str]] = {"ephemeralContainers": "ephemeral container"}

@@ -17,7 +17,7 @@ from orchtw.admission.webhooks.plans import Match
 from orchtw.admission.webhooks.refusals import not_patchable
 from orchtw.admission.webhooks.selection import Selection
 from orchtw.admission.webhooks.views import View, Views
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 
 @attrs.define(slots=True)

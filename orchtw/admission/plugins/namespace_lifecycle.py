@@ -8,7 +8,7 @@ from typing import Protocol
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
 from orchtw.errors import Cause, InternalError, NotFound
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.namespace_lookup import Namespaces
 from orchtw.schema.catalogue import ResourceType
 

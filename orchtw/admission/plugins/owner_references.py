@@ -10,11 +10,11 @@ from typing import Final, Protocol
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
 from orchtw.authz.decision import Authorizer, Decision
-from orchtw.objects import Object
 from orchtw.registry.served_kinds import ServedKinds
 from orchtw.request import RequestInfo
-from orchtw.rules.causes import go_quote
 from orchtw.schema.catalogue import ResourceType
+from orchtw.values.causes import go_quote
+from orchtw.wire.objects import Object
 
 _NOTHING: Final = "<nil>"
 _NO_MAPPING: Final = "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for"

@@ -6,11 +6,11 @@ from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
-from orchtw.objects import Object
 from orchtw.registry.groups.core.claim_validation import CLASS_ANNOTATION
 from orchtw.registry.storage_class_lookup import StorageClasses
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.quantity import Quantity
+from orchtw.values.quantity import Quantity
+from orchtw.wire.objects import Object
 
 _UNBOUND: Final = "Only bound persistent volume claims can be expanded"
 _STATIC: Final = (

@@ -11,12 +11,12 @@ from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import UNVERSIONED, Given
 from orchtw.admission.host import Host
 from orchtw.errors import ConfigError, NotFound
-from orchtw.objects import Object
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
 from orchtw.registry.namespace_settings import NamespaceSettings
-from orchtw.rules.names import label_value, qualified_name
 from orchtw.schema.catalogue import ResourceType
+from orchtw.values.names import label_value, qualified_name
+from orchtw.wire.objects import Object
 
 FIELD: Final = UNVERSIONED["PodNodeSelector"]
 ANNOTATION: Final = "scheduler.alpha.orch.io/node-selector"

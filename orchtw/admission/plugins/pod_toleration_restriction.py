@@ -12,8 +12,6 @@ from orchtw.admission.configuration import Given
 from orchtw.admission.configured_kinds import check_kind
 from orchtw.admission.host import Host
 from orchtw.errors import NotFound
-from orchtw.json_values import loads
-from orchtw.objects import Object
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
 from orchtw.registry.groups.core.pods import qos_class
@@ -21,6 +19,8 @@ from orchtw.registry.groups.core.scheduling_terms import check_toleration
 from orchtw.registry.namespace_settings import NamespaceSettings
 from orchtw.rules.tolerations import MOST, Cover, merged
 from orchtw.schema.catalogue import ResourceType
+from orchtw.wire.json_values import loads
+from orchtw.wire.objects import Object
 
 KIND: Final = "Configuration"
 API_VERSION: Final = "podtolerationrestriction.admission.orch.io/v1alpha1"

@@ -7,10 +7,10 @@ from typing import Final, Protocol
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
-from orchtw.objects import Object
 from orchtw.registry.emission_order import put
 from orchtw.registry.priority_class_lookup import PriorityClass, PriorityClasses
 from orchtw.schema.catalogue import ResourceType
+from orchtw.wire.objects import Object
 
 _NO_CLASS: Final = PriorityClass("", 0, "PreemptLowerPriority", False)
 _COMPUTED: Final = "priority admission controller computed"

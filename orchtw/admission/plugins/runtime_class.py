@@ -7,14 +7,14 @@ from typing import Protocol
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
-from orchtw.objects import Object
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
 from orchtw.registry.runtime_class_lookup import RuntimeClass, RuntimeClasses
-from orchtw.rules.causes import go_quote
 from orchtw.rules.tolerations import merged
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.quantity import quantity
+from orchtw.values.causes import go_quote
+from orchtw.values.quantity import quantity
+from orchtw.wire.objects import Object
 
 _NO_MATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 _NO_OVERHEAD = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"

@@ -6,8 +6,8 @@ from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
-from orchtw.objects import Object
 from orchtw.schema.catalogue import ResourceType
+from orchtw.wire.objects import Object
 
 _OF_PODS: Final = {
     "supplementalGroups": "SupplementalGroups",

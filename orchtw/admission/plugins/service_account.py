@@ -14,13 +14,13 @@ from twisted.internet.task import deferLater
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
 from orchtw.admission.plugins.mountable_secrets import check_ephemeral, check_secrets, secret_names
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
 from orchtw.registry.service_account_lookup import ServiceAccount, ServiceAccounts
-from orchtw.rules.metadata import generate_name
 from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.validation.metadata import generate_name
+from orchtw.wire.objects import Object
 
 DEFAULT: Final = "default"
 WAITS_S: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.3, 0.4, 0.5)

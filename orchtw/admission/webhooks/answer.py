@@ -10,11 +10,11 @@ import attrs
 
 from orchtw.admission.webhooks.review import KIND
 from orchtw.errors import BadRequest
-from orchtw.objects import Object
-from orchtw.rules.causes import go_quote
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.mismatch import describe, shortened
+from orchtw.values.causes import go_quote
+from orchtw.wire.objects import Object
 
 JSON_PATCH: Final = "JSONPatch"
 INVALID: Final = "received invalid webhook response: "

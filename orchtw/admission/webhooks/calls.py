@@ -15,12 +15,12 @@ from orchtw.admission.webhooks.refusals import CallingFailed, no_dry_run, out_of
 from orchtw.admission.webhooks.review import KIND, Reviews
 from orchtw.admission.webhooks.views import View
 from orchtw.errors import TooManyRequests
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller, CallFailed
-from orchtw.outbound.turns import Turns
+from orchtw.outbound.limits import Turns
 from orchtw.request import Request
-from orchtw.rules.uuids import SIZE, uuid_text
 from orchtw.schema.codec.codecs import Codecs
+from orchtw.values.uuids import SIZE, uuid_text
 
 ANSWER_BYTES: Final = 6 << 20
 """Of an answer: a patch of as much as an object may be, in base64, and something about it."""

@@ -13,11 +13,11 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.admission.webhooks.hook import Configuration, Hook
-from orchtw.objects import Object
 from orchtw.registry.converting import Run
-from orchtw.storage.cache import ResourceCache
+from orchtw.storage.cache.cacher import ResourceCache
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
+from orchtw.wire.objects import Object
 
 SLICE_S: Final = 0.01
 """How long configurations are compiled before others have their turn."""

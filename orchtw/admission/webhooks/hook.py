@@ -12,11 +12,11 @@ import attrs
 from orchtw.admission.webhooks.credentials import Identities
 from orchtw.admission.webhooks.rules import EVERYTHING, Rule, rule_of
 from orchtw.errors import BadRequest
-from orchtw.objects import Object
 from orchtw.outbound.policy import BadTLS
 from orchtw.outbound.remote import Remote
 from orchtw.rules.selectors import ALL_LABELS, LabelSelector, selector_of_object
 from orchtw.rules.webhook_clients import REVIEW_VERSIONS
+from orchtw.wire.objects import Object
 
 _HARMLESS: Final = ("None", "NoneOnDryRun")
 _UNKNOWN_REVIEWS: Final = (

@@ -9,8 +9,8 @@ import orjson
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.webhooks.hook import Hook
 from orchtw.admission.webhooks.review import GROUP
-from orchtw.naming import Naming
-from orchtw.rules.names import qualified_name
+from orchtw.naming.names import Naming
+from orchtw.values.names import qualified_name
 
 _PATCH_TYPE: Final = b'"JSONPatch"'
 

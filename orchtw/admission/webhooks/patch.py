@@ -13,8 +13,8 @@ from orchtw.apply.json_patch import CannotApply, json_patch, parse_json_patch
 from orchtw.apply.managed_fields import ManagedFieldsError, decode
 from orchtw.apply.merge_type import UNTYPED_OBJECT
 from orchtw.errors import InternalError, StatusError
-from orchtw.objects import Object
 from orchtw.schema.codec.json_text import check_parts, load_json
+from orchtw.wire.objects import Object
 
 _BAD_OWNERS: Final = (
     ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating "

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchtw.errors import BadRequest, InternalError, StatusError, Timeout
-from orchtw.objects import Object
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
+from orchtw.wire.objects import Object
 
 LOWEST_CODE: Final = 400
 HIGHEST_CODE: Final = 999

@@ -7,9 +7,9 @@ from typing import Any, Final
 import orjson
 
 from orchtw.admission.attributes import Attributes
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import GroupVersionKind, ResourceType
+from orchtw.wire.objects import Object
 
 GROUP: Final = "admission.orch.io"
 KIND: Final = "AdmissionReview"

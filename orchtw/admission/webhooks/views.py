@@ -9,9 +9,9 @@ import orjson
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.webhooks.review import NULL
 from orchtw.errors import InternalError, StatusError
-from orchtw.objects import Object
 from orchtw.registry.system_metadata import ORDER
 from orchtw.schema.catalogue import ResourceType
+from orchtw.wire.objects import Object
 
 VERSION: Final = "resourceVersion"
 

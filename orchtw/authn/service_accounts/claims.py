@@ -13,8 +13,8 @@ import jwt
 from orchtw.authn.service_accounts.issuing import USER_PREFIX
 from orchtw.authn.service_accounts.keys import Keys
 from orchtw.errors import Unauthorized
-from orchtw.json_values import loads
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
+from orchtw.wire.json_values import loads
 
 MAX_TOKEN_BYTES: Final = 32 << 10
 """Ours have less than 4 KiB. Longer ones are not looked at, so that nobody makes the server work for nothing."""

@@ -9,8 +9,8 @@ import attrs
 import jwt
 
 from orchtw.authn.service_accounts.keys import Keys, SigningKey
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
+from orchtw.wire.objects import Object
 
 WARNED_S: Final = 3607
 """What node agents ask for by default, and so what a token is asked for by clients that may not renew it."""

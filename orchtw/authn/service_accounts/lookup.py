@@ -8,11 +8,11 @@ from typing import Final
 import attrs
 
 from orchtw.errors import InternalError
-from orchtw.objects import Object
 from orchtw.registry.targets import Targets
-from orchtw.schema.times import parse_time
 from orchtw.storage.freshness import MOST_RECENT
+from orchtw.values.times import parse_time
 from orchtw.watch.entry import Entry
+from orchtw.wire.objects import Object
 
 GRACE_S: Final = 60
 """For so long a terminating object still carries its tokens, so that a pod can end in order."""

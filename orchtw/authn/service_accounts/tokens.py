@@ -23,10 +23,10 @@ from orchtw.authn.service_accounts.issuing import USER_PREFIX, AccountTokens
 from orchtw.authn.service_accounts.lookup import Bearer, Lookup
 from orchtw.config import Config
 from orchtw.errors import Unauthorized
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.request import UserInfo
 from orchtw.watch.entry import Entry
+from orchtw.wire.objects import Object
 
 KEPT: Final = 4096
 """Tokens whose signature is remembered, about 2 KiB each."""

@@ -26,8 +26,8 @@ from orchtw.client.interface import (
     Watch,
 )
 from orchtw.errors import InternalError, MethodNotAllowed, NotFound
-from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions
+from orchtw.wire.objects import Object
 
 PAGE: Final = 500
 """Objects of a list that are asked for at a time; of large ones fewer."""

@@ -13,10 +13,10 @@ from orchtw.client.aggregated.answers import UNAVAILABLE, made
 from orchtw.client.aggregated.requests import Asked, Requests
 from orchtw.client.interface import Discovered, Resource
 from orchtw.errors import InternalError, NotFound, StatusError
-from orchtw.objects import Object
 from orchtw.registry.aggregation.services import ApiService, ApiServices, GroupVersion
-from orchtw.rules.names import dns_label
 from orchtw.schema.versions import maturity
+from orchtw.values.names import dns_label
+from orchtw.wire.objects import Object
 
 ASKED_AT_A_TIME: Final = 8
 MOST_RESOURCES: Final = 1000

@@ -11,7 +11,7 @@ import attrs
 from orchtw.client.aggregated.answers import made
 from orchtw.client.owner_references import OwnerMetadata
 from orchtw.errors import InternalError
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 _TEXTS: Final = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp")
 _OF_LISTS: Final = ("resourceVersion", "continue")

@@ -12,15 +12,15 @@ import orjson
 from orchtw.client.aggregated.answers import LargeAnswer, made, refusal, unavailable
 from orchtw.client.interface import Resource
 from orchtw.errors import InternalError, NotFound
-from orchtw.json_values import loads
-from orchtw.objects import Object
 from orchtw.outbound.exchange import Exchange, Head
 from orchtw.registry.aggregation.backends import Answer, Ask, NoAnswer, TooLarge
 from orchtw.registry.aggregation.services import ApiService, Backend
 from orchtw.registry.offload import Offload
 from orchtw.request import UserInfo
 from orchtw.rules.front_proxy import identity_headers
-from orchtw.rules.names import path_segment
+from orchtw.values.names import path_segment
+from orchtw.wire.json_values import loads
+from orchtw.wire.objects import Object
 
 REQUEST_S: Final = 30.0
 """How long an answer may take, all of it."""

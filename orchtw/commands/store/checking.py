@@ -13,9 +13,9 @@ from orchtw.commands.store.opening import Opening, is_sealed
 from orchtw.commands.store.source import Source
 from orchtw.commands.store.values import Values
 from orchtw.storage.interface import Damaged, KeyValue
-from orchtw.storage.sqlite_check import findings
-from orchtw.storage.sqlite_errors import sentence
-from orchtw.storage.sqlite_snapshot import Snapshot
+from orchtw.storage.sqlite.check import findings
+from orchtw.storage.sqlite.errors import sentence
+from orchtw.storage.sqlite.snapshot import Snapshot
 
 MIB = 1 << 20
 

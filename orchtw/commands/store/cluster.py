@@ -22,7 +22,7 @@ from orchtw.commands.store.source import agreed
 from orchtw.commands.store.values import Values
 from orchtw.config import Config
 from orchtw.errors import ConfigError, StatusError
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.storage.encryption.transformer import Transformers
 from orchtw.storage.etcd.opening import in_cluster
 from orchtw.storage.etcd.store import EtcdStore

@@ -21,10 +21,10 @@ from twisted.internet.task import react
 from orchtw.commands.store.outcome import Migrated
 from orchtw.commands.store.source import FileSource, agreed
 from orchtw.errors import ConfigError, StatusError
-from orchtw.naming import Naming
-from orchtw.storage.sqlite import FILE
-from orchtw.storage.sqlite_errors import sentence
-from orchtw.storage.sqlite_snapshot import Snapshot
+from orchtw.naming.names import Naming
+from orchtw.storage.sqlite.errors import sentence
+from orchtw.storage.sqlite.snapshot import Snapshot
+from orchtw.storage.sqlite.store import FILE
 
 STDIO: Final = "-"
 MIB: Final = 1 << 20

@@ -8,10 +8,10 @@ from pathlib import Path
 from twisted.internet.defer import Deferred
 
 from orchtw.errors import ConfigError
-from orchtw.storage.sqlite_compaction import Compaction
-from orchtw.storage.sqlite_errors import sentence
-from orchtw.storage.sqlite_file import StoreFile
-from orchtw.storage.sqlite_schema import HEAD
+from orchtw.storage.sqlite.compaction import Compaction
+from orchtw.storage.sqlite.errors import sentence
+from orchtw.storage.sqlite.file import StoreFile
+from orchtw.storage.sqlite.schema import HEAD
 
 
 def compact(path: Path, vocabulary: str) -> tuple[int, int]:

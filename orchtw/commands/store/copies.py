@@ -7,8 +7,8 @@ from pathlib import Path
 from orchtw.commands.store.checking import wrong_with_file
 from orchtw.errors import ConfigError
 from orchtw.pki.files import make_folder
-from orchtw.storage.sqlite_copy import copy_rows, copy_store, refuse_existing
-from orchtw.storage.sqlite_snapshot import open_readable
+from orchtw.storage.sqlite.file_copy import copy_rows, copy_store, refuse_existing
+from orchtw.storage.sqlite.snapshot import open_readable
 
 
 def backup(store: Path, target: Path) -> int:

@@ -11,10 +11,10 @@ from orchtw.commands.store.lines import Head, Item, read
 from orchtw.commands.store.opening import Opening
 from orchtw.commands.store.values import Values
 from orchtw.errors import ConfigError
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.pki.files import make_folder
-from orchtw.storage.sqlite_file import StoreFile
-from orchtw.storage.sqlite_load import Load
+from orchtw.storage.sqlite.file import StoreFile
+from orchtw.storage.sqlite.load import Load
 
 MAX_LINE_BYTES = 64 << 20
 

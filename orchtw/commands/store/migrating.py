@@ -14,15 +14,15 @@ from typing import Any
 from orchtw.assembly.flags import parse
 from orchtw.assembly.instance import Instance
 from orchtw.assembly.store import claim_store
+from orchtw.bootstrap.maker import system_user
 from orchtw.commands.store.outcome import Migrated
 from orchtw.errors import StatusError
-from orchtw.naming import Naming
-from orchtw.objects import Object
-from orchtw.registry.bootstrap.maker import system_user
+from orchtw.naming.names import Naming
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
-from orchtw.registry.write_path import WritePath
-from orchtw.storage.cache_resource import ResourceCache
+from orchtw.storage.cache.resource_cache import ResourceCache
+from orchtw.wire.objects import Object
+from orchtw.writes.write_path import WritePath
 
 PORT = 6443
 

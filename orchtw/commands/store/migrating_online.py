@@ -17,12 +17,12 @@ import orjson
 from orchtw.commands.store.outcome import Migrated
 from orchtw.commands.store.source import agreed
 from orchtw.errors import ConfigError
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller, CallFailed, Question
 from orchtw.outbound.kubeconfig import load
 from orchtw.outbound.remote import Remote
 from orchtw.outbound.services import Resolver, ServiceReference
+from orchtw.wire.objects import Object
 
 AGENT: Final = "orch-store"
 PAGE: Final = 500

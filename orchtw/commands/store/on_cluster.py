@@ -11,7 +11,7 @@ from orchtw.commands.store.cluster import ClusterSource, cluster_flags, import_i
 from orchtw.commands.store.opening import Opening
 from orchtw.commands.store.outcome import Migrated
 from orchtw.commands.store.values import Values
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 
 Complain = Callable[[str], None]
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from orchtw.errors import ConfigError
 from orchtw.storage.interface import Damaged, KeyValue
-from orchtw.storage.sqlite_snapshot import Snapshot
+from orchtw.storage.sqlite.snapshot import Snapshot
 
 
 class Source(Protocol):

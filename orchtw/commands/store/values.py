@@ -5,14 +5,14 @@ from __future__ import annotations
 import orjson
 
 from orchtw.errors import StatusError
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.rewriting import homes
 from orchtw.registry.targets import REGISTRY, storage_prefix
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.schema.codec.envelope import unwrap
 from orchtw.schema.codec.json_text import load_json
+from orchtw.wire.objects import Object
 
 CORE = 3
 """Parts of `/registry/pods/`, with the empty one before the first slash."""

@@ -12,9 +12,9 @@ from twisted.internet.task import deferLater
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
 from orchtw.controllers.controller import Controller, Host, Published
-from orchtw.objects import Object
 from orchtw.rules.bootstrap_tokens import PREFIX, SECRET_TYPE, TokenSecret
 from orchtw.rules.detached_signature import detached_signature
+from orchtw.wire.objects import Object
 
 CONFIG_MAP: Final = "cluster-info"
 CONTENT: Final = "kubeconfig"

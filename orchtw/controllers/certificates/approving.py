@@ -11,10 +11,10 @@ from orchtw.controllers.certificates import request_state as state
 from orchtw.controllers.certificates.requests import RequestController
 from orchtw.controllers.certificates.signer_rules import why_not_node_client
 from orchtw.controllers.controller import Host
-from orchtw.objects import Object
 from orchtw.pki.cluster_signing import NODE_CLIENT
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.rules.certificate_requests import CertificateRequest, read_request
+from orchtw.wire.objects import Object
 
 CONCURRENCY: Final = 5
 REVIEWED: Final = Backoff(first_s=0.2, limit_s=1000.0)

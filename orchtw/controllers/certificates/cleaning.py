@@ -14,8 +14,8 @@ from orchtw.controllers.certificates import request_state as state
 from orchtw.controllers.certificates.requests import RequestController
 from orchtw.controllers.controller import Host
 from orchtw.errors import Conflict
-from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions
+from orchtw.wire.objects import Object
 
 PERIOD_S: Final = 3600.0
 DECIDED: Final = timedelta(hours=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 APPROVED, DENIED, FAILED = "Approved", "Denied", "Failed"
 

@@ -9,7 +9,7 @@ from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
 from orchtw.controllers.controller import Controller, Host
 from orchtw.errors import NotFound
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 
 class RequestController(Controller):

@@ -16,12 +16,12 @@ from orchtw.controllers.certificates import request_state as state
 from orchtw.controllers.certificates.requests import RequestController
 from orchtw.controllers.certificates.signer_rules import RULES
 from orchtw.controllers.controller import Host
-from orchtw.objects import Object
 from orchtw.pki import certificates
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.issuing import sign_request
 from orchtw.registry.offload import INLINE_BYTES, Offload
 from orchtw.rules.certificate_requests import read_request
+from orchtw.wire.objects import Object
 
 CONCURRENCY: Final = 5
 LEAST_LIFE: Final = timedelta(minutes=10)

@@ -6,7 +6,7 @@ from typing import Final
 
 from orchtw.controllers.controller import Host
 from orchtw.controllers.service_accounts.each_namespace import EachNamespace
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 DEFAULT: Final = "default"
 

@@ -11,7 +11,7 @@ from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
 from orchtw.controllers.controller import Controller, Host, Published
 from orchtw.errors import AlreadyExists, NotFound
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 CONCURRENCY: Final = 16
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from orchtw.controllers.controller import Host
 from orchtw.controllers.service_accounts.each_namespace import EachNamespace
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 KEY: Final = "ca.crt"
 

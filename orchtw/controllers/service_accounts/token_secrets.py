@@ -5,8 +5,8 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Callable
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
+from orchtw.wire.objects import Object
 
 LegacyToken = Callable[[Object, str], str]
 """Makes the token of an account that is to be kept in the Secret of that name."""

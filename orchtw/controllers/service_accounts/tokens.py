@@ -13,9 +13,9 @@ from orchtw.client.work_queue import TURN_S, Retry
 from orchtw.controllers.controller import Controller, Host, Published
 from orchtw.controllers.service_accounts.token_secrets import TokenSecrets
 from orchtw.errors import Conflict, Forbidden, NotFound, StatusError
-from orchtw.objects import Object
-from orchtw.rules.metadata import generate_name
 from orchtw.rules.options import DeleteOptions
+from orchtw.schema.validation.metadata import generate_name
+from orchtw.wire.objects import Object
 
 _SECRET, _ACCOUNT, _WITHOUT_ACCOUNT, _GONE = "secret", "account", "without", "gone"
 

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from twisted.internet.defer import Deferred, DeferredList
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.aggregation.backends import Backends, NoAnswer
 from orchtw.registry.aggregation.conditions import (
     LOCAL,
@@ -22,7 +21,8 @@ from orchtw.registry.aggregation.services import ApiService, Backend
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
-from orchtw.storage.resource import DamagedObject
+from orchtw.storage.cache.resource import DamagedObject
+from orchtw.wire.objects import Object
 
 CHECK_S: Final = 5.0
 

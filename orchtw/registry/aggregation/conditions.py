@@ -6,9 +6,9 @@ from typing import Final, Literal
 
 import attrs
 
-from orchtw.objects import Object
 from orchtw.registry.aggregation.services import Backend
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
+from orchtw.wire.objects import Object
 
 AVAILABLE: Final = "Available"
 

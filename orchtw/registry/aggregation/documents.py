@@ -14,11 +14,11 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.errors import StatusError
-from orchtw.json_values import loads
 from orchtw.registry.aggregation.backends import Backends, NoAnswer
 from orchtw.registry.aggregation.services import ApiService, ApiServices
 from orchtw.registry.offload import Offload
 from orchtw.request import UserInfo
+from orchtw.wire.json_values import loads
 
 if TYPE_CHECKING:
     from orchtw.schema.openapi.foreign import Foreign

@@ -12,12 +12,12 @@ from typing import Final
 import attrs
 from twisted.logger import Logger
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.outbound.services import ServiceReference
 from orchtw.registry.targets import Targets
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
+from orchtw.wire.objects import Object
 
 GROUP, VERSION, PLURAL = "apiregistration.orch.io", "v1", "apiservices"
 PORT: Final = 443

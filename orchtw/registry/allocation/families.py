@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orchtw.errors import Cause, Invalid
-from orchtw.objects import Object
 from orchtw.rules import services as rules
-from orchtw.rules.causes import invalid
 from orchtw.rules.services import Spec
+from orchtw.values.causes import invalid
+from orchtw.wire.objects import Object
 
 _POLICY, _FAMILIES = "spec.ipFamilyPolicy", "spec.ipFamilies"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orchtw.errors import InternalError
-from orchtw.objects import Object
 from orchtw.registry.allocation.claims import Claim, Held
 from orchtw.registry.allocation.families import refusal
 from orchtw.registry.allocation.ledger import Ledger
 from orchtw.registry.allocation.ranges import FULL
 from orchtw.rules import services as rules
-from orchtw.rules.causes import invalid
 from orchtw.rules.services import Spec
+from orchtw.values.causes import invalid
+from orchtw.wire.objects import Object
 
 
 class NodePorts:

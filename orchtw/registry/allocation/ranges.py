@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 import attrs
 
-from orchtw.rules.addresses import Network, parse_ip
+from orchtw.values.addresses import Network, parse_ip
 
 FULL: Final = "range is full"
 

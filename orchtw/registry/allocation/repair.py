@@ -7,9 +7,9 @@ from typing import Final, Protocol
 
 from twisted.logger import Logger
 
-from orchtw.objects import Object
 from orchtw.registry.allocation.claims import Held
 from orchtw.registry.allocation.ledger import Ledger
+from orchtw.wire.objects import Object
 
 ROUNDS: Final = 3
 """In which a number must be nobody's before it is freed: a write that is under way takes it before the service is

@@ -11,7 +11,6 @@ from twisted.python.failure import Failure
 
 from orchtw.config import Config
 from orchtw.errors import StatusError
-from orchtw.objects import Object
 from orchtw.registry.allocation.addresses import Addresses
 from orchtw.registry.allocation.blocks import Block, LocalBlock, StoredBlock
 from orchtw.registry.allocation.claims import Claim, Held
@@ -23,10 +22,11 @@ from orchtw.registry.allocation.repair import Repair
 from orchtw.registry.reservations import NOTHING, Hold, Host, Reservation
 from orchtw.registry.stored import Stored
 from orchtw.registry.system_metadata import ordered
+from orchtw.storage.cache.resource import DamagedObject
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import Op
-from orchtw.storage.resource import DamagedObject
 from orchtw.watch.entry import Entry
+from orchtw.wire.objects import Object
 
 RECORDS = "/registry/ranges/"
 """Where the blocks of a shared store lie."""

@@ -9,15 +9,15 @@ from typing import Any, Final
 
 import orjson
 
-from orchtw.json_values import loads
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.schema.catalogue import Column, ResourceType, ScalePaths, Subresource
 from orchtw.schema.custom.keywords import extensions
 from orchtw.schema.custom.schemas import CustomSchema
 from orchtw.schema.schemas import OBJECT_META, Kind, Schemas
 from orchtw.schema.versions import maturity
+from orchtw.wire.json_values import loads
+from orchtw.wire.objects import Object
 
 VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 FIELDS: Final = ("metadata.name", "metadata.namespace")

@@ -9,13 +9,13 @@ import attrs
 import orjson
 
 from orchtw.errors import Cause, StatusError
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.system_metadata import ORDER
-from orchtw.rules.causes import go_quote
-from orchtw.rules.metadata import validate_annotations, validate_labels
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.mismatch import shortened
+from orchtw.schema.validation.metadata import validate_annotations, validate_labels
+from orchtw.values.causes import go_quote
+from orchtw.wire.objects import Object
 
 GROUP: Final = "apiextensions.orch.io"
 KIND: Final = "ConversionReview"

@@ -8,7 +8,6 @@ from typing import Any
 import orjson
 
 from orchtw.errors import StatusError
-from orchtw.objects import Object
 from orchtw.registry.stored import STORED, Stored
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import ordered
@@ -18,6 +17,7 @@ from orchtw.schema.codec.json_glance import glance
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.strict_fields import TYPE_KEYS
 from orchtw.watch.entry import Entry, Glance, Unread
+from orchtw.wire.objects import Object
 
 
 class CustomStored(Stored):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.scaling import PathScale, ScaleMapping
 from orchtw.registry.strategy import Strategy
@@ -15,6 +14,7 @@ from orchtw.request import UserInfo
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.custom.codec import CustomCodec
+from orchtw.wire.objects import Object
 
 TRAITS: Final = Traits(unconditional_update=False, free_finalizers=True, own_columns=True)
 

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 import attrs
 import orjson
 
-from orchtw.objects import Object
 from orchtw.registry.converting import Known, Unconverted, known_conversion
 from orchtw.registry.custom.forms import Coming, WebhookForms
 from orchtw.registry.custom.stored import CustomStored
@@ -17,6 +16,7 @@ from orchtw.registry.system_metadata import ordered
 from orchtw.registry.target import Target
 from orchtw.schema.codec.json_text import load_json
 from orchtw.watch.entry import Entry
+from orchtw.wire.objects import Object
 
 
 @attrs.define(slots=True, kw_only=True, eq=False)

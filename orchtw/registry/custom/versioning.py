@@ -7,8 +7,7 @@ from functools import partial
 
 import attrs
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller, CallFailed
 from orchtw.outbound.remote import Remote
 from orchtw.registry.converting import Run
@@ -22,6 +21,7 @@ from orchtw.registry.versioning import MakeVersioning, Parts
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.custom.schemas import CustomSchema
+from orchtw.wire.objects import Object
 
 
 @attrs.frozen(slots=True, kw_only=True)

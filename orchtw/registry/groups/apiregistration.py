@@ -5,14 +5,14 @@ from __future__ import annotations
 from base64 import b64decode
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
-from orchtw.rules.causes import invalid, required
-from orchtw.rules.names import PATH_SEGMENT_NAME, dns_1035_label, path_segment
 from orchtw.schema.tables import cells_cluster
+from orchtw.values.causes import invalid, required
+from orchtw.values.names import PATH_SEGMENT_NAME, dns_1035_label, path_segment
+from orchtw.wire.objects import Object
 
 _LOCAL = "local APIServices may not have"
 

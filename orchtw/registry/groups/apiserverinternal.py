@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.kind import Kind
-from orchtw.rules.causes import duplicate, invalid, required
-from orchtw.rules.names import NameForm, dns_1035_label, dns_subdomain, qualified_name
 from orchtw.schema.tables import cells_cluster
+from orchtw.values.causes import duplicate, invalid, required
+from orchtw.values.names import NameForm, dns_1035_label, dns_subdomain, qualified_name
+from orchtw.wire.objects import Object
 
 _COMMON = "status.commonEncodingVersion"
 _DISAGREED = (

@@ -7,16 +7,16 @@ from itertools import islice
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
-from orchtw.rules.addresses import Address, parse_ip, special
-from orchtw.rules.causes import duplicate, invalid, not_supported, required, too_many
-from orchtw.rules.metadata import validate_labels
-from orchtw.rules.names import dns_label, dns_subdomain
 from orchtw.schema.conversion.discovery import HOSTNAME, SLICE_CONVERSIONS
 from orchtw.schema.tables import cells_cluster
+from orchtw.schema.validation.metadata import validate_labels
+from orchtw.values.addresses import Address, parse_ip, special
+from orchtw.values.causes import duplicate, invalid, not_supported, required, too_many
+from orchtw.values.names import dns_label, dns_subdomain
+from orchtw.wire.objects import Object
 
 MAX_TOPOLOGY: Final = 16
 

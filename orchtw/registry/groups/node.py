@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.amounts import round_up
 from orchtw.registry.groups.core.resource_lists import check_amounts
 from orchtw.registry.groups.core.scheduling_terms import TOLERATION, check_toleration
 from orchtw.registry.kind import Kind
-from orchtw.rules.causes import duplicate, invalid
-from orchtw.rules.go_literals import shown
-from orchtw.rules.names import label_value, qualified_name
 from orchtw.rules.resource_names import container_resource_name
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.problems import within
+from orchtw.values.causes import duplicate, invalid
+from orchtw.values.go_literals import shown
+from orchtw.values.names import label_value, qualified_name
+from orchtw.wire.objects import Object
 
 _SELECTOR = "scheduling.nodeSelector"
 _TOLERATIONS = "scheduling.tolerations"

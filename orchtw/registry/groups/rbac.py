@@ -8,15 +8,15 @@ from typing import Final
 import attrs
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.emission_order import put
 from orchtw.registry.kind import Kind
-from orchtw.rules.causes import invalid, not_supported, required
-from orchtw.rules.go_literals import SELECTOR, as_text, shown, struct
-from orchtw.rules.names import PATH_SEGMENT_NAME, dns_subdomain, path_segment
 from orchtw.rules.selectors import validate_selector_object
 from orchtw.schema.tables import cells_cluster
+from orchtw.values.causes import invalid, not_supported, required
+from orchtw.values.go_literals import SELECTOR, as_text, shown, struct
+from orchtw.values.names import PATH_SEGMENT_NAME, dns_subdomain, path_segment
+from orchtw.wire.objects import Object
 
 _GROUP: Final = "rbac.authorization.orch.io"
 _REFERENCE: Final = struct(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.kind import Kind
-from orchtw.rules.causes import forbidden, not_supported, required
 from orchtw.schema.tables import cells_cluster
+from orchtw.values.causes import forbidden, not_supported, required
+from orchtw.wire.objects import Object
 
 HIGHEST_USER_PRIORITY = 1_000_000_000
 SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}

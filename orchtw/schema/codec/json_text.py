@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import orjson
 
-from orchtw.json_values import loads
+from orchtw.wire.json_values import loads
 
 MAX_CONTAINERS: Final = 1 << 17
 """Objects and lists of one value: more than 3 MiB hold of anything but nearly empty ones."""

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import orjson
 
-from orchtw.json_values import loads
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.wire import read_varint, short_fields, varint
+from orchtw.wire.json_values import loads
 
 # The members of metadata that come before resourceVersion in emission order (ObjectMeta, and ListMeta's selfLink).
 _STRING = rb'"(?:[^"\\]|\\.)*"'

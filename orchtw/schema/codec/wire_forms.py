@@ -16,9 +16,9 @@ import orjson
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.mismatch import Mismatch, SchemaError
 from orchtw.schema.codec.wire import delimited, fields_of, varint
-from orchtw.schema.quantity import canonical_quantity
-from orchtw.schema.times import duration_text, micro_time_text, parse_duration, parse_time, time_text
 from orchtw.schema.values import any_value, double_value, object_value
+from orchtw.values.quantity import canonical_quantity
+from orchtw.values.times import duration_text, micro_time_text, parse_duration, parse_time, time_text
 
 _CACHED = 4096
 _LONGEST_CACHED = 32  # bytes: all but hostile times, numbers and quantities

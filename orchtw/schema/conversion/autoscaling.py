@@ -11,13 +11,13 @@ from typing import Any
 
 import orjson
 
-from orchtw.json_values import loads
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.schema.codec.mismatch import Mismatch
 from orchtw.schema.conversion.autoscaling_metrics import flat_spec, flat_status, nested_spec, nested_status
 from orchtw.schema.conversion.convert import Conversions
 from orchtw.schema.values import int32_value, string_value, time_value
+from orchtw.wire.json_values import loads
+from orchtw.wire.objects import Object
 
 _PREFIX = "autoscaling.alpha.orch.io/"
 METRICS = _PREFIX + "metrics"

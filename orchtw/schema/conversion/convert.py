@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 import attrs
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
+from orchtw.wire.objects import Object
 
 Function = Callable[[Object, Naming], Object]
 """Gets an object as it is in one version and returns it with the fields of another; what it was given stays."""

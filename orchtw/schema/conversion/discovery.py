@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.schema.conversion.convert import Conversions
+from orchtw.wire.objects import Object
 
 ZONE = "topology.orch.io/zone"
 HOSTNAME = "orch.io/hostname"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.schema.conversion.convert import Conversions
+from orchtw.wire.objects import Object
 
 
 def core_event_to_events(core: Object, naming: Naming) -> Object:

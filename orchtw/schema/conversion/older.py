@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.schema.conversion.convert import Function
 from orchtw.schema.conversion.older_definitions import definition_v1beta1_to_v1
+from orchtw.wire.objects import Object
 
 _RBAC: Final = "rbac.authorization.orch.io"
 _ROLLBACK: Final = "deprecated.deployment.rollback.to"

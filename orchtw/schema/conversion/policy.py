@@ -5,9 +5,9 @@ Each version's `{}` becomes a requirement in the other that says the same.
 
 from __future__ import annotations
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.schema.conversion.convert import Conversions
+from orchtw.wire.objects import Object
 
 MARKER = "pdb.orch.io/deprecated-v1beta1-empty-selector-match"
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import orjson
 
 from orchtw.errors import Cause, Invalid
-from orchtw.rules.causes import forbidden
-from orchtw.schema import expressions
+from orchtw.schema import cel
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.mismatch import Mismatch, SchemaError
 from orchtw.schema.codec.refusals import unrecognized
@@ -25,9 +24,10 @@ from orchtw.schema.custom.shape import Metadata, Overfilled, Shaper
 from orchtw.schema.custom.shape_code import Misfit, shapes
 from orchtw.schema.custom.validation import INLINE_STEPS, TooCostly, Validation, most_conditions
 from orchtw.schema.validation.validators import Validator
+from orchtw.values.causes import forbidden
 
 if TYPE_CHECKING:
-    from orchtw.schema.expressions.rules import Rules
+    from orchtw.schema.cel.rules import Rules
 
 _TOO_DEEP = "nested too deeply"
 LARGE_SCHEMA_BYTES: Final = 128 * 1024  # parsed in a few milliseconds
@@ -180,7 +180,7 @@ class CustomCodec(KindCodec):
 
     @staticmethod
     def _compiles_long(source: bytes) -> bool:
-        if not expressions.are_loaded() or len(source) > _MOST_COMPILED_BYTES:
+        if not cel.are_loaded() or len(source) > _MOST_COMPILED_BYTES:
             return True
         return b"matches(" in source or b"find" in source
 
@@ -200,7 +200,7 @@ class CustomCodec(KindCodec):
         """What expressions ask for, of values that are as the rest of the schema wants them."""
         if not self._has_rules:
             return None
-        from orchtw.schema.expressions.rules import rules_of  # time that the start is spared
+        from orchtw.schema.cel.rules import rules_of  # time that the start is spared
 
         return rules_of(self.structure.structure(), self.structure.naming)
 

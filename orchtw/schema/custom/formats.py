@@ -9,7 +9,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final
 from unicodedata import category
 
-from orchtw.schema.times import parse_duration
+from orchtw.values.times import parse_duration
 
 _HOSTNAME_BYTES: Final = 255
 _LABEL_BYTES: Final = 63

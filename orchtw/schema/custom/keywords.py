@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 
 Schema = Mapping[str, Any]
 """A schema as JSON, or a part of one."""

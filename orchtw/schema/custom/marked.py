@@ -10,13 +10,14 @@ from itertools import islice
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
-from orchtw.naming import Naming
-from orchtw.rules import metadata, names
+from orchtw.naming.names import Naming
 from orchtw.schema.codec.mismatch import shortened
 from orchtw.schema.custom import wording
 from orchtw.schema.custom.keywords import Extensions, Schema
 from orchtw.schema.custom.validation import identity
+from orchtw.schema.validation import metadata
 from orchtw.schema.validation.problems import at
+from orchtw.values import names
 
 _ANY_NAME: Final = names.NameForm(names.path_segment, names.path_segment_prefix)
 

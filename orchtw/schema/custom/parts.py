@@ -17,8 +17,8 @@ from weakref import ref
 
 import orjson
 
-from orchtw.json_values import loads
 from orchtw.schema.custom.keywords import Schema
+from orchtw.wire.json_values import loads
 
 Place = tuple[str | int, ...]
 """The steps from the root of a schema to a part."""

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import orjson
 
-from orchtw.json_values import loads
 from orchtw.schema.codec.mismatch import Mismatch, SchemaError
 from orchtw.schema.codec.strict_fields import MAX_FINDINGS, KnownKeys, Path, unknown_field
 from orchtw.schema.custom.keywords import TYPE_FIELDS, Extensions, Schema
 from orchtw.schema.nodes import MISSING, StructSchema
 from orchtw.schema.values import any_value, in_order
+from orchtw.wire.json_values import loads
 
 MAX_FILLED_BYTES: Final = 4 << 20
 """Of defaults that come into one object, in JSON: it could not be stored with as many."""

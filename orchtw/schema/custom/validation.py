@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
-from orchtw.rules.causes import go_quote
 from orchtw.schema.codec.mismatch import shortened
 from orchtw.schema.custom import formats, patterns, wording
 from orchtw.schema.custom.keywords import JUNCTORS, Extensions, Schema
+from orchtw.values.causes import go_quote
 
 MAX_STEPS: Final = 1_000_000
 """Of one value: far more than any that a request may hold takes, unless its schema was made for that."""

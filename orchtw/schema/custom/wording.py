@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from orchtw.errors import Cause
-from orchtw.rules.causes import MAX_SHOWN_CHARACTERS, go_quote
+from orchtw.values.causes import MAX_SHOWN_CHARACTERS, go_quote
 
 NOWHERE: Final = "<nil>"
 """The field of what is said of a value as a whole."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 
 _HOST = "orch.io."
 _HOST_REVERSED = "io.orch."

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from functools import cached_property
 from importlib import resources
 
-from orchtw.json_values import loads
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.schema.versions import maturity
+from orchtw.wire.json_values import loads
 
 FILE = "descriptions.json"
 

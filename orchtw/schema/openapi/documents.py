@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import orjson
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import ResourceType, joined
 from orchtw.schema.openapi import discovery
 from orchtw.schema.openapi.definitions import Definitions

@@ -11,8 +11,8 @@ from typing import Any, Final
 import attrs
 import orjson
 
-from orchtw.json_values import loads
 from orchtw.schema.openapi.documents import METHODS, Document, Pieces
+from orchtw.wire.json_values import loads
 
 _REF: Final = "#/definitions/"
 _PARAMETER_REF: Final = "#/parameters/"

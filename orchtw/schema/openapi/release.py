@@ -9,7 +9,6 @@ from typing import Final
 
 import orjson
 
-from orchtw.json_values import loads
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.nodes import StructSchema
 from orchtw.schema.openapi import protobuf_v2, protobuf_v3, v2, v3
@@ -20,6 +19,7 @@ from orchtw.schema.openapi.forms import Encoded, Form
 from orchtw.schema.openapi.operations import DELETE_OPTIONS, STATUS, Operation, Operations
 from orchtw.schema.openapi.shares import Edition, KindShare, Share
 from orchtw.schema.schemas import LIST_META, OBJECT_META, Schemas
+from orchtw.wire.json_values import loads
 
 _SCALE: Final = "orch.io.api.autoscaling.v1.Scale"
 _OF_EVERY_KIND: Final = (

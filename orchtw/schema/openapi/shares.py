@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import attrs
 
-from orchtw.packing import Packed, Packer
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.custom.schemas import CustomSchema
 from orchtw.schema.nodes import StructSchema
@@ -21,6 +20,7 @@ from orchtw.schema.openapi.definitions import Definitions
 from orchtw.schema.openapi.documents import Pieces
 from orchtw.schema.openapi.operations import Operation
 from orchtw.schema.schemas import Schemas
+from orchtw.wire.packing import Packed, Packer
 
 Operate = Callable[[Schemas], Iterable[Operation]]
 """Makes operations on what the schemas know."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.objects import Object
 from orchtw.schema.tables.cells_core import balancers
 from orchtw.schema.tables.text import (
     NONE,
@@ -17,6 +16,7 @@ from orchtw.schema.tables.text import (
     selector,
     some,
 )
+from orchtw.wire.objects import Object
 
 _DEFAULT_CLASS = ("storageclass.orch.io/is-default-class", "storageclass.beta.orch.io/is-default-class")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.objects import Object
 from orchtw.schema.tables.text import NONE, UNKNOWN, UNSET, View, condition, pairs, some
+from orchtw.wire.objects import Object
 
 _ACCESS = {
     "ReadWriteOnce": "RWO",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.objects import Object
 from orchtw.schema.tables.text import NONE, View, condition
+from orchtw.wire.objects import Object
 
 
 def pod(obj: Object, view: View) -> list[Any]:

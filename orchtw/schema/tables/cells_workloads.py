@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from orchtw.objects import Object
 from orchtw.schema.conversion.autoscaling import AUTOSCALER_CONVERSIONS, AUTOSCALER_HUB
 from orchtw.schema.tables.text import (
     NONE,
@@ -19,7 +18,8 @@ from orchtw.schema.tables.text import (
     pairs,
     selector,
 )
-from orchtw.schema.times import parse_time
+from orchtw.values.times import parse_time
+from orchtw.wire.objects import Object
 
 
 def _parts(obj: Object) -> tuple[Object, Object, str]:

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import orjson
 
-from orchtw.objects import Object
 from orchtw.schema.catalogue import Column
 from orchtw.schema.jsonpath.path import Path
 from orchtw.schema.jsonpath.steps import MISSING, Budget, PathError
 from orchtw.schema.tables.text import UNKNOWN, Age, Cells, View, boolean
-from orchtw.schema.times import ZERO_TIME_S, parse_time
+from orchtw.values.times import ZERO_TIME_S, parse_time
+from orchtw.wire.objects import Object
 
 MAX_COLUMNS: Final = 256
 """That are shown: more than anybody reads, and what a row costs has an end."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 
 def partial_metadata(obj: Object, api_version: str) -> Object:

@@ -7,9 +7,9 @@ from typing import Any
 
 import attrs
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
-from orchtw.schema.times import parse_time
+from orchtw.naming.names import Naming
+from orchtw.values.times import parse_time
+from orchtw.wire.objects import Object
 
 NONE = "<none>"
 UNKNOWN = "<unknown>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.schema.nodes import EnumSchema, OneOf, Rules
 
 _AS_DECLARED = ("required", "required_detail", "immutable", "unique", "unique_by", "format", "detail")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from orchtw.rules import addresses, file_paths, names, ports
+from orchtw.values import addresses, file_paths, names, ports
 
 FORMATS: Final[Mapping[str, Callable[[Any], tuple[str, ...]]]] = {
     "dns_label": names.dns_label,

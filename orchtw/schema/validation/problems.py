@@ -9,10 +9,10 @@ from typing import Any, Final
 import orjson
 
 from orchtw.errors import MAX_NAME_CHARACTERS, Cause
-from orchtw.rules.causes import duplicate, forbidden, invalid, not_supported, required, too_long, too_many
-from orchtw.rules.go_literals import SELECTOR, shown
 from orchtw.schema.codec.mismatch import shortened
 from orchtw.schema.nodes import Rules
+from orchtw.values.causes import duplicate, forbidden, invalid, not_supported, required, too_long, too_many
+from orchtw.values.go_literals import SELECTOR, shown
 
 IMMUTABLE: Final = "field is immutable"
 UNSET: Final[tuple[object, ...]] = (None, "", [])

@@ -7,7 +7,7 @@ from typing import Final
 
 from hpack.table import HeaderTable
 
-from orchtw.http2_frames import text as packed_text
+from orchtw.wire.http2_frames import text as packed_text
 
 _STATUS: Final = 8  # in the static table: ":status" with 200, 204, 206, 304, 400, 404, 500
 _NAMED: Final = {

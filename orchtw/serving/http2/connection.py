@@ -11,9 +11,7 @@ from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchtw import http2_frames as frames
 from orchtw.errors import StatusError
-from orchtw.http2_frames import Code, Flag, Kind, Setting
 from orchtw.request import Request
 from orchtw.serving.budget import Holding
 from orchtw.serving.http2.field_decoder import Field, FieldDecoder
@@ -34,6 +32,8 @@ from orchtw.serving.http2.shared import Shared
 from orchtw.serving.http2.stream import Stream
 from orchtw.serving.http2.streams import NO_TABLE, Streams
 from orchtw.serving.limits import FREE_BYTES, PATIENCE_S, HeadersTooLarge
+from orchtw.wire import http2_frames as frames
+from orchtw.wire.http2_frames import Code, Flag, Kind, Setting
 
 
 @implementer(IHalfCloseableProtocol, IPushProducer)

@@ -14,11 +14,11 @@ from hpack.exceptions import HPACKError
 from hpack.huffman_table import decode_huffman
 from hpack.table import HeaderTable
 
-from orchtw.http2_frames import Code
 from orchtw.serving.header_names import KNOWN_NAMES
 from orchtw.serving.http2.limits import FIELDS_BYTES
 from orchtw.serving.http2.problems import ConnectionProblem, FieldsTooLarge
 from orchtw.serving.limits import NAME_BYTES
+from orchtw.wire.http2_frames import Code
 
 TABLE_BYTES: Final = 4096
 _ENTRY_BYTES: Final = 32

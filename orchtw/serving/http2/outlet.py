@@ -5,10 +5,10 @@ from __future__ import annotations
 import abc
 from typing import Any
 
-from orchtw.http2_frames import HEAD, Flag
 from orchtw.serving.http2.limits import FLUSH_BYTES, FRAME_BYTES, TURN_BYTES
 from orchtw.serving.http2.shared import Shared
 from orchtw.serving.response_bodies import Part
+from orchtw.wire.http2_frames import HEAD, Flag
 
 # What nothing is ever put into: what a stream keeps it keeps in a list of its own.
 _NOTHING: list[Part] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.http2_frames import Code
+from orchtw.wire.http2_frames import Code
 
 
 class ConnectionProblem(Exception):

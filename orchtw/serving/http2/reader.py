@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from orchtw.http2_frames import HEAD, HEAD_BYTES, PREFACE, Code, Flag, Kind, without_padding
 from orchtw.serving.http2.limits import FIELDS_BYTES, FIELDS_FRAMES, FRAME_BYTES
 from orchtw.serving.http2.problems import ConnectionProblem, calm, protocol_error
+from orchtw.wire.http2_frames import HEAD, HEAD_BYTES, PREFACE, Code, Flag, Kind, without_padding
 
 Frame = tuple[int, int, int, bytes, int]
 """Type, flags, stream, content without padding, and how much of a window the frame takes."""

@@ -6,12 +6,12 @@ from typing import Any, Protocol
 
 from twisted.logger import Logger
 
-from orchtw import http2_frames as frames
-from orchtw.http2_frames import Setting
 from orchtw.serving.edge import Edge
 from orchtw.serving.http2.answer_fields import AnswerFields
 from orchtw.serving.http2.limits import CONNECTION_WINDOW, DEFAULT_WINDOW, FIELDS_BYTES, STREAM_WINDOW
 from orchtw.serving.response_bodies import unframed
+from orchtw.wire import http2_frames as frames
+from orchtw.wire.http2_frames import Setting
 
 _log = Logger()
 

@@ -12,7 +12,6 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchtw.errors import BadRequest, RequestEntityTooLarge, StatusError
-from orchtw.http2_frames import Code, Flag
 from orchtw.request import Ending, Peer, Request, Response, StreamBody
 from orchtw.serving.answers import no_room, status_response
 from orchtw.serving.edge import Edge
@@ -24,6 +23,7 @@ from orchtw.serving.http2.outlet import Outlet
 from orchtw.serving.http2.request_fields import Head
 from orchtw.serving.http2.shared import Shared
 from orchtw.serving.limits import FREE_BYTES
+from orchtw.wire.http2_frames import Code, Flag
 
 _RESET = Failure(ConnectionDone())  # type: ignore[no-untyped-call]
 _ABORTED = Failure(ConnectionAborted())  # type: ignore[no-untyped-call]

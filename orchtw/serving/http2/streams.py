@@ -5,14 +5,14 @@ from __future__ import annotations
 import abc
 from typing import Final
 
-from orchtw import http2_frames as frames
-from orchtw.http2_frames import Code
 from orchtw.serving.edge import Edge
 from orchtw.serving.http2.limits import DEFAULT_WINDOW, FRAME_BYTES
 from orchtw.serving.http2.outlet import Sending
 from orchtw.serving.http2.problems import ConnectionProblem
 from orchtw.serving.http2.shared import Shared
 from orchtw.serving.http2.stream import Stream
+from orchtw.wire import http2_frames as frames
+from orchtw.wire.http2_frames import Code
 
 NO_TABLE: Final = b"\x20"
 """What begins the first list of fields after the client has made its table smaller (RFC 7541 §4.2): we use none."""

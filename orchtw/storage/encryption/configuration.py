@@ -13,8 +13,8 @@ import attrs
 import yaml
 
 from orchtw.errors import ConfigError
-from orchtw.flags import parse_duration_s
-from orchtw.naming import Naming
+from orchtw.flags.flag import parse_duration_s
+from orchtw.naming.names import Naming
 from orchtw.outbound.fields import Fields
 from orchtw.plugins import EncryptionPlugin
 from orchtw.storage.encryption import aes

@@ -13,7 +13,6 @@ from twisted.internet.task import LoopingCall, deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from orchtw import http2_frames as frames
 from orchtw.errors import ConfigError, TooManyRequests
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.dialer import Dialer, Unreachable
@@ -21,6 +20,7 @@ from orchtw.outbound.tls import ClientTLS
 from orchtw.storage.etcd.connection import Call, Connection
 from orchtw.storage.etcd.silence import Silence
 from orchtw.storage.etcd.status import LATE, NO_LEADER, UNAVAILABLE, RpcError
+from orchtw.wire import http2_frames as frames
 
 CALL_S: Final = 10.0
 """How long a call may take, the wait for a connection included."""

@@ -19,10 +19,10 @@ from twisted.internet.defer import Deferred
 from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
-from orchtw import http2_frames as frames
-from orchtw.http2_frames import HEAD, HEAD_BYTES, Flag, Kind, Setting
 from orchtw.outbound.exchange import Outcome, keep_alive
 from orchtw.storage.etcd.status import DEADLINE_EXCEEDED, INTERNAL, LATE, UNAVAILABLE, RpcError
+from orchtw.wire import http2_frames as frames
+from orchtw.wire.http2_frames import HEAD, HEAD_BYTES, Flag, Kind, Setting
 
 PREFIX: Final = Struct(">BI")
 """What stands before each message: whether it is compressed, its length."""

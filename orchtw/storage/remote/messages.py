@@ -15,9 +15,9 @@ import attrs
 import orjson
 
 from orchtw import errors
-from orchtw.json_values import loads
 from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Page
 from orchtw.storage.remote.frames import Malformed
+from orchtw.wire.json_values import loads
 
 P = ParamSpec("P")
 T = TypeVar("T")

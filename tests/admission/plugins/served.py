@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.verbs.served import PLUGIN, ServedCase
 
 

@@ -14,7 +14,7 @@ from orchtw.admission.configuration import Given
 from orchtw.admission.plugins import event_rate_limit, pod_node_selector, pod_toleration_restriction
 from orchtw.admission.plugins.image_policy import settings
 from orchtw.errors import ConfigError
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.admission.asked import NAMING, configured
 from tests.properties import examples
 

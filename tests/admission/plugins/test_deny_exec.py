@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.verbs.served import PLUGIN, ServedCase
 
 NO_NODE = "pod p does not have a host assigned"

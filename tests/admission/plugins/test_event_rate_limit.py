@@ -11,8 +11,8 @@ from orchtw.admission.attributes import Attributes
 from orchtw.admission.chain import Chain
 from orchtw.admission.plugins.event_rate_limit import Buckets, EventRateLimit, Limit, read, share
 from orchtw.errors import ConfigError, TooManyRequests
-from orchtw.objects import Object
 from orchtw.request import UserInfo
+from orchtw.wire.objects import Object
 from tests.admission.asked import attributes, configured, pass_chain
 from tests.admission.plugins.served import PluginCase
 

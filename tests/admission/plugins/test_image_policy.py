@@ -19,12 +19,12 @@ from orchtw.admission.plugins.image_policy.plugin import ImagePolicyWebhook
 from orchtw.admission.plugins.image_policy.review import Verdict, verdict_of
 from orchtw.admission.plugins.image_policy.settings import Settings, read
 from orchtw.errors import ConfigError, Forbidden
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.outbound import retries
 from orchtw.outbound.answers import BadAnswer
 from orchtw.outbound.caller import CallFailed
 from orchtw.testing.webhook import HANG_UP, Reply
+from orchtw.wire.objects import Object
 from tests.admission.asked import NAMING, attributes, configured, host, pass_chain, request
 from tests.outbound.test_caller import CallerCase, reactor
 

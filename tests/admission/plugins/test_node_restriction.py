@@ -11,9 +11,9 @@ from orchtw.admission.chain import Chain
 from orchtw.admission.plugins.node_restriction.plugin import NodeRestriction
 from orchtw.admission.plugins.node_restriction.records import PodRecord
 from orchtw.errors import Forbidden, NotFound
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.request import UserInfo
+from orchtw.wire.objects import Object
 from tests.admission.asked import NAMING, attributes, pass_chain
 
 NODE = UserInfo(name="system:node:n", groups=("system:nodes", "system:authenticated"))

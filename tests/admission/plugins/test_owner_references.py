@@ -13,9 +13,9 @@ from orchtw.admission.chain import Chain
 from orchtw.admission.plugins.owner_references import MOST, OwnerReferencesPermissionEnforcement
 from orchtw.authz.decision import ALLOWED, Decision, Rules
 from orchtw.errors import Forbidden
-from orchtw.objects import Object
 from orchtw.registry.served_kinds import ServedKinds
 from orchtw.request import RequestInfo, UserInfo
+from orchtw.wire.objects import Object
 from tests.admission.asked import attributes, host, pass_chain
 from tests.verbs.served import PLUGIN, ServedCase
 

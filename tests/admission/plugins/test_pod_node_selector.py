@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.admission.chain import Chain
 from orchtw.admission.plugins.pod_node_selector import Annotated, PodNodeSelector, Selectors, annotated, read
 from orchtw.errors import ConfigError, Forbidden, NotFound
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.admission.asked import attributes, configured, pass_chain
 from tests.admission.plugins.served import PluginCase, pod
 

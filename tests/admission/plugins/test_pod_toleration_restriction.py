@@ -15,7 +15,7 @@ from orchtw.admission.plugins.pod_toleration_restriction import (
     read,
 )
 from orchtw.errors import ConfigError, NotFound
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.admission.asked import attributes, configured, pass_chain
 from tests.admission.plugins.served import PluginCase, pod
 

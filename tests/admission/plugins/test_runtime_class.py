@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.admission.plugins.served import PluginCase, pod
 
 CLASSES = "/apis/node.orch.io/v1/runtimeclasses"

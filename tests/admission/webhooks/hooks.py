@@ -6,7 +6,7 @@ from typing import Any
 
 from orchtw.admission.webhooks.credentials import Identities
 from orchtw.admission.webhooks.hook import Configuration, Hook, configuration_of
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 URL = "https://hook.example.com/admit"
 

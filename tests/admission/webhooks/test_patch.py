@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.webhooks.patch import Patched, operations_of, patched
 from orchtw.errors import InternalError
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.admission.asked import canonical
 
 OBJ = canonical("v1", "ConfigMap", {"metadata": {"name": "x", "labels": {"a": "b"}}, "data": {"k": "v"}})

@@ -14,7 +14,7 @@ from orchtw.admission.webhooks.hook import Configuration, Hook
 from orchtw.admission.webhooks.plans import Match, Plan, Plans
 from orchtw.admission.webhooks.selection import selection
 from orchtw.errors import NotFound
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.admission.asked import attributes
 from tests.admission.webhooks.hooks import configuration, rule, webhook
 

@@ -25,10 +25,10 @@ from orchtw.authn.service_accounts.lookup import Bearer
 from orchtw.authn.service_accounts.tokens import ServiceAccountTokens
 from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.errors import Unauthorized
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.request import Peer, Request, UserInfo
 from orchtw.watch.entry import Entry
+from orchtw.wire.objects import Object
 from tests.properties import examples
 
 NAMING = Naming.orch()

@@ -14,12 +14,12 @@ from orchtw.client.aggregated.discovery import AggregatedDiscovery
 from orchtw.client.aggregated.requests import Requests
 from orchtw.client.interface import Resource
 from orchtw.errors import Fenced
-from orchtw.objects import Object
 from orchtw.outbound.exchange import Exchange, Head, Outcome, Sink
 from orchtw.registry.aggregation.backends import Answer, Ask, NoAnswer
 from orchtw.registry.aggregation.services import ApiService, Backend
 from orchtw.registry.offload import Offload
 from orchtw.request import UserInfo
+from orchtw.wire.objects import Object
 from tests.registry.aggregation.worlds import AggregationCase, api_service
 
 PATH = "/apis/example.com/v1"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchtw.errors import NotFound
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.client.aggregated.servers import PATH, WIDGETS, AggregatedCase, listed
 
 UNAVAILABLE = "the server is currently unable to handle the request"

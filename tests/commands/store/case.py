@@ -16,10 +16,10 @@ from twisted.trial.unittest import TestCase
 
 from orchtw.commands.store.command import perform
 from orchtw.commands.store.values import Values
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.storage.interface import Op
-from orchtw.storage.sqlite import FILE, SqliteStore
+from orchtw.storage.sqlite.store import FILE, SqliteStore
+from orchtw.wire.objects import Object
 
 reactor: Any = installed_reactor
 UID, TIME = "0a1b2c3d-0000-4000-8000-000000000001", "2026-01-02T03:04:05Z"

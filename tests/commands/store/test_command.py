@@ -13,7 +13,7 @@ from pathlib import Path
 
 from orchtw.commands.store.lines import Item
 from orchtw.storage.interface import Op
-from orchtw.storage.sqlite_snapshot import Snapshot
+from orchtw.storage.sqlite.snapshot import Snapshot
 from tests.commands.store.case import CommandCase
 
 PROVIDERS = ("aescbc", "aesgcm", "secretbox")

@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 
 from orchtw.commands.store.values import Values
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.storage.interface import KeyValue, Op
-from orchtw.storage.sqlite_snapshot import Snapshot
+from orchtw.storage.sqlite.snapshot import Snapshot
 from tests.commands.store.case import CommandCase, named, objects
 
 BUDGET = "/registry/policy/poddisruptionbudgets/a/b"

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from orchtw.commands.store.values import Values
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.storage.etcd.store import EtcdStore
 from orchtw.storage.interface import Op
 from tests.commands.store.case import CommandCase, named

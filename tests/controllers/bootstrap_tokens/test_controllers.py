@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.controllers.bootstrap_tokens import signer
-from orchtw.objects import Object
 from orchtw.rules.detached_signature import detached_signature
-from orchtw.schema.times import time_text
+from orchtw.values.times import time_text
+from orchtw.wire.objects import Object
 from tests.controllers.controlled import ControllerTestCase
 from tests.rules.test_bootstrap_tokens import token_secret
 

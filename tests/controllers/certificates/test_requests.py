@@ -15,12 +15,12 @@ from orchtw.controllers import enabled
 from orchtw.controllers.certificates.signing import Means
 from orchtw.controllers.manager import Manager, Settings
 from orchtw.errors import NotFound
-from orchtw.objects import Object
 from orchtw.pki import certificates
 from orchtw.pki.cluster_signing import CLIENT, NODE_CLIENT, NODE_SERVING, ClusterSigning
 from orchtw.pki.issuing import SigningAuthority
 from orchtw.registry.offload import Offload
 from orchtw.request import RequestInfo, UserInfo
+from orchtw.wire.objects import Object
 from tests.client.world import EPOCH_S
 from tests.controllers.asked_certificates import DNS, IP, NODE, NODES, encoded, pem
 from tests.controllers.controlled import ControllerTestCase, host

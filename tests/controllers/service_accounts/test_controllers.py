@@ -7,8 +7,8 @@ from typing import Any
 
 from orchtw.controllers import enabled
 from orchtw.controllers.manager import Manager, Settings
-from orchtw.objects import Object
 from orchtw.rules.contests import LIMIT_S
+from orchtw.wire.objects import Object
 from tests.controllers.controlled import ControllerTestCase, host
 
 ROOT_CA = "-----BEGIN CERTIFICATE-----\n"

@@ -7,12 +7,12 @@ from typing import cast
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.objects import Object
 from orchtw.registry.aggregation.availability import INTERVAL_S, RETRY_S, SUSPECT_S, Availability
 from orchtw.registry.aggregation.backends import Answer, Backends
 from orchtw.registry.aggregation.checks import Checks
 from orchtw.registry.aggregation.conditions import PASSED, Verdict, told
 from orchtw.registry.aggregation.services import GROUP, PLURAL, VERSION
+from orchtw.wire.objects import Object
 from tests.registry.aggregation.doubles import Servers, answer
 from tests.registry.aggregation.worlds import AggregationCase, api_service
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.objects import Object
+from orchtw.bootstrap.maker import Maker
 from orchtw.registry.aggregation.services import GROUP, ApiServices
-from orchtw.registry.bootstrap.maker import Maker
+from orchtw.wire.objects import Object
 from tests.client.world import WorldTestCase
 
 BACKEND: Object = {"namespace": "a", "name": "there", "port": 443}

@@ -14,20 +14,20 @@ from orchtw.admission.chain import Chain
 from orchtw.client.in_process import InProcessClient, Registry
 from orchtw.config import Config
 from orchtw.errors import InternalError, ServiceUnavailable
-from orchtw.objects import Object
-from orchtw.registry.admissions import Admissions
 from orchtw.registry.allocation.service import RECORDS
-from orchtw.registry.deletion import Deletion
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.offload import Offload
 from orchtw.registry.reservations import Host
-from orchtw.registry.surface import ServedSurface
 from orchtw.registry.system_metadata import Stamp
 from orchtw.registry.targets import Targets
-from orchtw.registry.write_path import WritePath
 from orchtw.request import UserInfo
-from orchtw.storage.cache import Cacher
+from orchtw.storage.cache.cacher import Cacher
 from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription
+from orchtw.wire.objects import Object
+from orchtw.writes.admissions import Admissions
+from orchtw.writes.deletion import Deletion
+from orchtw.writes.object_interfaces import ServedSurface
+from orchtw.writes.write_path import WritePath
 from tests.client.world import MemoryStore, surface
 
 CONFIG = Config(service_cluster_ip_range=("10.0.0.0/28",), service_node_port_range="30000-30009")

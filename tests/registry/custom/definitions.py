@@ -7,8 +7,8 @@ from typing import Any
 from twisted.internet import reactor
 from twisted.internet.task import deferLater
 
-from orchtw.objects import Object
 from orchtw.testing.in_process import InProcessServer
+from orchtw.wire.objects import Object
 
 GROUP = "shop.example.com"
 STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}

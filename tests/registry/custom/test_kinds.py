@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.custom.kinds import kinds_of
 from orchtw.schema.catalogue import Catalogue, ResourceType, ScalePaths
 from orchtw.schema.schemas import Schemas
+from orchtw.wire.objects import Object
 from tests.registry.custom.definitions import GROUP, definition, version
 
 SCHEMAS = Schemas(Catalogue.load(Naming.orch()))

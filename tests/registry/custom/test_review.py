@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.custom.review import ConversionFailed, Review
+from orchtw.wire.objects import Object
 
 V1, V2 = "ex.io/v1", "ex.io/v2"
 SUBJECT = "conversion webhook for ex.io/v1, Kind=Foo "

@@ -7,9 +7,7 @@ from typing import Any
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
-from orchtw.packing import Packed
+from orchtw.naming.names import Naming
 from orchtw.registry.custom.kinds import kinds_of
 from orchtw.registry.custom.stored import CustomStored
 from orchtw.registry.custom.strategy import CustomStrategy
@@ -20,6 +18,8 @@ from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.custom.codec import CustomCodec
 from orchtw.watch.entry import Entry
 from orchtw.watch.room import Room
+from orchtw.wire.objects import Object
+from orchtw.wire.packing import Packed
 from tests.registry.custom.definitions import GROUP, INTEGER, STRING, definition, lamp, struct, version
 
 NAMING = Naming.orch()

@@ -9,13 +9,13 @@ import orjson
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.custom import webhook
 from orchtw.registry.custom.review import ConversionFailed
 from orchtw.registry.custom.webhook import CallLost, WebhookConverter
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
+from orchtw.wire.objects import Object
 from tests.registry.widgets import GROUP, schema_of, widget
 
 V1, V2 = f"{GROUP}/v1", f"{GROUP}/v2"

@@ -6,11 +6,11 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.batch.cron_jobs import validate_cron_job
 from orchtw.registry.groups.batch.job_validation import validate_job
 from orchtw.registry.groups.batch.jobs import generate_selector
+from orchtw.wire.objects import Object
 from tests.registry.groups.test_defaults import codec_and_strategy
 
 NAMING = Naming.orch()

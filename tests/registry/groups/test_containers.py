@@ -9,12 +9,12 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import MAX_CAUSES
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.checks import checks
 from orchtw.registry.groups.core.container_security import check_windows_options
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
+from orchtw.wire.objects import Object
 from tests.schema.arbitrary import Arbitrary
 
 NAMING = Naming.orch()

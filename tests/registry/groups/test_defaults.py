@@ -9,8 +9,7 @@ import orjson
 from twisted.internet import reactor
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.amounts import rounded_up
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import pull_policy
@@ -20,6 +19,7 @@ from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.testing.in_process import InProcessServer
+from orchtw.wire.objects import Object
 
 NAMING = Naming.orch()
 CATALOGUE = Catalogue.load(NAMING)

@@ -7,7 +7,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import MAX_CAUSES
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.checks import checks
 from orchtw.registry.groups.core.pod_security import check_security_context
 from orchtw.registry.groups.core.pod_statuses import validate_pod_status

@@ -6,10 +6,10 @@ from twisted.internet import reactor
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.scheduling import validate_priority_class
 from orchtw.testing.in_process import InProcessServer
+from orchtw.wire.objects import Object
 
 RESERVED = "Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: "
 

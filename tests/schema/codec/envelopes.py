@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from orchtw.objects import Object
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.envelope import unwrap
+from orchtw.wire.objects import Object
 
 
 def opened(codec: KindCodec, envelope: bytes) -> Object:

@@ -8,11 +8,11 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.schema.codec.strict_fields import WARN
+from orchtw.wire.objects import Object
 from tests.registry.widgets import GROUP, schema_of, widget
 
 CATALOGUE = Catalogue.load(Naming.orch())

@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.apply.merge_patch import merge_patch
 from orchtw.apply.strategic_merge import strategic_merge
 from orchtw.errors import BadRequest
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.schema.codec.strict_fields import IGNORE, WARN

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import PREFIX, unwrap, wrap

@@ -8,12 +8,12 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.strict_fields import IGNORE
 from orchtw.schema.values import MAX_DEPTH
+from orchtw.wire.objects import Object
 
 CODECS = Codecs(Catalogue.load(Naming.orch()))
 CRD = "apiextensions.orch.io/v1", "CustomResourceDefinition"

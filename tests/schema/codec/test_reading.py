@@ -6,8 +6,7 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec import codecs as module
 from orchtw.schema.codec.codecs import Codecs
@@ -15,6 +14,7 @@ from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.parsing import Format, Parsed, parse
 from orchtw.schema.codec.strict_fields import IGNORE, STRICT, WARN
 from orchtw.schema.codec.yaml_codec import encode_yaml
+from orchtw.wire.objects import Object
 
 CODECS = Codecs(Catalogue.load(Naming.orch()))
 PODS = CODECS.kind("v1", "Pod")

@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.strategies import KINDS
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.conversion.convert import SAME_FIELDS
+from orchtw.wire.objects import Object
 
 NAMING = Naming.orch()
 CONVERSIONS = {record.kind: record.conversions for record in KINDS.values()}

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.strategies import strategy_for
 from orchtw.registry.strategy import Strategy
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
+from orchtw.wire.objects import Object
 from tests.properties import examples
 from tests.schema.arbitrary import Arbitrary
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Column
 from orchtw.schema.tables.custom import MAX_COLUMNS
 from orchtw.schema.tables.layout import custom_layout, write_table

@@ -14,12 +14,12 @@ from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from orchtw.http2_frames import HEAD, HEAD_BYTES, Kind, read_word
 from orchtw.request import Request, Response
 from orchtw.serving.edge import App, Decline, Edge, Screen
 from orchtw.serving.http2.connection import HTTP2Channel
 from orchtw.serving.http2.shared import Shared
 from orchtw.serving.limits import EdgeLimits
+from orchtw.wire.http2_frames import HEAD, HEAD_BYTES, Kind, read_word
 from tests.serving.edge_doubles import KNOWN_PEER, WALL_S, FakeTransport
 
 FIELDS = ((":method", "GET"), (":scheme", "https"), (":authority", "a"), (":path", "/one"))

@@ -11,9 +11,9 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import StatusError
-from orchtw.http2_frames import Code
 from orchtw.request import Ending, Request, Response, chunk
 from orchtw.serving.limits import EdgeLimits
+from orchtw.wire.http2_frames import Code
 from tests.serving.edge_doubles import RecordedStream, Waiting, answering
 from tests.serving.http2.doubles import Wire, fields
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.http2_frames import Code, text
 from orchtw.serving.http2.answer_fields import AnswerFields
 from orchtw.serving.http2.field_decoder import TABLE_BYTES, FieldDecoder
 from orchtw.serving.http2.limits import FIELDS_BYTES
 from orchtw.serving.http2.problems import ConnectionProblem, FieldsTooLarge
+from orchtw.wire.http2_frames import Code, text
 from tests.properties import examples
 
 NAMES = st.sampled_from([":path", ":method", "accept", "x-a", "x-bc", "cookie", "authorization", "n" * 300])

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw import http2_frames as frames
 from orchtw.errors import StatusError
-from orchtw.http2_frames import Code, Setting
 from orchtw.request import Request, Response, chunk
 from orchtw.serving.limits import EdgeLimits
+from orchtw.wire import http2_frames as frames
+from orchtw.wire.http2_frames import Code, Setting
 from tests.properties import examples
 from tests.serving.edge_doubles import RecordedStream, answering
 from tests.serving.http2.doubles import Wire, fields

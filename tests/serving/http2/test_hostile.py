@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw import http2_frames as frames
-from orchtw.http2_frames import Code, Flag, Kind, Setting
 from orchtw.request import Response
 from orchtw.serving.http2.limits import FIELDS_BYTES, NOISE, NOISE_OF_SETTINGS
+from orchtw.wire import http2_frames as frames
+from orchtw.wire.http2_frames import Code, Flag, Kind, Setting
 from tests.properties import examples
 from tests.serving.edge_doubles import RecordedStream, Waiting, answering
 from tests.serving.http2.doubles import FIELDS, Wire, fields

@@ -9,13 +9,13 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw import http2_frames as frames
-from orchtw.http2_frames import Code, Kind, Setting
 from orchtw.request import Ending, Request, Response, chunk
 from orchtw.serving.http2.connection import HTTP2Channel
 from orchtw.serving.http2.shared import Shared
 from orchtw.serving.http2.stream import EventChannel
 from orchtw.serving.limits import EdgeLimits
+from orchtw.wire import http2_frames as frames
+from orchtw.wire.http2_frames import Code, Kind, Setting
 from tests.serving.edge_doubles import RecordedStream, Waiting, answering
 from tests.serving.http2.doubles import Wire, fields
 from tests.serving.http2.test_reader import frame

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.http2_frames import PREFACE, Code, Flag, Kind, head
 from orchtw.serving.http2.limits import FIELDS_BYTES, FRAME_BYTES
 from orchtw.serving.http2.problems import ConnectionProblem
 from orchtw.serving.http2.reader import Frame, FrameReader
+from orchtw.wire.http2_frames import PREFACE, Code, Flag, Kind, head
 from tests.properties import examples
 
 

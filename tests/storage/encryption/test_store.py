@@ -17,7 +17,7 @@ from orchtw.storage.encryption.provider import KeyMissing, Provider, Unreadable
 from orchtw.storage.encryption.store import EncryptedStore
 from orchtw.storage.encryption.transformer import Transformer, Transformers
 from orchtw.storage.interface import Change, Op, Store
-from orchtw.storage.sqlite import SqliteStore
+from orchtw.storage.sqlite.store import SqliteStore
 from orchtw.storage.testing import PODS, Recorder, StoreConformance
 from tests.storage.store_files import reactor
 

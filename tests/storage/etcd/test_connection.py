@@ -12,10 +12,10 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw import http2_frames as frames
-from orchtw.http2_frames import HEAD, HEAD_BYTES, Flag, Kind, Setting
 from orchtw.storage.etcd.connection import CONNECTION_WINDOW, DEFAULT_WINDOW, PREFIX, Call, Connection
 from orchtw.storage.etcd.status import DEADLINE_EXCEEDED, UNAVAILABLE, RpcError
+from orchtw.wire import http2_frames as frames
+from orchtw.wire.http2_frames import HEAD, HEAD_BYTES, Flag, Kind, Setting
 from tests.properties import examples
 
 NEVER = float("inf")

@@ -13,7 +13,7 @@ from orchtw.storage.remote.client import RemoteStore
 from orchtw.storage.remote.hub import Hub
 from orchtw.storage.remote.link import adopt
 from orchtw.storage.remote.server import StoreServer
-from orchtw.storage.sqlite import SqliteStore
+from orchtw.storage.sqlite.store import SqliteStore
 from tests.storage.store_files import reactor
 
 

@@ -7,10 +7,10 @@ from twisted.internet.defer import gatherResults
 from twisted.trial.unittest import TestCase
 
 from orchtw.errors import Expired
-from orchtw.storage import sqlite_reader, sqlite_scan
+from orchtw.storage.cache.starting_point import starting_point
 from orchtw.storage.interface import Change, Op, Store
 from orchtw.storage.remote.messages import Kind
-from orchtw.storage.starting_point import starting_point
+from orchtw.storage.sqlite import reader, scan
 from orchtw.storage.testing import StoreConformance
 from tests.storage.remote.owned import Owned, worker_with_company
 
@@ -27,7 +27,7 @@ class WorkerScanTests(TestCase):
     """Reading everything through the owner."""
 
     async def setUp(self) -> None:  # type: ignore[override]
-        self.patch(sqlite_scan, "SPAN_KEYS", 4)
+        self.patch(scan, "SPAN_KEYS", 4)
         self.owned = Owned(self.mktemp())
         self.store = worker_with_company(self.owned)
         await self.store.start()
@@ -71,7 +71,7 @@ class HistoryTests(TestCase):
     """What has happened before a worker began."""
 
     async def setUp(self) -> None:  # type: ignore[override]
-        self.patch(sqlite_reader, "CHUNK_ROWS", 4)
+        self.patch(reader, "CHUNK_ROWS", 4)
         self.owned = Owned(self.mktemp())
         self.store = worker_with_company(self.owned)
         await self.store.start()

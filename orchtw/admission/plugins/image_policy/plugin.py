@@ -16,14 +16,14 @@ from orchtw.admission.host import Host
 from orchtw.admission.plugins.image_policy.backend import ANSWER_BYTES, Backend
 from orchtw.admission.plugins.image_policy.review import Verdict, question
 from orchtw.admission.plugins.image_policy.settings import read
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.outbound import retries
 from orchtw.outbound.answers import BadAnswer
 from orchtw.outbound.caller import CallFailed
 from orchtw.registry.emission_order import put
 from orchtw.registry.system_metadata import ORDER
 from orchtw.schema.catalogue import ResourceType
+from orchtw.wire.objects import Object
 
 _EPHEMERAL: Final = "ephemeralcontainers"
 _OPEN: Final = "failed-open"

@@ -8,8 +8,8 @@ from typing import Final
 import attrs
 import orjson
 
-from orchtw.objects import Object
 from orchtw.outbound.answers import BadAnswer, answered, check_type, field
+from orchtw.wire.objects import Object
 
 KIND: Final = "ImageReview"
 

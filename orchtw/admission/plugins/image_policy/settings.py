@@ -9,11 +9,11 @@ import attrs
 
 from orchtw.admission.configuration import UNVERSIONED, Given
 from orchtw.errors import ConfigError
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.outbound.fields import Fields
 from orchtw.outbound.kubeconfig import load
 from orchtw.outbound.remote import Remote
-from orchtw.schema.times import duration_text
+from orchtw.values.times import duration_text
 
 FIELD: Final = UNVERSIONED["ImagePolicyWebhook"]
 _FILE: Final = "kubeConfigFile"

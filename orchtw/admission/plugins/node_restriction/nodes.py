@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from orchtw.admission.attributes import Attributes
-from orchtw.naming import Naming
-from orchtw.objects import Object
-from orchtw.rules.causes import go_quote
+from orchtw.naming.names import Naming
+from orchtw.values.causes import go_quote
+from orchtw.wire.objects import Object
 
 _OWN_LABELS: Final = (
     *("orch.io/hostname", "orch.io/arch", "orch.io/os", "beta.orch.io/arch", "beta.orch.io/os"),

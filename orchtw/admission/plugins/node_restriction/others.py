@@ -8,8 +8,8 @@ from typing import Final
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.plugins.node_restriction.pods import Lookup
 from orchtw.errors import NotFound
-from orchtw.objects import Object
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
+from orchtw.wire.objects import Object
 
 _FREE_META: Final = ("resourceVersion", "managedFields")
 _FREE_STATUS: Final = ("capacity", "conditions")

@@ -16,9 +16,9 @@ from orchtw.admission.plugins.node_restriction.others import (
 from orchtw.admission.plugins.node_restriction.pods import Lookup, PodRules
 from orchtw.admission.plugins.node_restriction.records import Records
 from orchtw.authz.node import GROUP, PREFIX
-from orchtw.naming import Naming
-from orchtw.rules.causes import go_quote
+from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import ResourceType
+from orchtw.values.causes import go_quote
 
 Rule = Callable[[Attributes, str], str | Awaitable[str]]
 """Why a node may not write this; empty: it may."""

@@ -10,8 +10,8 @@ from orchtw.admission.plugins.mountable_secrets import secret_names
 from orchtw.admission.plugins.node_restriction.records import PodRecord
 from orchtw.authz.node_references import CLAIMS, CONFIG_MAPS, of_pod
 from orchtw.errors import NotFound
-from orchtw.objects import Object
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
+from orchtw.wire.objects import Object
 
 _STATUS, _EVICTION = "status", "eviction"
 _TO_ITSELF: Final = "with spec.nodeName set to itself"

@@ -21,8 +21,8 @@ from orchtw.admission.plugins.pod_security.policy import (
 )
 from orchtw.errors import Cause, ConfigError
 from orchtw.outbound.fields import Fields
-from orchtw.rules.causes import duplicate, go_quote, invalid, required
-from orchtw.rules.names import dns_label, dns_subdomain
+from orchtw.values.causes import duplicate, go_quote, invalid, required
+from orchtw.values.names import dns_label, dns_subdomain
 
 KIND: Final = "PodSecurityConfiguration"
 GROUP: Final = "pod-security.admission.config.orch.io"

@@ -15,7 +15,7 @@ from orchtw.admission.plugins.pod_security.subject import subject
 from orchtw.admission.plugins.pod_security.violations import Violations
 from orchtw.registry.groups.core.pod_annotations import Keys
 from orchtw.registry.stored import Stored
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
 from orchtw.watch.entry import NO_LABELS, Entry
 
 MOST_PODS: Final = 3000

@@ -11,7 +11,7 @@ from orchtw.admission.plugins.pod_security.violations import (
     quoted,
     setters,
 )
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 
 def host_namespaces(pod: Subject) -> Violation | None:

@@ -20,10 +20,10 @@ from orchtw.admission.plugins.pod_security.violations import Violations
 from orchtw.admission.plugins.pod_security.workloads import PODS, TEMPLATES, pod_in
 from orchtw.config import Config
 from orchtw.errors import Cause, Invalid, NotFound
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.pod_annotations import keys_in
-from orchtw.rules.causes import go_quote
 from orchtw.schema.catalogue import ResourceType
+from orchtw.values.causes import go_quote
 
 GATE: Final = "PodSecurity"
 NAMESPACES: Final = "namespaces"

@@ -9,8 +9,8 @@ from typing import Any, Final
 import attrs
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.rules.causes import invalid
+from orchtw.naming.names import Naming
+from orchtw.values.causes import invalid
 
 PRIVILEGED: Final = "privileged"
 BASELINE: Final = "baseline"

@@ -15,9 +15,9 @@ from orchtw.admission.plugins.pod_security.violations import (
     quoted,
     setters,
 )
-from orchtw.objects import Object
 from orchtw.registry.groups.core.seccomp import DEFAULT, LOCAL, OLD_DEFAULT
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
+from orchtw.wire.objects import Object
 
 _LABEL_TYPES: Final = frozenset(("", "container_t", "container_init_t", "container_kvm_t"))
 _CONFINING: Final = ("Localhost", "RuntimeDefault")

@@ -7,8 +7,8 @@ from typing import Final
 
 import attrs
 
-from orchtw.objects import Object
 from orchtw.registry.groups.core.pod_annotations import Keys
+from orchtw.wire.objects import Object
 
 NOTHING: Final[Object] = {}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from orchtw.objects import Object
 from orchtw.registry.groups.core.pod_annotations import Keys, annotations_of
+from orchtw.wire.objects import Object
 
 
 def matters(new: Object, old: Object, keys: Keys) -> bool:

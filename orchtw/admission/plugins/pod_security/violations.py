@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-from orchtw.rules.causes import MAX_SHOWN_CHARACTERS
+from orchtw.values.causes import MAX_SHOWN_CHARACTERS
 
 MOST_SHOWN: Final = 256
 """Of the names in a list: pods have fewer containers and volumes, and what has more need not be told in full."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from orchtw.admission.plugins.pod_security.subject import Subject
 from orchtw.admission.plugins.pod_security.violations import Violation, plural, quoted
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 _PLAIN: Final = frozenset(
     ("configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret")

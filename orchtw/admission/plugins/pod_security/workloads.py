@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 PODS: Final = "pods"
 Pod = tuple[Object, Object]

@@ -10,10 +10,10 @@ from orchtw.admission.plugins.pod_security_policy.filling import NOTHING, effect
 from orchtw.admission.plugins.pod_security_policy.ids import MUST, NOT_ROOT, group_causes, wrong
 from orchtw.admission.plugins.pod_security_policy.policy import Policy
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.objects import Object
 from orchtw.registry.groups.core.pod_annotations import Keys, containers_of
 from orchtw.registry.groups.policy.sysctls import SAFE
-from orchtw.rules.causes import forbidden, go_quote, invalid, required
+from orchtw.values.causes import forbidden, go_quote, invalid, required
+from orchtw.wire.objects import Object
 
 _HOST: Final = {"hostNetwork": "Host network", "hostPID": "Host PID", "hostIPC": "Host IPC"}
 _ALL: Final = "*"

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from orchtw.admission.plugins.pod_security_policy.ids import NOT_ROOT
 from orchtw.admission.plugins.pod_security_policy.policy import Policy
-from orchtw.objects import Object
 from orchtw.registry.groups.core.pod_annotations import CONTAINER_LISTS, Keys, annotations_of
 from orchtw.registry.groups.core.seccomp import field_of
+from orchtw.wire.objects import Object
 
 NOTHING: Final[Object] = {}
 

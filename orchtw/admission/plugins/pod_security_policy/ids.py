@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 
 from orchtw.errors import Cause
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 MUST: Final = "MustRunAs"
 MAY: Final = "MayRunAs"

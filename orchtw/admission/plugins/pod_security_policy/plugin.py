@@ -17,11 +17,11 @@ from orchtw.admission.plugins.pod_security_policy.policies import Policies
 from orchtw.admission.plugins.pod_security_policy.policy import Policy
 from orchtw.admission.plugins.pod_security_policy.rights import Rights, users_of
 from orchtw.errors import Cause, shown_causes
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.pod_annotations import annotations_of, keys_in
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import ResourceType
+from orchtw.wire.objects import Object
 
 SLICE_S: Final = 0.008
 """How long policies may hold the reactor in one turn: there may be many."""

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Iterator
 from typing import Final
 
 from orchtw.admission.plugins.pod_security_policy.policy import Policy, policy
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.targets import Targets
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.watch.entry import Entry

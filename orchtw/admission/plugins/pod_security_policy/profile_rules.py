@@ -6,10 +6,10 @@ from typing import Final
 
 from orchtw.admission.plugins.pod_security_policy.profiles import ANY, Profiles
 from orchtw.errors import Cause
-from orchtw.objects import Object
 from orchtw.registry.groups.core.pod_annotations import Keys, annotations_of
 from orchtw.registry.groups.core.seccomp import annotation_for, field_of
-from orchtw.rules.causes import forbidden, go_quote, invalid, required
+from orchtw.values.causes import forbidden, go_quote, invalid, required
+from orchtw.wire.objects import Object
 
 _PLACE: Final = "pod.metadata.annotations"
 

@@ -7,9 +7,9 @@ from typing import Final
 
 from orchtw.admission.plugins.pod_security_policy.policy import Policy
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.objects import Object
 from orchtw.registry.groups.core.pod_annotations import containers_of
-from orchtw.rules.causes import invalid
+from orchtw.values.causes import invalid
+from orchtw.wire.objects import Object
 
 _ALL: Final = "*"
 _OTHER_NAMES: Final = {"cephfs": "cephFS"}

@@ -10,7 +10,7 @@ from orchtw.errors import ConfigError
 from orchtw.outbound.fields import Fields
 from orchtw.quota.quotas import Limited
 from orchtw.quota.scopes import Requirement
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
 
 _KINDS: Final = {
     "apiserver.config.orch.io/v1": "ResourceQuotaConfiguration",

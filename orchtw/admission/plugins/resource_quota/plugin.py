@@ -11,7 +11,6 @@ from orchtw.admission.configuration import Given
 from orchtw.admission.host import Host
 from orchtw.admission.plugins.resource_quota.charging import UNKNOWN_S, Charging
 from orchtw.admission.plugins.resource_quota.configuration import read
-from orchtw.objects import Object
 from orchtw.quota.amounts import NOTHING, Amounts, growth, texts
 from orchtw.quota.evaluators import Evaluators
 from orchtw.quota.quotas import Asked, Limited, Quota, Refused
@@ -23,6 +22,7 @@ from orchtw.registry.system_metadata import ordered, rfc3339
 from orchtw.schema.catalogue import ResourceType
 from orchtw.storage.interface import Op, Outcome
 from orchtw.watch.entry import Entry
+from orchtw.wire.objects import Object
 
 
 class ResourceQuota:

@@ -8,12 +8,12 @@ from typing import Final
 import attrs
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.kind import Kind
-from orchtw.rules.causes import duplicate, not_supported, required
 from orchtw.rules.webhook_clients import REVIEW_VERSIONS, knows_review, review_causes
 from orchtw.schema.tables import cells_cluster
+from orchtw.values.causes import duplicate, not_supported, required
+from orchtw.wire.objects import Object
 
 _HARMLESS: Final = ("None", "NoneOnDryRun")
 _SIDE_EFFECTS: Final = ("None", "NoneOnDryRun", "Some", "Unknown")

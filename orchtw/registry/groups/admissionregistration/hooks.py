@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
-from orchtw.rules.causes import Literal, invalid
-from orchtw.rules.go_literals import listed, shown
+from orchtw.naming.names import Naming
 from orchtw.rules.webhook_clients import client_causes
 from orchtw.schema.validation.validators import Check
+from orchtw.values.causes import Literal, invalid
+from orchtw.values.go_literals import listed, shown
+from orchtw.wire.objects import Object
 
 _OPERATIONS = listed("admissionregistration.OperationType")
 

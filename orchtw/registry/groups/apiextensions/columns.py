@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.rules.causes import invalid, required
+from orchtw.values.causes import invalid, required
 
 _TYPES: Final = ("boolean", "date", "integer", "number", "string")
 _FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchtw.errors import Cause
-from orchtw.rules.causes import forbidden, invalid, not_supported, required
 from orchtw.rules.webhook_clients import client_causes, knows_review, review_causes
 from orchtw.schema.validation.problems import within
+from orchtw.values.causes import forbidden, invalid, not_supported, required
 
 _STRATEGIES: Final = ("None", "Webhook")
 

@@ -10,11 +10,8 @@ from typing import Any, Final, Literal
 import attrs
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.apiextensions.schema_nodes import Path
-from orchtw.rules.causes import forbidden, invalid
-from orchtw.rules.go_literals import shown, untyped
-from orchtw.rules.metadata import validate_annotations, validate_labels
 from orchtw.schema.codec.json_codec import normalisers
 from orchtw.schema.codec.mismatch import SchemaError
 from orchtw.schema.codec.strict_fields import KnownKeys
@@ -25,6 +22,9 @@ from orchtw.schema.custom.shape import Metadata, Overfilled, Shaper
 from orchtw.schema.custom.validation import TooCostly, Validation
 from orchtw.schema.custom.wording import NOWHERE
 from orchtw.schema.schemas import OBJECT_META
+from orchtw.schema.validation.metadata import validate_annotations, validate_labels
+from orchtw.values.causes import forbidden, invalid
+from orchtw.values.go_literals import shown, untyped
 
 Finding = tuple[Literal["", "unpruned"], Cause]
 """A cause, and the leniency of those that are not told of what a definition did before."""

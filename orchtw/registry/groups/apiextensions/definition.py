@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import orjson
 
-from orchtw.objects import Object
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.apiextensions.conditions import TERMINATING, Finding, with_condition
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
@@ -18,9 +17,10 @@ from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import ordered
 from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
-from orchtw.schema import expressions
+from orchtw.schema import cel
 from orchtw.schema.custom import patterns
 from orchtw.schema.custom.keywords import Schema, extensions
+from orchtw.wire.objects import Object
 
 CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.orch.io"
 """Holds a definition until all of its objects are gone (reference CRD-25)."""
@@ -86,7 +86,7 @@ class DefinitionStrategy(Strategy):
             return INLINE_BYTES + 1
         if extensions(self.naming).validations.encode() not in text:
             return size_bytes
-        slow = not expressions.are_loaded() or b"matches(" in text or b"find" in text
+        slow = not cel.are_loaded() or b"matches(" in text or b"find" in text
         return INLINE_BYTES + 1 if slow else size_bytes * _WORK_OF_A_BYTE
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:

@@ -7,12 +7,12 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.apiextensions.conditions import APPROVAL, Finding
-from orchtw.rules.causes import go_quote, invalid, not_supported, required
-from orchtw.rules.names import dns_1035_label, dns_subdomain
 from orchtw.schema.validation.problems import IMMUTABLE
+from orchtw.values.causes import go_quote, invalid, not_supported, required
+from orchtw.values.names import dns_1035_label, dns_subdomain
+from orchtw.wire.objects import Object
 
 _SCOPES: Final = ("Cluster", "Namespaced")
 _REQUIRED: Final = ("plural", "singular", "kind", "listKind")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.apiextensions.schema_nodes import Path
-from orchtw.rules.causes import forbidden, go_quote, invalid, required
 from orchtw.schema.custom.keywords import Extensions, Schema, extensions
+from orchtw.values.causes import forbidden, go_quote, invalid, required
 
 if TYPE_CHECKING:
-    from orchtw.schema.expressions.rules import Verdict
+    from orchtw.schema.cel.rules import Verdict
 
 RULE_LIMIT: Final = 10_000_000
 """Of the estimated steps of one rule for all its values in a request."""
@@ -61,7 +61,7 @@ def _rules_causes(
     rules: Sequence[Mapping[str, Any]], place: _Place, naming: Naming, costs: list[tuple[int, Path]]
 ) -> Iterator[Cause]:
     """What is wrong with the rules of one schema; their costs go to the others'."""
-    from orchtw.schema.expressions.rules import Judge  # time that the start is spared
+    from orchtw.schema.cel.rules import Judge  # time that the start is spared
 
     judge = Judge(place.schema, naming, names_itself=place.names_itself)
     for index, rule in enumerate(rules):

@@ -8,8 +8,8 @@ from typing import Final, Literal
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.registry.groups.apiextensions.schema_nodes import Node, Path
-from orchtw.rules.causes import forbidden, invalid, not_supported, required
 from orchtw.schema.custom.keywords import Extensions, Schema
+from orchtw.values.causes import forbidden, invalid, not_supported, required
 
 Leniency = Literal["", "types", "sets", "keys"]
 """Rules that came later: a definition that broke one of them before may go on to."""

@@ -8,15 +8,15 @@ from itertools import islice
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.apiextensions import structural
 from orchtw.registry.groups.apiextensions.default_values import default_findings
 from orchtw.registry.groups.apiextensions.rule_causes import rule_causes
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.registry.groups.apiextensions.schema_rules import is_supported, node_findings, root_causes
-from orchtw.rules.causes import forbidden, invalid, required
 from orchtw.schema.custom import patterns
 from orchtw.schema.custom.keywords import Extensions, Schema, extensions
+from orchtw.values.causes import forbidden, invalid, required
 
 Found = dict[str, list[Cause]]
 """Causes by the leniency of their rule: "" for those that hold for all definitions."""

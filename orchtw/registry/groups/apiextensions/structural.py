@@ -8,9 +8,9 @@ from typing import Final
 
 from orchtw.errors import Cause
 from orchtw.registry.groups.apiextensions.schema_nodes import Node, Path
-from orchtw.rules.causes import forbidden, invalid, required
 from orchtw.rules.regular_expressions import fault
 from orchtw.schema.custom.keywords import JUNCTORS, Extensions, Schema
+from orchtw.values.causes import forbidden, invalid, required
 
 _UNTYPED: Final = {
     "root": "must not be empty at the root",

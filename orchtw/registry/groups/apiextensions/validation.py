@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.apiextensions.conversion import conversion_causes
 from orchtw.registry.groups.apiextensions.names import (
     approval_causes,
@@ -18,7 +17,8 @@ from orchtw.registry.groups.apiextensions.names import (
 )
 from orchtw.registry.groups.apiextensions.schemas import schema_causes
 from orchtw.registry.groups.apiextensions.versions import stored_version_causes, version_causes
-from orchtw.rules.causes import invalid
+from orchtw.values.causes import invalid
+from orchtw.wire.objects import Object
 
 
 def validate_definition(new: Object, old: Object | None, naming: Naming) -> list[Cause]:

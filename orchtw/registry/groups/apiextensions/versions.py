@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.registry.groups.apiextensions.columns import column_causes, subresource_causes
-from orchtw.rules import utf8
-from orchtw.rules.causes import invalid
-from orchtw.rules.names import dns_1035_label
+from orchtw.values import utf8
+from orchtw.values.causes import invalid
+from orchtw.values.names import dns_1035_label
 
 _LONGEST_WARNING: Final = 256
 _PRINTABLE: Final = "must only contain printable UTF-8 characters; "

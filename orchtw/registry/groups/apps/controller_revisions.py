@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.kind import Kind
-from orchtw.rules.causes import required
 from orchtw.schema.tables import cells_workloads
+from orchtw.values.causes import required
+from orchtw.wire.objects import Object
 
 
 def validate_controller_revision(new: Object, old: Object | None, naming: Naming) -> list[Cause]:

@@ -6,8 +6,7 @@ import re
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.apps.rolling_updates import ON_DELETE, ROLLING, set_rolling_defaults
 from orchtw.registry.groups.core.controller_rules import (
     collision_causes,
@@ -24,10 +23,11 @@ from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import put_annotation
 from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
-from orchtw.rules.causes import Literal, invalid, not_supported, required
-from orchtw.rules.go_literals import as_amount, as_text, pointer, shown, struct
-from orchtw.rules.int_or_percent import amount, part_causes, share_causes
 from orchtw.schema.tables import cells_workloads
+from orchtw.values.causes import Literal, invalid, not_supported, required
+from orchtw.values.go_literals import as_amount, as_text, pointer, shown, struct
+from orchtw.values.int_or_percent import amount, part_causes, share_causes
+from orchtw.wire.objects import Object
 
 _ROLLING_KIND = "apps.RollingUpdateDaemonSet"
 _SHOWN = struct(

@@ -6,8 +6,7 @@ import re
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.apps.replica_sets import replicated_pod_causes
 from orchtw.registry.groups.apps.rolling_updates import ROLLING, set_rolling_defaults
 from orchtw.registry.groups.core.controller_rules import (
@@ -20,10 +19,11 @@ from orchtw.registry.groups.core.controller_rules import (
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
 from orchtw.registry.kind import Kind
 from orchtw.registry.traits import SPEC
-from orchtw.rules.causes import NOT_NEGATIVE, Literal, forbidden, invalid, not_supported, required
-from orchtw.rules.go_literals import SELECTOR, as_amount, as_text, pointer, shown, struct
-from orchtw.rules.int_or_percent import amount, part_causes, share_causes
 from orchtw.schema.tables import cells_workloads
+from orchtw.values.causes import NOT_NEGATIVE, Literal, forbidden, invalid, not_supported, required
+from orchtw.values.go_literals import SELECTOR, as_amount, as_text, pointer, shown, struct
+from orchtw.values.int_or_percent import amount, part_causes, share_causes
+from orchtw.wire.objects import Object
 
 _ROLLING_KIND = "apps.RollingUpdateDeployment"
 _SHOWN = struct(

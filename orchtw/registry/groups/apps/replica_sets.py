@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.controller_rules import (
     empty_selector_causes,
     lasting_pod_causes,
@@ -17,10 +16,11 @@ from orchtw.registry.groups.core.controller_rules import (
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
 from orchtw.registry.kind import Kind
 from orchtw.registry.traits import SPEC
-from orchtw.rules.causes import invalid
-from orchtw.rules.go_literals import SELECTOR, shown
 from orchtw.rules.selectors import LabelSelector
 from orchtw.schema.tables import cells_workloads
+from orchtw.values.causes import invalid
+from orchtw.values.go_literals import SELECTOR, shown
+from orchtw.wire.objects import Object
 
 
 def set_replica_set_defaults(replica_set: Object) -> None:

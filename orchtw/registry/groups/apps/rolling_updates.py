@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 ROLLING: Final = "RollingUpdate"
 ON_DELETE: Final = "OnDelete"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.apps.rolling_updates import ON_DELETE, ROLLING
 from orchtw.registry.groups.core.controller_rules import (
@@ -26,10 +25,11 @@ from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
-from orchtw.rules.causes import forbidden, invalid, required
-from orchtw.rules.go_literals import SELECTOR, as_amount, as_number, as_text, pointer, shown, struct
-from orchtw.rules.metadata import validate_annotations, validate_labels
 from orchtw.schema.tables import cells_workloads
+from orchtw.schema.validation.metadata import validate_annotations, validate_labels
+from orchtw.values.causes import forbidden, invalid, required
+from orchtw.values.go_literals import SELECTOR, as_amount, as_number, as_text, pointer, shown, struct
+from orchtw.wire.objects import Object
 
 _ROLLING_KIND = "apps.RollingUpdateStatefulSetStrategy"
 _SHOWN_ROLLING = struct(

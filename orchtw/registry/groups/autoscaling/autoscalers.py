@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.autoscaling.metric_validation import CONTAINER
 from orchtw.registry.groups.autoscaling.validation import as_hub, uses_containers, validate_sent_autoscaler
@@ -17,6 +16,7 @@ from orchtw.schema.conversion.autoscaling import (
     autoscaler_v2_to_v1,
 )
 from orchtw.schema.tables import cells_workloads
+from orchtw.wire.objects import Object
 
 _PERCENTAGE = "targetCPUUtilizationPercentage"
 _SPEC_TAIL = ("metrics", "behavior")

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.objects import Object
-from orchtw.rules.causes import forbidden, invalid, not_supported, required
-from orchtw.rules.names import dns_label, path_segment
-from orchtw.schema.quantity import Quantity
+from orchtw.values.causes import forbidden, invalid, not_supported, required
+from orchtw.values.names import dns_label, path_segment
+from orchtw.values.quantity import Quantity
+from orchtw.wire.objects import Object
 
 CONTAINER: Final = "containerResource"
 """The source that needs a feature which the release leaves off: it is there only where one is stored already."""

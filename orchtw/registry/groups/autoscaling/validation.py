@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.autoscaling.metric_validation import CONTAINER, metric_causes, reference_causes
 from orchtw.registry.traits import Sent
-from orchtw.rules.causes import forbidden, invalid, not_supported, required
 from orchtw.schema.conversion.autoscaling import AUTOSCALER_CONVERSIONS, AUTOSCALER_HUB
+from orchtw.values.causes import forbidden, invalid, not_supported, required
+from orchtw.wire.objects import Object
 
 LONGEST_STABILIZATION_S: Final = 3600
 LONGEST_PERIOD_S: Final = 1800

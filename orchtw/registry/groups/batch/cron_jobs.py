@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.batch.job_validation import job_spec_causes
 from orchtw.registry.groups.core.controller_rules import is_new_generation, template_of
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
@@ -13,11 +12,12 @@ from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
-from orchtw.rules.causes import invalid, not_supported
 from orchtw.rules.cron import schedule_error, zone_error
-from orchtw.rules.go_literals import SELECTOR, shown
-from orchtw.rules.names import SUBDOMAIN_NAME
 from orchtw.schema.tables import cells_workloads
+from orchtw.values.causes import invalid, not_supported
+from orchtw.values.go_literals import SELECTOR, shown
+from orchtw.values.names import SUBDOMAIN_NAME
+from orchtw.wire.objects import Object
 
 _TEMPLATE = "spec.jobTemplate.spec"
 _LOCAL = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.controller_rules import (
     ALWAYS,
     labels_of,
@@ -16,9 +15,10 @@ from orchtw.registry.groups.core.controller_rules import (
     template_of,
     unselected_causes,
 )
-from orchtw.rules.causes import duplicate, invalid, not_supported, required
-from orchtw.rules.go_literals import SELECTOR, shown
 from orchtw.schema.validation.problems import IMMUTABLE
+from orchtw.values.causes import duplicate, invalid, not_supported, required
+from orchtw.values.go_literals import SELECTOR, shown
+from orchtw.wire.objects import Object
 
 CONTROLLER_UID: Final = "controller-uid"
 JOB_NAME: Final = "job-name"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchtw.objects import Object
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.batch.job_validation import (
     CONTROLLER_UID,
@@ -21,6 +20,7 @@ from orchtw.registry.system_metadata import drop_annotation
 from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_workloads
+from orchtw.wire.objects import Object
 
 TRACKING: Final = "batch.orch.io/job-tracking"
 """The annotation of jobs whose pods are tracked by finalizers, a feature that the release leaves off."""

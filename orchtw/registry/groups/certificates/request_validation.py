@@ -10,11 +10,11 @@ from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
-from orchtw.rules.causes import duplicate, go_quote, invalid, invalid_bytes, not_supported, required, too_long
-from orchtw.rules.names import Check, dns_label, dns_subdomain
+from orchtw.naming.names import Naming
 from orchtw.rules.pem import blocks
+from orchtw.values.causes import duplicate, go_quote, invalid, invalid_bytes, not_supported, required, too_long
+from orchtw.values.names import Check, dns_label, dns_subdomain
+from orchtw.wire.objects import Object
 
 LEGACY_SIGNER: Final = "orch.io/legacy-unknown"
 

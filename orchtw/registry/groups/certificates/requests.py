@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.errors import Cause
-from orchtw.objects import Object
 from orchtw.registry.groups.certificates.request_validation import validate_request
 from orchtw.registry.groups.certificates.status_validation import DECISIONS, status_causes
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
-from orchtw.rules.names import PATH_SEGMENT_NAME
 from orchtw.schema.tables import cells_cluster
+from orchtw.values.names import PATH_SEGMENT_NAME
+from orchtw.wire.objects import Object
 
 _IDENTITY = ("username", "uid", "groups", "extra")
 _CERTIFICATE, _CONDITIONS = "certificate", "conditions"

@@ -9,9 +9,9 @@ from typing import Final
 from cryptography import x509
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.objects import Object
-from orchtw.rules.causes import duplicate, forbidden, go_quote, invalid, not_supported, required
 from orchtw.rules.pem import blocks
+from orchtw.values.causes import duplicate, forbidden, go_quote, invalid, not_supported, required
+from orchtw.wire.objects import Object
 
 DECISIONS: Final = ("Approved", "Denied")
 _FINAL: Final = (*DECISIONS, "Failed")

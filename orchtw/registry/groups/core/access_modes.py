@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.rules.causes import not_supported, required
+from orchtw.values.causes import not_supported, required
 
 ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce")
 """Without ReadWriteOncePod, which is behind a gate that is off."""

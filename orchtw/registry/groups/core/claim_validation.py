@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.access_modes import check_access_modes
-from orchtw.rules.causes import forbidden, invalid, required
-from orchtw.rules.names import dns_subdomain
-from orchtw.schema.quantity import Quantity, quantity
 from orchtw.schema.validation.problems import IMMUTABLE, at
 from orchtw.schema.validation.validators import Check
+from orchtw.values.causes import forbidden, invalid, required
+from orchtw.values.names import dns_subdomain
+from orchtw.values.quantity import Quantity, quantity
+from orchtw.wire.objects import Object
 
 _CORE = "orch.io.api.core.v1."
 CLASS_ANNOTATION: Final = "volume.beta.orch.io/storage-class"

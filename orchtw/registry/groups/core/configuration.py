@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.payload import MAX_PAYLOAD_BYTES, encoded_bytes, immutability
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
-from orchtw.rules import utf8
-from orchtw.rules.causes import WHOLE_OBJECT, invalid, too_long
 from orchtw.schema.tables import cells_core
 from orchtw.schema.validation.problems import at
+from orchtw.values import utf8
+from orchtw.values.causes import WHOLE_OBJECT, invalid, too_long
+from orchtw.wire.objects import Object
 
 
 def validate_config_map(new: Object, old: Object | None, naming: Naming) -> list[Cause]:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.objects import Object
 from orchtw.registry.groups.core.field_references import field_ref_causes, resource_ref_causes
-from orchtw.rules.causes import invalid, required
-from orchtw.rules.names import SUBDOMAIN_NAME, config_key, dns_subdomain, environment_variable
 from orchtw.schema.validation.problems import within
+from orchtw.values.causes import invalid, required
+from orchtw.values.names import SUBDOMAIN_NAME, config_key, dns_subdomain, environment_variable
+from orchtw.wire.objects import Object
 
 _FIELDS: Final = frozenset(
     (

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.objects import Object
-from orchtw.rules.causes import forbidden, invalid, not_found, not_supported, required
-from orchtw.rules.file_paths import descending_path, no_backsteps
+from orchtw.values.causes import forbidden, invalid, not_found, not_supported, required
+from orchtw.values.file_paths import descending_path, no_backsteps
+from orchtw.wire.objects import Object
 
 _PLAIN: Final = frozenset(("name", "mountPath", "readOnly"))
 _PROPAGATIONS: Final = ("Bidirectional", "HostToContainer", "None")

@@ -7,13 +7,13 @@ from functools import lru_cache
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.resource_lists import check_amounts
-from orchtw.rules.causes import forbidden, invalid, required
 from orchtw.rules.resource_names import container_resource_name, is_huge_pages, may_overcommit
-from orchtw.schema.quantity import Quantity, quantity
 from orchtw.schema.validation.problems import at, within
+from orchtw.values.causes import forbidden, invalid, required
+from orchtw.values.quantity import Quantity, quantity
+from orchtw.wire.objects import Object
 
 _COMPUTE: Final = frozenset(("cpu", "memory"))
 _PLAIN: Final = frozenset(("cpu", "memory", "ephemeral-storage"))

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.objects import Object
-from orchtw.rules import utf8
-from orchtw.rules.causes import invalid, required
-from orchtw.rules.file_paths import descending_path
-from orchtw.rules.go_literals import as_text, pointer, shown, struct
+from orchtw.values import utf8
+from orchtw.values.causes import invalid, required
+from orchtw.values.file_paths import descending_path
+from orchtw.values.go_literals import as_text, pointer, shown, struct
+from orchtw.wire.objects import Object
 
 _SHOWN_PROFILE = struct(
     "core.SeccompProfile", Type=("type", as_text), LocalhostProfile=("localhostProfile", pointer("string", as_text))

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.container_environment import import_causes, variable_causes
 from orchtw.registry.groups.core.container_mounts import mount_causes
 from orchtw.registry.groups.core.container_resources import resource_causes
@@ -16,9 +15,10 @@ from orchtw.registry.groups.core.container_security import (
     check_security_context,
     check_windows_options,
 )
-from orchtw.rules.causes import forbidden, invalid, required
-from orchtw.rules.names import dns_label, http_header
 from orchtw.schema.validation.validators import Check
+from orchtw.values.causes import forbidden, invalid, required
+from orchtw.values.names import dns_label, http_header
+from orchtw.wire.objects import Object
 
 UNTRIMMED: Final = "must not have leading or trailing whitespace"
 """What is wrong with an image that has space around it."""

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, BadRequest, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.pod_warnings import warnings_of
-from orchtw.rules import names
-from orchtw.rules.causes import forbidden, invalid, not_supported
-from orchtw.rules.go_literals import SELECTOR, shown
 from orchtw.rules.selectors import LabelSelector, selector_of_object, validate_selector_object
+from orchtw.values import names
+from orchtw.values.causes import forbidden, invalid, not_supported
+from orchtw.values.go_literals import SELECTOR, shown
+from orchtw.wire.objects import Object
 
 ALWAYS: Final = "Always"
 _TEMPLATE = "spec.template"

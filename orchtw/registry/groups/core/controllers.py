@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.controller_rules import (
     labels_of,
@@ -19,6 +18,7 @@ from orchtw.registry.kind import Kind
 from orchtw.registry.traits import SPEC
 from orchtw.rules.selectors import selector_of_object
 from orchtw.schema.tables import cells_workloads
+from orchtw.wire.objects import Object
 
 LABELS_TAIL = ("labels", "annotations", "ownerReferences", "finalizers", "clusterName", "managedFields")
 """Keys of metadata in emission order, from the labels."""

@@ -7,14 +7,14 @@ from itertools import islice
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.kind import Kind
-from orchtw.rules.addresses import endpoint_ip
-from orchtw.rules.causes import invalid, not_supported, required
-from orchtw.rules.names import dns_label, dns_subdomain, qualified_name
-from orchtw.rules.ports import port_number
 from orchtw.schema.tables import cells_core
+from orchtw.values.addresses import endpoint_ip
+from orchtw.values.causes import invalid, not_supported, required
+from orchtw.values.names import dns_label, dns_subdomain, qualified_name
+from orchtw.values.ports import port_number
+from orchtw.wire.objects import Object
 
 PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 

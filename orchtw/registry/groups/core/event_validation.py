@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.traits import Sent
-from orchtw.rules import utf8
-from orchtw.rules.causes import Literal, go_time, invalid, required
-from orchtw.rules.go_literals import Form, as_number, as_text, shown, struct
-from orchtw.rules.names import dns_subdomain, qualified_name
 from orchtw.schema.validation.problems import IMMUTABLE
+from orchtw.values import utf8
+from orchtw.values.causes import Literal, go_time, invalid, required
+from orchtw.values.go_literals import Form, as_number, as_text, shown, struct
+from orchtw.values.names import dns_subdomain, qualified_name
+from orchtw.wire.objects import Object
 
 _LONGEST_TEXT: Final = 128  # bytes
 _LONGEST_MESSAGE: Final = 1024

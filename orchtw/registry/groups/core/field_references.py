@@ -6,9 +6,9 @@ import re
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.objects import Object
-from orchtw.rules import names
-from orchtw.rules.causes import invalid, not_supported, required
+from orchtw.values import names
+from orchtw.values.causes import invalid, not_supported, required
+from orchtw.wire.objects import Object
 
 VOLUME_FIELDS: Final = frozenset(
     ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")

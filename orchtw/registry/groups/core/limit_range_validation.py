@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
-from orchtw.rules.causes import duplicate, forbidden, invalid, required
-from orchtw.rules.names import qualified_name
+from orchtw.naming.names import Naming
 from orchtw.rules.resource_names import container_resource_name, may_overcommit, resource_name
-from orchtw.schema.quantity import Quantity, quantity
 from orchtw.schema.validation.problems import at
+from orchtw.values.causes import duplicate, forbidden, invalid, required
+from orchtw.values.names import qualified_name
+from orchtw.values.quantity import Quantity, quantity
+from orchtw.wire.objects import Object
 
 _POD: Final = "Pod"
 _CLAIM: Final = "PersistentVolumeClaim"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from orchtw.objects import Object
 from orchtw.registry.amounts import round_up
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.limit_range_validation import validate_limit_range
@@ -12,8 +11,9 @@ from orchtw.registry.groups.core.quota_validation import validate_quota, validat
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
-from orchtw.rules.uuids import SIZE, uuid_text
 from orchtw.schema.tables import cells_core
+from orchtw.values.uuids import SIZE, uuid_text
+from orchtw.wire.objects import Object
 
 _LIMITS_TAIL = ("default", "defaultRequest", "maxLimitRequestRatio")
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from orchtw.errors import MAX_CAUSES, Cause, Conflict
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
-from orchtw.rules.causes import invalid
-from orchtw.rules.names import LABEL_NAME, qualified_name
 from orchtw.schema.tables import cells_core
+from orchtw.values.causes import invalid
+from orchtw.values.names import LABEL_NAME, qualified_name
+from orchtw.wire.objects import Object
 
 _GENERAL_FINALIZERS = ("orphan", "foregroundDeletion")
 

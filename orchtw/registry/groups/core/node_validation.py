@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.resource_lists import check_amount
-from orchtw.rules.addresses import parse_cidr
-from orchtw.rules.causes import WHOLE_OBJECT, duplicate, forbidden, invalid, not_supported, required
-from orchtw.rules.go_literals import as_date_or_nil, as_text, pointer, shown, struct
-from orchtw.rules.names import config_key, dns_label, dns_subdomain, label_value, qualified_name
 from orchtw.schema.codec.json_text import parse_json
 from orchtw.schema.validation.problems import identity
+from orchtw.values.addresses import parse_cidr
+from orchtw.values.causes import WHOLE_OBJECT, duplicate, forbidden, invalid, not_supported, required
+from orchtw.values.go_literals import as_date_or_nil, as_text, pointer, shown, struct
+from orchtw.values.names import config_key, dns_label, dns_subdomain, label_value, qualified_name
+from orchtw.wire.objects import Object
 
 _SHOWN_TAINT = struct(
     "core.Taint",

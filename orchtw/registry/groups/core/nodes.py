@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from orchtw.objects import Object
 from orchtw.registry.amounts import round_up
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.node_validation import node_warnings, validate_node, validate_node_status
@@ -10,6 +9,7 @@ from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_core
+from orchtw.wire.objects import Object
 
 _NODE_STATUS_TAIL = (
     *("allocatable", "phase", "conditions", "addresses", "daemonEndpoints", "nodeInfo", "images", "volumesInUse"),

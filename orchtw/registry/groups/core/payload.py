@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.objects import Object
-from orchtw.rules.causes import forbidden
+from orchtw.values.causes import forbidden
+from orchtw.wire.objects import Object
 
 MAX_PAYLOAD_BYTES: Final = 1 << 20
 _IMMUTABLE: Final = "field is immutable when `immutable` is set"

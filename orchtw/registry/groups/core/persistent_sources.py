@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.volume_sources import check_iscsi, flex_check
-from orchtw.rules.causes import invalid, required
-from orchtw.rules.names import dns_label
 from orchtw.schema.validation.validators import Check
+from orchtw.values.causes import invalid, required
+from orchtw.values.names import dns_label
+from orchtw.wire.objects import Object
 
 _CORE = "orch.io.api.core.v1."
 _CSI_SECRETS = ("controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef")

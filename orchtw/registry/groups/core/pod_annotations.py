@@ -9,9 +9,7 @@ from typing import Any, Final
 import attrs
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.json_values import loads
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.scheduling_terms import check_toleration
 from orchtw.registry.groups.core.seccomp import (
     agreement_causes,
@@ -20,10 +18,12 @@ from orchtw.registry.groups.core.seccomp import (
     profile_causes,
     set_field,
 )
-from orchtw.rules.causes import forbidden, go_quote, invalid
-from orchtw.rules.metadata import validate_annotations, validate_labels
+from orchtw.schema.validation.metadata import validate_annotations, validate_labels
 from orchtw.schema.validation.problems import within
 from orchtw.schema.validation.validators import Check
+from orchtw.values.causes import forbidden, go_quote, invalid
+from orchtw.wire.json_values import loads
+from orchtw.wire.objects import Object
 
 CONTAINER_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
 _CORE = "orch.io.api.core.v1."

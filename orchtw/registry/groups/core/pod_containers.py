@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.container_mounts import reference_causes
 from orchtw.registry.groups.core.container_resources import are_plain, huge_page_causes
 from orchtw.registry.groups.core.containers import UNTRIMMED
 from orchtw.registry.groups.core.pod_annotations import containers_of
 from orchtw.registry.groups.core.pod_security import NOT_WINDOWS, ONLY_WINDOWS
-from orchtw.rules.causes import duplicate, forbidden, invalid, not_found
 from orchtw.schema.validation.problems import within
 from orchtw.schema.validation.validators import Check, Consequence
+from orchtw.values.causes import duplicate, forbidden, invalid, not_found
+from orchtw.wire.objects import Object
 
 _CORE = "orch.io.api.core.v1."
 _VOLUME: Final = re.compile(r"volumes\[(\d+)\]", re.ASCII)

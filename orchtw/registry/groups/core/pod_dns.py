@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.objects import Object
-from orchtw.rules import names, utf8
-from orchtw.rules.addresses import parse_ip
-from orchtw.rules.causes import invalid, not_supported, required
+from orchtw.values import names, utf8
+from orchtw.values.addresses import parse_ip
+from orchtw.values.causes import invalid, not_supported, required
+from orchtw.wire.objects import Object
 
 _POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _MAX_SERVERS: Final = 3

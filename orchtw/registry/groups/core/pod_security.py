@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
-from orchtw.rules.causes import duplicate, forbidden, invalid, not_supported, required
-from orchtw.rules.go_literals import as_text, shown, struct
+from orchtw.naming.names import Naming
 from orchtw.schema.validation.validators import Check
+from orchtw.values.causes import duplicate, forbidden, invalid, not_supported, required
+from orchtw.values.go_literals import as_text, shown, struct
+from orchtw.wire.objects import Object
 
 _SHOWN_SYSTEM = struct("core.PodOS", Name=("name", as_text))
 

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.pod_dns import alias_causes, dns_causes
 from orchtw.registry.groups.core.pod_security import host_causes, host_process_causes
 from orchtw.registry.groups.core.resource_lists import check_amounts
 from orchtw.registry.groups.core.scheduling_terms import spread_causes
-from orchtw.rules.causes import not_supported, required
-from orchtw.rules.metadata import validate_labels
 from orchtw.rules.resource_names import container_resource_name
+from orchtw.schema.validation.metadata import validate_labels
 from orchtw.schema.validation.problems import within
 from orchtw.schema.validation.validators import Check
+from orchtw.values.causes import not_supported, required
+from orchtw.wire.objects import Object
 
 _CORE = "orch.io.api.core.v1."
 _RESTARTS: Final = ("Always", "OnFailure", "Never")

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.pod_annotations import annotation_update_causes
-from orchtw.rules import names
-from orchtw.rules.addresses import ip, parse_ip
-from orchtw.rules.causes import duplicate, forbidden, invalid
-from orchtw.rules.go_literals import as_text, listed, shown, struct
+from orchtw.values import names
+from orchtw.values.addresses import ip, parse_ip
+from orchtw.values.causes import duplicate, forbidden, invalid
+from orchtw.values.go_literals import as_text, listed, shown, struct
+from orchtw.wire.objects import Object
 
 _SHOWN_ADDRESS = struct("core.PodIP", IP=("ip", as_text))
 _SHOWN_ADDRESSES = listed("core.PodIP", _SHOWN_ADDRESS)

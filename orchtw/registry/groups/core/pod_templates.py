@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from orchtw.objects import Object
 from orchtw.registry.amounts import round_up
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_warnings import warn_of_template
 from orchtw.registry.groups.core.volumes import set_claim_spec_defaults
 from orchtw.registry.kind import Kind
-from orchtw.rules.images import image_tag
 from orchtw.schema.tables import cells_workloads
+from orchtw.values.images import image_tag
+from orchtw.wire.objects import Object
 
 POD_SPEC_TAIL = (
     *("serviceAccountName", "serviceAccount", "automountServiceAccountToken", "nodeName", "hostNetwork", "hostPID"),

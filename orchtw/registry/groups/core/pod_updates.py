@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.objects import Object
-from orchtw.rules.causes import forbidden, go_quote, go_value, invalid, required
+from orchtw.values.causes import forbidden, go_quote, go_value, invalid, required
+from orchtw.wire.objects import Object
 
 _IMAGES: Final = ("containers", "initContainers")
 _LARGEST_DEADLINE_S: Final = (1 << 31) - 1

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.pod_annotations import (
     annotation_causes,
     annotation_update_causes,
@@ -14,8 +13,9 @@ from orchtw.registry.groups.core.pod_annotations import (
 )
 from orchtw.registry.groups.core.pod_containers import image_causes
 from orchtw.registry.groups.core.pod_updates import spec_update_causes
-from orchtw.rules import names
-from orchtw.rules.causes import forbidden, go_quote, invalid
+from orchtw.values import names
+from orchtw.values.causes import forbidden, go_quote, invalid
+from orchtw.wire.objects import Object
 
 
 def validate_pod(new: Object, old: Object | None, naming: Naming) -> list[Cause]:

@@ -9,11 +9,11 @@ from typing import Final
 
 import attrs
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.pod_annotations import annotations_of, containers_of, keys_in
 from orchtw.registry.groups.core.seccomp import field_of
-from orchtw.rules.causes import go_quote
+from orchtw.values.causes import go_quote
+from orchtw.wire.objects import Object
 
 _LABELS: Final = {
     "beta.orch.io/arch": ("1.14", "orch.io/arch"),

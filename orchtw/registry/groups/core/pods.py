@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from orchtw.errors import Cause
-from orchtw.objects import Object
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_annotations import synchronise_seccomp
 from orchtw.registry.groups.core.pod_statuses import validate_pod_status
@@ -15,6 +14,7 @@ from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_pod
+from orchtw.wire.objects import Object
 
 _COMPUTE = ("cpu", "memory")
 _EPHEMERAL_TAIL = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.pod_security import are_host_processes
-from orchtw.rules.causes import forbidden
 from orchtw.schema.validation.validators import Check
+from orchtw.values.causes import forbidden
+from orchtw.wire.objects import Object
 
 _CORE = "orch.io.api.core.v1."
 

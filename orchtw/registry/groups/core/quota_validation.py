@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.resource_lists import check_amounts
-from orchtw.rules.causes import invalid, required
-from orchtw.rules.go_literals import as_text, listed, shown, struct
 from orchtw.rules.resource_names import is_quota_resource, quota_resource_name
 from orchtw.schema.validation.problems import IMMUTABLE
+from orchtw.values.causes import invalid, required
+from orchtw.values.go_literals import as_text, listed, shown, struct
+from orchtw.wire.objects import Object
 
 _SHOWN_SCOPES = listed("core.ResourceQuotaScope")
 _REQUIREMENT_KIND = "core.ScopedResourceSelectorRequirement"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.rules.causes import NOT_NEGATIVE, invalid
+from orchtw.naming.names import Naming
 from orchtw.rules.resource_names import is_counted
-from orchtw.schema.quantity import quantity
 from orchtw.schema.validation.problems import at
+from orchtw.values.causes import NOT_NEGATIVE, invalid
+from orchtw.values.quantity import quantity
 
 NOT_WHOLE = "must be an integer"
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
-from orchtw.rules import names
-from orchtw.rules.causes import duplicate, forbidden, invalid, not_supported, required
-from orchtw.rules.go_literals import as_number, as_text, pointer, shown, struct
+from orchtw.naming.names import Naming
 from orchtw.schema.validation.validators import Check
+from orchtw.values import names
+from orchtw.values.causes import duplicate, forbidden, invalid, not_supported, required
+from orchtw.values.go_literals import as_number, as_text, pointer, shown, struct
+from orchtw.wire.objects import Object
 
 TOLERATION: Final = struct(
     "core.Toleration",

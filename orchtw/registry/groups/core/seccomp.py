@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.objects import Object
 from orchtw.registry.emission_order import put
-from orchtw.rules.causes import forbidden, invalid
-from orchtw.rules.file_paths import descending_path
+from orchtw.values.causes import forbidden, invalid
+from orchtw.values.file_paths import descending_path
+from orchtw.wire.objects import Object
 
 UNCONFINED: Final = "unconfined"
 DEFAULT: Final = "runtime/default"

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.payload import MAX_PAYLOAD_BYTES, encoded_bytes, immutability
-from orchtw.rules.causes import invalid, required, too_long
 from orchtw.schema.codec.json_text import parse_json
 from orchtw.schema.validation.problems import IMMUTABLE
+from orchtw.values.causes import invalid, required, too_long
+from orchtw.wire.objects import Object
 
 _REDACTED: Final = "<secret contents redacted>"
 _NO_MAP: Final = "json: cannot unmarshal {} into Go value of type map[string]interface {{}}"

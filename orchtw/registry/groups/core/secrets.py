@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 
-from orchtw.objects import Object
 from orchtw.registry.groups.core.secret_validation import validate_secret
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.schema.tables import cells_core
+from orchtw.wire.objects import Object
 
 
 class SecretStrategy(Strategy):

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.rules import services as rules
-from orchtw.rules.addresses import endpoint_ip, parse_cidr
-from orchtw.rules.causes import duplicate, forbidden, invalid, not_supported, required
-from orchtw.rules.go_literals import IP_FAMILIES, as_amount, as_number, as_text, pointer, shown, struct
 from orchtw.rules.load_balancers import load_balancer_causes
-from orchtw.rules.metadata import validate_labels
-from orchtw.rules.names import dns_label, dns_subdomain, qualified_name
-from orchtw.rules.ports import port_name, port_number
 from orchtw.rules.services import Spec
+from orchtw.schema.validation.metadata import validate_labels
+from orchtw.values.addresses import endpoint_ip, parse_cidr
+from orchtw.values.causes import duplicate, forbidden, invalid, not_supported, required
+from orchtw.values.go_literals import IP_FAMILIES, as_amount, as_number, as_text, pointer, shown, struct
+from orchtw.values.names import dns_label, dns_subdomain, qualified_name
+from orchtw.values.ports import port_name, port_number
+from orchtw.wire.objects import Object
 
 _SHOWN_PORT = struct(
     "core.ServicePort",

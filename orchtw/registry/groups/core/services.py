@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from orchtw.objects import Object
 from orchtw.registry.allocation.service import ServiceReservations
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.service_validation import validate_service, validate_service_status
@@ -10,9 +9,10 @@ from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.rules import services as rules
-from orchtw.rules.names import LABEL_1035_NAME
 from orchtw.rules.services import OTHER_FAMILY
 from orchtw.schema.tables import cells_core
+from orchtw.values.names import LABEL_1035_NAME
+from orchtw.wire.objects import Object
 
 AFFINITY_S = 10800
 """Seconds that a client stays with its endpoint."""

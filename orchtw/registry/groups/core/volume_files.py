@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.field_references import VOLUME_FIELDS, field_ref_causes, resource_ref_causes
-from orchtw.rules import file_paths
-from orchtw.rules.causes import forbidden, invalid, required
 from orchtw.schema.validation.problems import within
 from orchtw.schema.validation.validators import Check
+from orchtw.values import file_paths
+from orchtw.values.causes import forbidden, invalid, required
+from orchtw.wire.objects import Object
 
 _CORE = "orch.io.api.core.v1."
 _SOURCES = frozenset(("secret", "configMap", "downwardAPI", "serviceAccountToken"))

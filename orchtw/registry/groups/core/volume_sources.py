@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
-from orchtw.rules import names, utf8
-from orchtw.rules.causes import forbidden, invalid, not_supported, required
-from orchtw.rules.metadata import validate_annotations, validate_labels
+from orchtw.naming.names import Naming
+from orchtw.schema.validation.metadata import validate_annotations, validate_labels
 from orchtw.schema.validation.problems import within
 from orchtw.schema.validation.validators import Check
+from orchtw.values import names, utf8
+from orchtw.values.causes import forbidden, invalid, not_supported, required
+from orchtw.wire.objects import Object
 
 _CORE = "orch.io.api.core.v1."
 _SOURCES: Final = (

@@ -6,14 +6,14 @@ import posixpath
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.access_modes import check_access_modes
 from orchtw.registry.groups.core.volume_sources import gce_disk_causes
-from orchtw.rules.causes import forbidden, go_value, invalid, not_supported, required
-from orchtw.rules.names import dns_subdomain
-from orchtw.schema.quantity import quantity
 from orchtw.schema.validation.problems import IMMUTABLE, at, within
+from orchtw.values.causes import forbidden, go_value, invalid, not_supported, required
+from orchtw.values.names import dns_subdomain
+from orchtw.values.quantity import quantity
+from orchtw.wire.objects import Object
 
 SOURCES: Final = (
     *("hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.amounts import round_up
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.claim_validation import validate_claim, validate_claim_status
@@ -12,6 +11,7 @@ from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_core
+from orchtw.wire.objects import Object
 
 _VOLUME_TAIL = ("persistentVolumeReclaimPolicy", "storageClassName", "mountOptions", "volumeMode", "nodeAffinity")
 

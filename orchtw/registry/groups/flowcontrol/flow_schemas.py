@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.flowcontrol.mandatory import EXEMPT, FLOW_SCHEMAS, fixed_causes
 from orchtw.registry.kind import Kind
 from orchtw.registry.traits import SPEC
-from orchtw.rules.causes import forbidden, invalid, not_supported, required
-from orchtw.rules.names import dns_label, dns_subdomain
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.validators import Check
+from orchtw.values.causes import forbidden, invalid, not_supported, required
+from orchtw.values.names import dns_label, dns_subdomain
+from orchtw.wire.objects import Object
 
 _MAX_PRECEDENCE: Final = 10_000
 _PRECEDENCE: Final = "spec.matchingPrecedence"

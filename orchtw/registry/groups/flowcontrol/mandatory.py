@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.objects import Object
-from orchtw.rules.causes import invalid
+from orchtw.values.causes import invalid
+from orchtw.wire.objects import Object
 
 EXEMPT: Final = "exempt"
 CATCH_ALL: Final = "catch-all"

@@ -8,14 +8,14 @@ from math import log2
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.flowcontrol.mandatory import EXEMPT, PRIORITY_LEVELS, fixed_causes
 from orchtw.registry.kind import Kind
 from orchtw.registry.traits import SPEC
-from orchtw.rules.causes import forbidden, invalid, required
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.validators import Check
+from orchtw.values.causes import forbidden, invalid, required
+from orchtw.wire.objects import Object
 
 _MAX_QUEUES: Final = 10_000_000
 _MAX_ENTROPY_BITS: Final = 60

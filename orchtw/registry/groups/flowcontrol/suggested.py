@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.flowcontrol.mandatory import everything
+from orchtw.wire.objects import Object
 
 _BY_USER: Final = "ByUser"
 _BY_NAMESPACE: Final = "ByNamespace"

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
-from orchtw.rules import utf8
-from orchtw.rules.causes import invalid, not_supported, required, too_long
-from orchtw.rules.names import qualified_name, regex_text
+from orchtw.naming.names import Naming
 from orchtw.schema.validation.validators import Check
+from orchtw.values import utf8
+from orchtw.values.causes import invalid, not_supported, required, too_long
+from orchtw.values.names import qualified_name, regex_text
+from orchtw.wire.objects import Object
 
 _CONDITION: Final = "orch.io.apimachinery.pkg.apis.meta.v1.Condition"
 _STATUSES: Final = ("False", "True", "Unknown")

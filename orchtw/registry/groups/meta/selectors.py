@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.rules.selectors import validate_selector_object
 from orchtw.schema.validation.validators import Check
+from orchtw.wire.objects import Object
 
 _META = "orch.io.apimachinery.pkg.apis.meta.v1."
 

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.networking.references import check_reference
 from orchtw.registry.kind import Kind
 from orchtw.registry.traits import SPEC
-from orchtw.rules.causes import forbidden, invalid, not_supported, required
-from orchtw.rules.names import dns_label, dns_subdomain, regex_text
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.validators import Check
+from orchtw.values.causes import forbidden, invalid, not_supported, required
+from orchtw.values.names import dns_label, dns_subdomain, regex_text
+from orchtw.wire.objects import Object
 
 _PATH: Final = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 _SCOPES: Final = ("Cluster", "Namespace")

@@ -7,18 +7,18 @@ from itertools import islice
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.networking.references import check_reference
 from orchtw.registry.kind import Kind
 from orchtw.registry.traits import SPEC
-from orchtw.rules.addresses import NOT_AN_IP, parse_ip
-from orchtw.rules.causes import invalid, not_supported, required
-from orchtw.rules.file_paths import absolute_path
 from orchtw.rules.load_balancers import load_balancer_causes
-from orchtw.rules.names import dns_1035_label, dns_subdomain, wildcard_subdomain
-from orchtw.rules.ports import port_name, port_number
 from orchtw.schema.tables import cells_cluster
+from orchtw.values.addresses import NOT_AN_IP, parse_ip
+from orchtw.values.causes import invalid, not_supported, required
+from orchtw.values.file_paths import absolute_path
+from orchtw.values.names import dns_1035_label, dns_subdomain, wildcard_subdomain
+from orchtw.values.ports import port_name, port_number
+from orchtw.wire.objects import Object
 
 CLASS_ANNOTATION: Final = "orch.io/ingress.class"
 

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.kind import Kind
 from orchtw.registry.traits import SPEC
-from orchtw.rules.addresses import Network, parse_cidr, within
-from orchtw.rules.causes import forbidden, invalid, not_supported, required
-from orchtw.rules.go_literals import listed, shown
-from orchtw.rules.ports import port_name, port_number
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.validators import Check
+from orchtw.values.addresses import Network, parse_cidr, within
+from orchtw.values.causes import forbidden, invalid, not_supported, required
+from orchtw.values.go_literals import listed, shown
+from orchtw.values.ports import port_name, port_number
+from orchtw.wire.objects import Object
 
 _SHOWN_TYPES = listed("networking.PolicyType")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from orchtw.errors import Cause
-from orchtw.objects import Object
-from orchtw.rules.causes import invalid, required
-from orchtw.rules.names import dns_subdomain, path_segment
+from orchtw.values.causes import invalid, required
+from orchtw.values.names import dns_subdomain, path_segment
+from orchtw.wire.objects import Object
 
 
 def check_reference(reference: Object, path: str) -> list[Cause]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.kind import Kind
 from orchtw.registry.traits import SPEC, Sent
-from orchtw.rules.causes import NOT_NEGATIVE, invalid
-from orchtw.rules.go_literals import SELECTOR, as_amount, pointer, shown, struct
-from orchtw.rules.int_or_percent import part_causes, share_causes
-from orchtw.rules.names import PATH_SEGMENT_NAME
 from orchtw.schema.conversion.policy import BUDGET_CONVERSIONS
 from orchtw.schema.tables import cells_workloads
+from orchtw.values.causes import NOT_NEGATIVE, invalid
+from orchtw.values.go_literals import SELECTOR, as_amount, pointer, shown, struct
+from orchtw.values.int_or_percent import part_causes, share_causes
+from orchtw.values.names import PATH_SEGMENT_NAME
+from orchtw.wire.objects import Object
 
 _SHOWN_SPEC = struct(
     "policy.PodDisruptionBudgetSpec",

@@ -7,16 +7,16 @@ from itertools import islice
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.seccomp import LOCAL, profile_causes
 from orchtw.registry.groups.policy.sysctls import overlap_causes, sysctl_causes
 from orchtw.registry.kind import Kind
-from orchtw.rules.causes import duplicate, go_quote, invalid, not_supported, required
-from orchtw.rules.file_paths import no_backsteps
-from orchtw.rules.go_literals import as_number, listed, shown, struct
-from orchtw.rules.names import dns_subdomain
 from orchtw.schema.tables import cells_cluster
+from orchtw.values.causes import duplicate, go_quote, invalid, not_supported, required
+from orchtw.values.file_paths import no_backsteps
+from orchtw.values.go_literals import as_number, listed, shown, struct
+from orchtw.values.names import dns_subdomain
+from orchtw.wire.objects import Object
 
 _SHOWN_CAPABILITIES = listed("core.Capability")
 _SHOWN_RANGES = listed("policy.IDRange", struct("policy.IDRange", Min=("min", as_number), Max=("max", as_number)))

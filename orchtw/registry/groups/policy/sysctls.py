@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.rules.causes import forbidden, invalid
+from orchtw.values.causes import forbidden, invalid
 
 LONGEST_BYTES: Final = 253
 

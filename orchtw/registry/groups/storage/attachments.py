@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.storage.sizes import MAX_BYTES, text_bytes
 from orchtw.registry.kind import Kind
-from orchtw.rules import utf8
-from orchtw.rules.causes import forbidden, invalid, required, too_long
-from orchtw.rules.names import csi_driver, dns_subdomain
 from orchtw.schema.tables import cells_cluster
+from orchtw.values import utf8
+from orchtw.values.causes import forbidden, invalid, required, too_long
+from orchtw.values.names import csi_driver, dns_subdomain
+from orchtw.wire.objects import Object
 
 _MAX_DRIVER_NAME: Final = 63
 _MAX_MESSAGE_BYTES: Final = 1024

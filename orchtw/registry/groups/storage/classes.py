@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.storage.sizes import MAX_BYTES, text_bytes
 from orchtw.registry.kind import Kind
-from orchtw.rules.causes import duplicate, forbidden, invalid, not_supported, required, too_long
-from orchtw.rules.names import qualified_name
 from orchtw.schema.tables import cells_cluster
+from orchtw.values.causes import duplicate, forbidden, invalid, not_supported, required, too_long
+from orchtw.values.names import qualified_name
+from orchtw.wire.objects import Object
 
 _MAX_PARAMETERS: Final = 512
 _POLICIES: Final = ("Delete", "Retain")

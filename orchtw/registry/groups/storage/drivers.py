@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
-from orchtw.rules.causes import duplicate, invalid, not_supported, required
-from orchtw.rules.go_literals import listed, shown
-from orchtw.rules.names import SUBDOMAIN_NAME
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.problems import IMMUTABLE
+from orchtw.values.causes import duplicate, invalid, not_supported, required
+from orchtw.values.go_literals import listed, shown
+from orchtw.values.names import SUBDOMAIN_NAME
+from orchtw.wire.objects import Object
 
 _SHOWN_MODES = listed("storage.VolumeLifecycleMode")
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.kind import Kind
-from orchtw.rules import utf8
-from orchtw.rules.causes import duplicate, invalid, required
-from orchtw.rules.go_literals import as_number, as_text, listed, pointer, shown, struct
-from orchtw.rules.names import qualified_name
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.problems import IMMUTABLE
+from orchtw.values import utf8
+from orchtw.values.causes import duplicate, invalid, required
+from orchtw.values.go_literals import as_number, as_text, listed, pointer, shown, struct
+from orchtw.values.names import qualified_name
+from orchtw.wire.objects import Object
 
 _RESOURCES_KIND = "storage.VolumeNodeResources"
 _SHOWN_DRIVER = struct(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from orchtw.rules import utf8
+from orchtw.values import utf8
 
 MAX_BYTES: Final = 256 * 1024
 """Of the keys and values of parameters and the like."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 
 LISTS = ("initContainers", "containers", "ephemeralContainers")
 SECURITY: Object = {

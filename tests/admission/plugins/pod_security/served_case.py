@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from orchtw.objects import Object
 from orchtw.testing.in_process import Answer
+from orchtw.wire.objects import Object
 from tests.admission.plugins.pod_security.pods import container, good_pod
 from tests.verbs.served import MERGE, ServedCase
 

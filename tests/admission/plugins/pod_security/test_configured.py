@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import orjson
 
 from orchtw.errors import ConfigError
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.admission.plugins.pod_security.served_case import PodSecurityCase
 
 

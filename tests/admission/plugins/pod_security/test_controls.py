@@ -9,8 +9,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.admission.plugins.pod_security.policy import BASELINE, RESTRICTED, Standard
 from orchtw.admission.plugins.pod_security.standards import violations
 from orchtw.admission.plugins.pod_security.subject import subject
-from orchtw.objects import Object
 from orchtw.registry.groups.core.pod_annotations import keys_in
+from orchtw.wire.objects import Object
 from tests.admission.plugins.pod_security.pods import LISTS, container, each_list, good_pod
 from tests.effort import MOST, calls
 

@@ -11,8 +11,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.admission.plugins.pod_security.policy import BASELINE, RESTRICTED, Standard
 from orchtw.admission.plugins.pod_security.standards import NEWEST, violations
 from orchtw.admission.plugins.pod_security.subject import Subject, subject
-from orchtw.objects import Object
 from orchtw.registry.groups.core.pod_annotations import keys_in
+from orchtw.wire.objects import Object
 from tests.admission.plugins.pod_security.pods import LISTS
 from tests.properties import examples
 

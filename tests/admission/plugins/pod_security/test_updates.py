@@ -7,8 +7,8 @@ from copy import deepcopy
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.plugins.pod_security.updates import matters
-from orchtw.objects import Object
 from orchtw.registry.groups.core.pod_annotations import keys_in
+from orchtw.wire.objects import Object
 from tests.admission.plugins.pod_security.pods import LISTS, container, each_list
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchtw.admission.plugins.pod_security_policy.policy import Policy, policy
-from orchtw.naming import Naming
-from orchtw.objects import Object
+from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.pod_annotations import keys_in
+from orchtw.wire.objects import Object
 
 KEYS: Final = keys_in("orch")
 ANY: Final[Object] = {"rule": "RunAsAny"}

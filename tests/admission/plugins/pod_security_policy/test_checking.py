@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.admission.plugins.pod_security_policy.checking import problems
 from orchtw.admission.plugins.pod_security_policy.filling import filled
 from orchtw.admission.plugins.pod_security_policy.policy import Policy
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.admission.plugins.pod_security_policy.policies import KEYS, must, pod, policy_of, secured
 from tests.effort import MOST, CountedText, calls
 

@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.plugins.pod_security_policy.filling import filled
 from orchtw.admission.plugins.pod_security_policy.policy import Policy
-from orchtw.objects import Object
+from orchtw.wire.objects import Object
 from tests.admission.plugins.pod_security_policy.policies import KEYS, must, pod, policy_of, secured
 
 LABELS = {"level": "s0:c1,c2", "type": "t"}

@@ -9,8 +9,8 @@ from twisted.internet.defer import succeed
 
 from orchtw import authz
 from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, Decision, Rules
-from orchtw.objects import Object
 from orchtw.request import RequestInfo, UserInfo
+from orchtw.wire.objects import Object
 from tests.admission.plugins.pod_security_policy.policies import LOOSE, must
 from tests.verbs.served import MERGE, PLUGIN, ServedCase
 

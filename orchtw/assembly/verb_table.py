@@ -1,0 +1,77 @@
+"""Which function does which verb."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from orchtw.authn.service_accounts.issuing import AccountTokens
+from orchtw.proxy.connect import connect
+from orchtw.proxy.forwarding import Outward
+from orchtw.proxy.log import log
+from orchtw.registry.targets import Targets
+from orchtw.rules.origins import AllowedOrigins
+from orchtw.verbs import scale
+from orchtw.verbs.apply import patch_or_apply
+from orchtw.verbs.binding import bind_pod
+from orchtw.verbs.context import Reading, WatchTimes, Writing
+from orchtw.verbs.create import create
+from orchtw.verbs.delete import delete
+from orchtw.verbs.deletecollection import deletecollection
+from orchtw.verbs.eviction import evict
+from orchtw.verbs.get import get
+from orchtw.verbs.handler import Verb
+from orchtw.verbs.list import list_objects
+from orchtw.verbs.token import TokenRequests
+from orchtw.verbs.update import update
+from orchtw.verbs.watch import watch
+from orchtw.verbs.websocket import WebSocketWatch
+
+OBJECT_SUBRESOURCES = ("status", "finalize", "approval", "ephemeralcontainers")
+"""Sub-resources that show and take the whole object."""
+
+CONNECT_SUBRESOURCES = ("exec", "attach", "portforward", "proxy")
+CONNECT_VERBS = ("get", "create", "update", "patch", "delete", "")
+"""The last one is OPTIONS, for which there is no word."""
+
+
+def object_verbs(
+    reading: Reading, writing: Writing, times: WatchTimes, origins: AllowedOrigins
+) -> Mapping[str, Verb]:
+    """The verbs on objects and collections; pages of `origins` may watch over WebSockets."""
+    return {
+        "get": partial(get, reading),
+        "list": partial(list_objects, reading),
+        "watch": WebSocketWatch(partial(watch, reading, times), origins, reading.representations),
+        "create": partial(create, writing),
+        "update": partial(update, writing),
+        "patch": partial(patch_or_apply, writing),
+        "delete": partial(delete, writing),
+        "deletecollection": partial(deletecollection, reading, writing, times.clock),
+    }
+
+
+def subresource_verbs(
+    reading: Reading, writing: Writing, targets: Targets, outward: Outward, tokens: AccountTokens
+) -> Mapping[str, Mapping[str, Verb]]:
+    """The verbs on each sub-resource."""
+    budgets = targets.stored_target("policy", "v1", "poddisruptionbudgets")
+    whole: Mapping[str, Verb] = {
+        "get": partial(get, reading),
+        "update": partial(update, writing),
+        "patch": partial(patch_or_apply, writing),
+    }
+    connected = dict.fromkeys(CONNECT_VERBS, partial(connect, writing, outward))
+    return {
+        **dict.fromkeys(OBJECT_SUBRESOURCES, whole),
+        **dict.fromkeys(CONNECT_SUBRESOURCES, connected),
+        "log": {"get": partial(log, writing, outward)},
+        "binding": {"create": partial(bind_pod, writing)},
+        "eviction": {"create": partial(evict, writing, budgets)},
+        "token": {"create": TokenRequests(writing, targets, tokens).create},
+        "scale": {
+            "get": partial(scale.get_scale, writing),
+            "update": partial(scale.update_scale, writing),
+            "patch": partial(scale.patch_scale, writing),
+        },
+    }

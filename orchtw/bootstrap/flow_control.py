@@ -1,0 +1,73 @@
+"""The flow schemas and priority levels of every installation, made and kept up (reference FLOW-7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain
+from typing import Final
+
+from orchtw.bootstrap.maker import Maker, together
+from orchtw.naming.names import Naming
+from orchtw.registry.groups.flowcontrol import mandatory, suggested
+from orchtw.wire.objects import Object
+
+GROUP: Final = "flowcontrol.apiserver.orch.io"
+VERSION: Final = "v1beta2"
+AUTOUPDATE: Final = "apf.orch.io/autoupdate-spec"
+
+_LEVELS: Final = "prioritylevelconfigurations"
+_SCHEMAS: Final = "flowschemas"
+
+
+async def keep_flow_objects(maker: Maker) -> None:
+    """Make what is missing, renew what is to follow the release, and remove what an older release has left.
+
+    Raises what the store raises.
+    """
+    for plural in (_LEVELS, _SCHEMAS):
+        expected = dict(_specs(plural, maker.naming))
+        await together(partial(_keep, maker, plural, name, spec) for name, spec in expected.items())
+        stored = maker.targets.stored_target(maker.naming.group(GROUP), VERSION, plural).stored
+        left = [entry.name for entry in stored.cache.snapshot() if entry.name not in expected]
+        annotation = maker.naming.translate(AUTOUPDATE)
+
+        def ours(obj: Object, annotation: str = annotation) -> bool:
+            return _said(obj, annotation) == "true"
+
+        for name in left:
+            await maker.remove(GROUP, VERSION, plural, name, ours)
+
+
+async def _keep(maker: Maker, plural: str, name: str, spec: Object) -> None:
+    annotation = maker.naming.translate(AUTOUPDATE)
+    obj = {"metadata": {"name": name, "annotations": {annotation: "true"}}, "spec": spec}
+    fixed = name in mandatory.FLOW_SCHEMAS
+    await maker.complete(GROUP, VERSION, plural, obj, partial(renewed, annotation=annotation, fixed=fixed))
+
+
+def renewed(live: Object, expected: Object, *, annotation: str, fixed: bool) -> Object | None:
+    """The live object as it should be; None: it is so.
+
+    Its annotation says whether it follows the release. Where it says nothing, an object that nobody has changed does,
+    and it is noted. Mandatory objects always do.
+    """
+    said = _said(live, annotation)
+    follows = fixed or (said == "true" if said in ("true", "false") else live["metadata"].get("generation", 1) <= 1)
+    annotations = {**(live["metadata"].get("annotations") or {}), annotation: "true" if follows else "false"}
+    wanted = {**live, "metadata": {**live["metadata"], "annotations": dict(sorted(annotations.items()))}}
+    if follows:
+        wanted["spec"] = expected["spec"]
+    return None if wanted == live else wanted
+
+
+def _said(obj: Object, annotation: str) -> str:
+    said: str = (obj["metadata"].get("annotations") or {}).get(annotation, "")
+    return said
+
+
+def _specs(plural: str, naming: Naming) -> Iterator[tuple[str, Object]]:
+    """Names and specs of one kind; the mandatory ones come first."""
+    if plural == _LEVELS:
+        return chain(mandatory.PRIORITY_LEVELS.items(), suggested.PRIORITY_LEVELS.items())
+    return chain(mandatory.FLOW_SCHEMAS.items(), suggested.flow_schemas(naming))

@@ -1,0 +1,210 @@
+"""How the server writes its own objects: as itself, and only what is missing or different."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
+from time import monotonic
+from typing import Any
+
+import attrs
+from twisted.internet.defer import Deferred, DeferredList
+from twisted.python.failure import Failure
+
+from orchtw.errors import AlreadyExists, NotFound
+from orchtw.naming.names import Naming
+from orchtw.registry.targets import Targets
+from orchtw.registry.write import Transform, Write
+from orchtw.request import UserInfo
+from orchtw.rules.contests import Contests, content_of, key_of
+from orchtw.storage.cache.resource import DamagedObject
+from orchtw.storage.freshness import MOST_RECENT
+from orchtw.wire.objects import Object
+from orchtw.writes.write_path import WritePath
+
+
+def system_user(naming: Naming) -> UserInfo:
+    """The server itself, as the writer of its own objects."""
+    return UserInfo(name=naming.api_server_user, groups=(naming.administrators_group,))
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Maker:
+    """Writes bootstrap objects; groups are given in the neutral spelling, everything else in the vocabulary's own.
+
+    What another writer keeps undoing is left as it is for a while, as `contests` say.
+    """
+
+    targets: Targets
+    writes: WritePath
+    naming: Naming
+    contests: Contests = attrs.field(factory=lambda: Contests(monotonic))
+
+    async def ensure(self, group: str, version: str, plural: str, obj: Object) -> bool:
+        """Create `obj` if there is none of its name, not even a damaged one; returns whether it is new."""
+        write = self._write(group, version, plural, obj)
+        target = write.target
+        if (wait := target.stored.cache.freshness.due(MOST_RECENT)) is not None:
+            await wait
+        if _is_there(write) or self.contests.due_in_s(_shown(write), obj, _nothing):
+            return False
+        wanted = target.codec.normalise(obj)
+        target.codec.set_defaults(wanted)
+        try:
+            await self.writes.create(write, wanted)
+        except AlreadyExists:
+            return False
+        self.contests.wrote(_shown(write), obj, None)
+        return True
+
+    async def ensure_content(self, group: str, version: str, plural: str, obj: Object) -> None:
+        """Create `obj`, or give the one of its name the same members beside metadata, and its labels."""
+        if await self.ensure(group, version, plural, obj):
+            return
+        write = self._write(group, version, plural, obj)
+        codec, meta = write.target.codec, obj["metadata"]
+
+        def renew(live: Object | None) -> Object:
+            wanted = codec.normalise(obj)
+            if live is not None:
+                labels = {**(live["metadata"].get("labels") or {}), **(meta.get("labels") or {})}
+                members = {key: value for key, value in obj.items() if key != "metadata"}
+                kept = {key: value for key, value in live["metadata"].items() if key != "resourceVersion"}
+                kept |= {"labels": dict(sorted(labels.items()))} if labels else {}
+                wanted = codec.normalise({**live, **members, "metadata": kept})
+            codec.set_defaults(wanted)
+            return wanted
+
+        await self._publish(write, obj, renew)
+
+    async def complete(
+        self, group: str, version: str, plural: str, obj: Object, merge: Callable[[Object, Object], Object | None]
+    ) -> bool:
+        """Create `obj`, or give the one of its name what `merge` makes of it and `obj`; None leaves it.
+
+        Returns whether anything was written.
+        """
+        if await self.ensure(group, version, plural, obj):
+            return True
+        write = self._write(group, version, plural, obj)
+        codec = write.target.codec
+
+        def renew(live: Object | None) -> Object:
+            wanted = obj if live is None else merge(live, obj) or live
+            wanted = codec.normalise({**wanted, "metadata": {**wanted["metadata"]}})
+            wanted["metadata"].pop("resourceVersion", None)
+            codec.set_defaults(wanted)
+            return wanted
+
+        entry = write.target.stored.get(write.namespace, write.name) if _is_readable(write) else None
+        if entry is None or merge(write.target.load(entry), obj) is None:
+            return False
+        return await self._publish(write, obj, renew)
+
+    async def _publish(self, write: Write, content: Object, change: Transform) -> bool:
+        """Write what `change` makes of an object, unless that has to wait; whether anything was written."""
+        live = write.target.stored.get(write.namespace, write.name) if _is_readable(write) else None
+
+        def found() -> Object | None:
+            return None if live is None else content_of(write.target.load(live))
+
+        if self.contests.due_in_s(_shown(write), content, found):
+            return False
+        written = await self.writes.update(write, change)
+        changed = live is None or written.entry.revision != live.revision
+        if changed:
+            self.contests.wrote(_shown(write), content, found())
+        return changed
+
+    def find(self, group: str, version: str, plural: str, obj: Object) -> Object | None:
+        """The object of the name of `obj` as it is at present; None: there is none that can be read."""
+        write = self._write(group, version, plural, obj)
+        entry = write.target.stored.get(write.namespace, write.name) if _is_readable(write) else None
+        return None if entry is None else write.target.load(entry)
+
+    async def remove_unless(self, group: str, version: str, plural: str, obj: Object, key: str) -> None:
+        """Remove the object of the name of `obj` if it has another value by a key that cannot be changed."""
+        write = self._write(group, version, plural, obj)
+        stored = write.target.stored
+        live = stored.get(write.namespace, write.name) if _is_there(write) else None
+        if live is not None and (old := await self.writes.load(write, live)).get(key) != obj[key]:
+            await self.writes.remove(write, live, old)
+
+    async def remove(
+        self,
+        group: str,
+        version: str,
+        plural: str,
+        name: str,
+        mine: Callable[[Object], bool],
+        namespace: str = "",
+    ) -> None:
+        """Remove the object of that name if it is `mine`."""
+        write = self._write(group, version, plural, {"metadata": {"name": name, "namespace": namespace}})
+        stored = write.target.stored
+        live = stored.get(namespace, name) if _is_there(write) else None
+        if live is not None and mine(old := await self.writes.load(write, live)):
+            await self.writes.remove(write, live, old)
+
+    async def change_status(
+        self, group: str, version: str, plural: str, name: str, change: Callable[[Object], Object | None]
+    ) -> None:
+        """Give the object of that name the status that `change` makes of its own; None leaves it. One that is gone
+        is left so.
+        """
+        write = self._write(group, version, plural, {"metadata": {"name": name}}, "status")
+
+        def renew(live: Object | None) -> Object:
+            if live is None:
+                raise NotFound.generic()
+            del live["metadata"]["resourceVersion"]
+            status = change(live.get("status") or {})
+            return live if status is None else write.target.codec.normalise({**live, "status": status})
+
+        with suppress(NotFound):
+            await self.writes.update(write, renew)
+
+    def _write(self, group: str, version: str, plural: str, obj: Object, subresource: str = "") -> Write:
+        return Write(
+            target=self.targets.stored_target(self.naming.group(group), version, plural),
+            namespace=obj["metadata"].get("namespace", ""),
+            name=obj["metadata"]["name"],
+            user=system_user(self.naming),
+            subresource=subresource,
+            from_live=True,
+            manager=self.naming.api_server,
+            own=True,
+        )
+
+
+async def together(works: Iterable[Callable[[], Coroutine[Any, Any, object]]]) -> None:
+    """Carry out all of these at a time: the store commits together what is written together.
+
+    All are tried; the first refusal is raised.
+    """
+    started = [Deferred.fromCoroutine(work()) for work in works]
+    for _, result in await DeferredList(started, consumeErrors=True):
+        if isinstance(result, Failure):
+            result.raiseException()
+
+
+def _nothing() -> None:
+    """There is no object yet."""
+
+
+def _shown(write: Write) -> str:
+    return key_of(write.target.resource.plural, write.namespace, write.name)
+
+
+def _is_readable(write: Write) -> bool:
+    try:
+        return write.target.stored.get(write.namespace, write.name) is not None
+    except DamagedObject:
+        return False
+
+
+def _is_there(write: Write) -> bool:
+    try:
+        return write.target.stored.get(write.namespace, write.name) is not None
+    except DamagedObject:
+        return True

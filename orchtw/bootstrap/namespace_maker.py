@@ -1,0 +1,24 @@
+"""How the server creates a namespace that somebody else asks for: as itself, by the rules of everybody."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from orchtw.bootstrap.maker import system_user
+from orchtw.errors import AlreadyExists
+from orchtw.naming.names import Naming
+from orchtw.registry.targets import Targets
+from orchtw.registry.write import Write
+from orchtw.writes.write_path import WritePath
+
+
+async def make_namespace(name: str, targets: Targets, writes: WritePath, naming: Naming) -> None:
+    """Create a namespace, unless it is there. Raises Invalid (422) for a bad name, and what admission raises."""
+    target = targets.stored_target("", "v1", "namespaces")
+    wanted = target.codec.normalise({"metadata": {"name": name}})
+    target.codec.set_defaults(wanted)
+    write = Write(
+        target=target, namespace="", name=name, user=system_user(naming), from_live=True, manager=naming.api_server
+    )
+    with suppress(AlreadyExists):
+        await writes.create(write, wanted)

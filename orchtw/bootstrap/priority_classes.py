@@ -1,0 +1,23 @@
+"""The priority classes of pods that the system cannot do without (reference CTRL-8)."""
+
+from __future__ import annotations
+
+from orchtw.bootstrap.maker import Maker
+
+NODE_CRITICAL = (
+    "system-node-critical",
+    2_000_001_000,
+    "For pods that their node must not lose: they are preempted by nothing else.",
+)
+CLUSTER_CRITICAL = (
+    "system-cluster-critical",
+    2_000_000_000,
+    "For pods that the cluster must not lose; they give way to those that their node needs.",
+)
+
+
+async def create_priority_classes(maker: Maker) -> None:
+    """Make both classes where they are missing."""
+    for name, value, description in (NODE_CRITICAL, CLUSTER_CRITICAL):
+        obj = {"metadata": {"name": name}, "value": value, "description": description}
+        await maker.ensure("scheduling.orch.io", "v1", "priorityclasses", obj)

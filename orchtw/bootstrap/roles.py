@@ -1,0 +1,152 @@
+"""The roles and bindings that every installation has, made and completed once in a process (reference ROLE-1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from orchtw.bootstrap.maker import Maker, together
+from orchtw.naming.names import Naming
+from orchtw.rules.rbac import TooManyRules, rules_of, uncovered
+from orchtw.wire.json_values import loads
+from orchtw.wire.objects import Object
+
+GROUP: Final = "rbac.authorization.orch.io"
+AUTOUPDATE: Final = "rbac.authorization.orch.io/autoupdate"
+_ROLES: Final = frozenset({"clusterroles", "roles"})
+_SOURCE: Final = Path(__file__).with_name("roles.json")
+
+Merge = Callable[[Object, Object], Object | None]
+"""From the live object and the expected one to what is to be stored; None: nothing."""
+
+
+async def reconcile_roles(maker: Maker) -> None:
+    """Make what is missing and complete what is there, all at a time. Raises what the store raises."""
+    expected = list(expected_objects(maker.naming))
+    await together(partial(_reconcile, maker, plural, obj) for plural, obj in expected if plural in _ROLES)
+    await together(partial(_reconcile, maker, plural, obj) for plural, obj in expected if plural not in _ROLES)
+
+
+async def _reconcile(maker: Maker, plural: str, obj: Object) -> None:
+    """One object. A binding to another role is made anew, for its role cannot be changed (reference ROLE-2)."""
+    autoupdate = maker.naming.translate(AUTOUPDATE)
+    if plural in _ROLES:
+        await maker.complete(GROUP, "v1", plural, obj, partial(completed_role, autoupdate=autoupdate))
+        return
+    if await maker.complete(GROUP, "v1", plural, obj, partial(completed_binding, autoupdate=autoupdate)):
+        return
+    live = maker.find(GROUP, "v1", plural, obj)
+    if live is not None and not _protected(live, autoupdate):
+        await maker.remove_unless(GROUP, "v1", plural, obj, "roleRef")
+        await maker.ensure(GROUP, "v1", plural, obj)
+
+
+def expected_objects(naming: Naming) -> Iterator[tuple[str, Object]]:
+    """Each object with the plural of its kind, in the served vocabulary."""
+    source: dict[str, list[dict[str, Any]]] = loads(_SOURCE.read_bytes())
+    for plural, records in source.items():
+        for record in records:
+            content = _role(record, naming) if plural in _ROLES else _binding(record, naming)
+            yield plural, {"metadata": _metadata(record, naming), **content}
+
+
+def completed_role(live: Object, expected: Object, *, autoupdate: str) -> Object | None:
+    """The live role with the rules, selectors, labels and annotations that it lacks; None: it lacks nothing."""
+    if _protected(live, autoupdate):
+        return None
+    wanted = {**live, "metadata": _completed_metadata(live, expected)}
+    aggregation = expected.get("aggregationRule")
+    if aggregation is None:
+        if missing := _missing_rules(live, expected):
+            wanted["rules"] = [*(live.get("rules") or ()), *missing]
+    else:
+        selectors = (live.get("aggregationRule") or {}).get("clusterRoleSelectors") or []
+        lacking = [each for each in aggregation["clusterRoleSelectors"] if each not in selectors]
+        if lacking:
+            wanted["aggregationRule"] = {"clusterRoleSelectors": [*selectors, *lacking]}
+    return None if wanted == live else wanted
+
+
+def completed_binding(live: Object, expected: Object, *, autoupdate: str) -> Object | None:
+    """The live binding with the subjects, labels and annotations that it lacks; None: it lacks nothing, or has
+    another role.
+    """
+    if _protected(live, autoupdate) or live.get("roleRef") != expected["roleRef"]:
+        return None
+    subjects = live.get("subjects") or []
+    lacking = [each for each in expected.get("subjects") or () if each not in subjects]
+    wanted = {**live, "metadata": _completed_metadata(live, expected)}
+    if lacking:
+        wanted["subjects"] = [*subjects, *lacking]
+    return None if wanted == live else wanted
+
+
+def _missing_rules(live: Object, expected: Object) -> list[Object]:
+    try:
+        return [rule.to_json() for rule in uncovered(rules_of(live), rules_of(expected))]
+    except TooManyRules:  # somebody's work, which is more than can be compared
+        held = live.get("rules") or []
+        return [rule for rule in expected["rules"] if rule not in held]
+
+
+def _protected(live: Object, autoupdate: str) -> bool:
+    return (live["metadata"].get("annotations") or {}).get(autoupdate) == "false"
+
+
+def _completed_metadata(live: Object, expected: Object) -> Object:
+    meta = dict(live["metadata"])
+    for key in ("labels", "annotations"):
+        merged = {**(expected["metadata"].get(key) or {}), **(meta.get(key) or {})}
+        if merged != meta.get(key):
+            meta[key] = dict(sorted(merged.items()))
+    return meta
+
+
+def _metadata(record: dict[str, Any], naming: Naming) -> Object:
+    meta: Object = {"name": naming.translate(record["name"])}
+    if namespace := record.get("namespace"):
+        meta["namespace"] = naming.translate(namespace)
+    labels = {"orch.io/bootstrapping": "rbac-defaults", **record.get("labels", {})}
+    meta["labels"] = dict(sorted((naming.translate(key), value) for key, value in labels.items()))
+    meta["annotations"] = {naming.translate(AUTOUPDATE): "true"}
+    return meta
+
+
+def _role(record: dict[str, Any], naming: Naming) -> Object:
+    rules = [_rule(rule, naming) for rule in record.get("rules", ())]
+    content: Object = {"rules": rules} if rules else {}
+    if aggregation := record.get("aggregationRule"):
+        selectors = [
+            {"matchLabels": {naming.translate(key): value for key, value in selector["matchLabels"].items()}}
+            for selector in aggregation["clusterRoleSelectors"]
+        ]
+        content["aggregationRule"] = {"clusterRoleSelectors": selectors}
+    return content
+
+
+def _rule(rule: dict[str, Any], naming: Naming) -> Object:
+    found = dict(rule)
+    if "apiGroups" in rule:
+        found["apiGroups"] = [naming.group(group) for group in rule["apiGroups"]]
+    if "resourceNames" in rule:
+        found["resourceNames"] = [naming.translate(name) for name in rule["resourceNames"]]
+    return found
+
+
+def _binding(record: dict[str, Any], naming: Naming) -> Object:
+    group = naming.group(GROUP)
+    role = {"apiGroup": group, "kind": record["kind"], "name": naming.translate(record["role"])}
+    subjects = [_subject(subject, naming, group) for subject in record["subjects"]]
+    return {"roleRef": role, **({"subjects": subjects} if subjects else {})}
+
+
+def _subject(subject: dict[str, Any], naming: Naming, group: str) -> Object:
+    found: Object = {"kind": subject["kind"]}
+    if subject["kind"] != "ServiceAccount":
+        found["apiGroup"] = group
+    found["name"] = naming.translate(subject["name"])
+    if "namespace" in subject:
+        found["namespace"] = naming.translate(subject["namespace"])
+    return found

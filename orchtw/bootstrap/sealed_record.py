@@ -1,0 +1,49 @@
+"""The record of a store in which its servers hand their keys over, sealed (reference CTRL-54)."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from orchtw.bootstrap.server_leases import SERVERS
+from orchtw.registry.targets import REGISTRY
+from orchtw.storage.interface import KeyValue, Op, Store
+
+KEY: Final = f"{REGISTRY}handover/keys"
+_NAMESPACES: Final = f"{REGISTRY}namespaces/"
+
+
+class Reason(Enum):
+    """Why a server without keys must not make new ones."""
+
+    SERVERS = "a server is alive that has not handed over its keys"
+    OBJECTS = "it has objects, whose servers have not handed over their keys"
+
+
+async def found_or_made(store: Store, made: bytes) -> bytes | Reason:
+    """The sealed keys of the store; `made` become those of an empty one, if no other server is faster.
+
+    Raises what the store raises.
+    """
+    found = await record(store)
+    if found is not None:
+        return found.value
+    if (await store.list(SERVERS, limit=1)).items:
+        return Reason.SERVERS
+    if (await store.list(_NAMESPACES, limit=1)).items:
+        return Reason.OBJECTS
+    outcome = await store.commit(Op(KEY, made, 0))
+    return made if outcome.current is None else outcome.current.value
+
+
+async def record(store: Store) -> KeyValue | None:
+    """The record, if there is one. Raises what the store raises."""
+    return await store.get(KEY)
+
+
+async def replace(store: Store, sealed: bytes, found: KeyValue | None) -> bool:
+    """Write the record in the place of the one that was found; whether no other server has been faster.
+
+    Raises what the store raises.
+    """
+    return bool((await store.commit(Op(KEY, sealed, 0 if found is None else found.revision))).revision)

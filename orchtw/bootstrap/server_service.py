@@ -1,0 +1,106 @@
+"""The Service by which workloads find the API servers, and where these really are (reference CTRL-7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import attrs
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+
+from orchtw.bootstrap.endpoint_reconcilers import EndpointReconciler
+from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.server_leases import Place
+from orchtw.errors import Invalid
+from orchtw.rules.services import family_of
+
+PORT = 443
+"""Where the Service listens, whatever port the servers have."""
+
+TRIES: Final = 50
+PAUSE_S: Final = 0.1
+"""Between two tries: the other server's write takes as long on a busy machine."""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class ServerService:
+    """`cluster_ip` is the first address of the service range; `mine` is where this server is, `reconciler` knows of
+    others; `clock` is for pauses.
+    """
+
+    clock: IReactorTime
+    cluster_ip: str
+    mine: Place
+    reconciler: EndpointReconciler
+
+    async def publish(self, maker: Maker) -> None:
+        """Make the Service where it is missing, and let its endpoints name the servers there are."""
+        await self._make(maker)
+        await self.point(maker)
+
+    async def _make(self, maker: Maker) -> None:
+        """Another server that starts now may have taken the address for the same Service and be about to store it."""
+        for tries_left in reversed(range(TRIES)):
+            try:
+                await maker.ensure("", "v1", "services", self._service(maker))
+                return
+            except Invalid:
+                if not tries_left:
+                    raise
+                await deferLater(self.clock, PAUSE_S)
+
+    async def point(self, maker: Maker) -> None:
+        """Let the endpoints name the servers there are, also one that only this machine reaches.
+
+        Other endpoints may not have an address of the loopback.
+        """
+        present = maker.find("", "v1", "endpoints", {"metadata": self._meta(maker, {})})
+        places = await self.reconciler.places(present)
+        if places is None:
+            return
+        naming = maker.naming
+        meta = self._meta(maker, {f"endpointslice.{naming.label_domain}/skip-mirror": "true"})
+        subsets = [
+            {"addresses": [{"ip": each.address} for each in places if each.port == port], "ports": [_port(port)]}
+            for port in sorted({each.port for each in places})
+        ]
+        await maker.ensure_content("", "v1", "endpoints", {"metadata": meta, "subsets": subsets})
+        await self._point_slice(maker, places)
+
+    async def _point_slice(self, maker: Maker, places: Sequence[Place]) -> None:
+        """A slice has addresses of one family and one set of ports.
+
+        Every server makes the same choice, as each would else undo the others': the lowest port, IPv4 before IPv6.
+        """
+        naming = maker.naming
+        port = min((each.port for each in places), default=self.mine.port)
+        addresses = [each.address for each in places if each.port == port] or [self.mine.address]
+        family = min(map(family_of, addresses))
+        alike = [each for each in places if each.port == port and family_of(each.address) == family]
+        slice_ = {
+            "metadata": self._meta(maker, {f"{naming.label_domain}/service-name": naming.product}),
+            "addressType": family,
+            "endpoints": [{"addresses": [each.address], "conditions": {"ready": True}} for each in alike],
+            "ports": [_port(port)],
+        }
+        await maker.remove_unless("discovery.orch.io", "v1", "endpointslices", slice_, "addressType")
+        await maker.ensure_content("discovery.orch.io", "v1", "endpointslices", slice_)
+
+    def _service(self, maker: Maker) -> dict[str, Any]:
+        labels = {"component": "apiserver", "provider": maker.naming.product}
+        port = {"name": "https", "port": PORT, "protocol": "TCP", "targetPort": self.mine.port}
+        addresses = {"clusterIP": self.cluster_ip, "clusterIPs": [self.cluster_ip]}
+        family = {"ipFamilies": [family_of(self.cluster_ip)], "ipFamilyPolicy": "SingleStack"}
+        inside = {"internalTrafficPolicy": "Cluster"}
+        spec = {**addresses, **family, **inside, "ports": [port], "sessionAffinity": "None", "type": "ClusterIP"}
+        return {"metadata": self._meta(maker, labels), "spec": spec}
+
+    @staticmethod
+    def _meta(maker: Maker, labels: dict[str, str]) -> dict[str, Any]:
+        naming = maker.naming
+        return {"name": naming.product, "namespace": naming.default_namespace, "labels": labels}
+
+
+def _port(number: int) -> dict[str, Any]:
+    return {"name": "https", "port": number, "protocol": "TCP"}

@@ -1,0 +1,13 @@
+"""The namespaces that every client relies on (reference CTRL-6)."""
+
+from __future__ import annotations
+
+from orchtw.bootstrap.maker import Maker
+
+
+async def create_namespaces(maker: Maker) -> None:
+    """Make the four namespaces where they are missing."""
+    naming = maker.naming
+    names = (naming.default_namespace, naming.system_namespace, naming.public_namespace, naming.node_lease_namespace)
+    for name in names:
+        await maker.ensure("", "v1", "namespaces", {"metadata": {"name": name}})

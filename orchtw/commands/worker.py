@@ -1,0 +1,94 @@
+"""Entry point of a worker process, `python -m orchtw.commands.worker FD`: an API server on its owner's store.
+
+The supervisor starts it with one end of a socket pair as file descriptor FD; it ends when its owner does.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from typing import Any
+
+from twisted.internet.interfaces import IProtocol
+from twisted.logger import Logger, globalLogBeginner
+
+from orchtw.assembly.collector import collector_at_rest
+from orchtw.assembly.monotonic import keep_monotonic_time
+from orchtw.assembly.start import EXIT_FAILED, lines_of, reload_on_hangup
+from orchtw.errors import ConfigError
+from orchtw.logs.lines import FORMATS, observer
+from orchtw.storage.remote.client import RemoteStore
+from orchtw.storage.remote.link import adopt
+from orchtw.workers.handover import end_with, receive
+from orchtw.workers.shared_metrics import Exchange
+
+_log = Logger()
+
+
+class Owner:
+    """The process that this one works for, on the other end of `stream`; this is its `worker` of that number."""
+
+    def __init__(self, stream: socket.socket, reactor: Any, worker: int) -> None:
+        self._stream = stream
+        self._reactor = reactor
+        self.exchange = Exchange(worker, reactor, self._ask)
+        self.store = RemoteStore(self._connect, self._lost, self._end, self.exchange.answer)
+
+    def _connect(self, protocol: IProtocol) -> None:
+        adopt(self._reactor, self._stream, protocol)
+
+    def _ask(self, question: bytes) -> Any:
+        return self.store.ask(question)
+
+    def _end(self) -> None:
+        if not self.store.admitted:
+            os._exit(0)  # it serves nobody yet, and knows nothing that is not in the store
+        self._reactor.stop()
+
+    @staticmethod
+    def _lost(why: str) -> None:
+        """What is kept here may be old from now on: nobody may be told it."""
+        os._exit(EXIT_FAILED)
+
+
+def run(stream: socket.socket) -> None:
+    """Serve until the owner says that it is enough, or ends."""
+    _ignore_end_signals()
+    told = receive(stream)
+    end_with(told.owner)
+    from twisted.internet import reactor as installed
+
+    reactor: Any = installed
+    keep_monotonic_time(reactor)
+    line = FORMATS[told.config.logging_format]
+    log = observer(sys.stderr, line, told.verbosity)
+    globalLogBeginner.beginLoggingTo([log], redirectStandardIO=False)
+    owner = Owner(stream, reactor, told.config.worker)
+    try:
+        with collector_at_rest():
+            from orchtw.server import make_worker
+
+            service = make_worker(told.config, told.verbosity, owner)
+    except ConfigError as error:
+        print(*lines_of(error), sep="\n", file=sys.stderr, flush=True)
+        sys.exit(EXIT_FAILED)
+    reload_on_hangup(reactor, service.reload)
+    reactor.callWhenRunning(_ignore_end_signals)
+    reactor.callWhenRunning(service.startService)
+    reactor.addSystemEventTrigger("before", "shutdown", service.stopService)
+    reactor.run()
+
+
+def _ignore_end_signals() -> None:
+    """They are the owner's: who ends a whole group of processes ends these by it, in order.
+
+    So is what has it begin a new file of its log.
+    """
+    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+        signal.signal(each, signal.SIG_IGN)
+
+
+if __name__ == "__main__":
+    run(socket.socket(fileno=int(sys.argv[1])))

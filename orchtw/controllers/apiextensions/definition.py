@@ -1,0 +1,57 @@
+"""A definition as its controller sees it: what is compared, without the schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from orchtw.registry.groups.apiextensions.conditions import ESTABLISHED, NAMES_ACCEPTED, Condition, holds
+from orchtw.wire.objects import Object
+
+Names = Mapping[str, Any]
+"""plural, singular, shortNames, kind, listKind and categories, as far as they are there."""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Definition:
+    """One state of a definition. `names` are those it asks for, `accepted` those it has."""
+
+    name: str
+    uid: str
+    generation: int
+    group: str
+    names: Names
+    accepted: Names
+    conditions: Sequence[Condition]
+    annotations: Mapping[str, str]
+    finalizers: Sequence[str]
+    terminating: bool
+
+    @classmethod
+    def of(cls, obj: Object) -> Definition:
+        """The state of a definition in version v1."""
+        meta, spec, status = obj["metadata"], obj["spec"], obj.get("status") or {}
+        return cls(
+            name=meta["name"],
+            uid=meta["uid"],
+            generation=meta.get("generation", 0),
+            group=spec["group"],
+            names=spec["names"],
+            accepted={key: value for key, value in (status.get("acceptedNames") or {}).items() if value},
+            conditions=tuple(status.get("conditions") or ()),
+            annotations=meta.get("annotations") or {},
+            finalizers=tuple(meta.get("finalizers") or ()),
+            terminating=bool(meta.get("deletionTimestamp")),
+        )
+
+    @property
+    def established(self) -> bool:
+        """Whether clients have been told that it is served."""
+        return holds(self.conditions, ESTABLISHED)
+
+    @property
+    def served(self) -> bool:
+        """Whether it is to be served: from its names on, so that each server does when one says that it does."""
+        return self.established or holds(self.conditions, NAMES_ACCEPTED)

@@ -1,0 +1,119 @@
+"""What established definitions define is served, until they are gone (reference CRD-8)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from functools import partial
+from hashlib import sha256
+from typing import Final
+
+import attrs
+import orjson
+
+from orchtw.controllers.apiextensions.definition import Definition
+from orchtw.registry.custom.kinds import kinds_of
+from orchtw.registry.custom.strategy import CustomStrategy
+from orchtw.registry.custom.versioning import Versionings
+from orchtw.registry.offload import Offload
+from orchtw.registry.target import Target
+from orchtw.registry.targets import Targets
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.custom.codec import CustomCodec
+from orchtw.wire.objects import Object
+
+CLOSED: Final = "create not allowed while custom resource definition is terminating"
+
+
+@attrs.frozen(slots=True)
+class Served:
+    """What is served of a definition: everything in it that decides on that, and one of its targets."""
+
+    state: Hashable
+    target: Target
+
+
+class Serving:
+    """Adds, changes and removes resources as definitions come, change and go.
+
+    A resource that changes is served as it was until it is served as it is. `serve` is called for a definition when
+    its last call for that one has ended. `rules`: whether those in schemas hold.
+    """
+
+    def __init__(
+        self, targets: Targets, codecs: Codecs, versionings: Versionings, offload: Offload, *, rules: bool = True
+    ) -> None:
+        self._targets = targets
+        self._versionings = versionings
+        self._schemas = codecs.schemas
+        self._rules = rules
+        self._make_codec = partial(codecs.made, codec_type=CustomCodec)
+        self._run = offload.run
+        self._served: dict[str, Served] = {}
+        self._closed: set[str] = set()
+        self._adding: set[str] = set()
+        self._ended: set[str] = set()
+
+    def target(self, name: str) -> Target | None:
+        """The resource that the definition of that name defines, in one of its versions; None: it is not served."""
+        served = self._served.get(name)
+        return None if served is None else served.target
+
+    def concerns(self, name: str) -> bool:
+        """Whether what a definition defines is served, or is about to be."""
+        return name in self._served or name in self._adding
+
+    async def serve(self, definition: Definition, obj: Object, size_bytes: int) -> None:
+        """Serve what a definition in version v1 defines, as it is now; `size_bytes` is its size in the store.
+
+        Raises ValueError where another resource is in its way, and what the store raises.
+        """
+        name = definition.name
+        self._adding.add(name)
+        try:
+            state = await self._run(size_bytes, lambda: _state(definition, obj["spec"]))
+            served = self._served.get(name)
+            if served is None or served.state != state:
+                await self._add(name, state, obj, size_bytes)
+        finally:
+            self._adding.discard(name)
+            if name in self._ended:
+                self.end(name)
+        if name in self._closed:
+            self.close(name)
+
+    async def _add(self, name: str, state: Hashable, obj: Object, size_bytes: int) -> None:
+        versioning = self._versionings.of(obj)
+        kinds = await self._run(size_bytes, lambda: kinds_of(obj, self._schemas, rules=self._rules))
+        if name not in self._ended:
+            await self._targets.add(kinds, CustomStrategy, self._make_codec, versioning)
+            first = kinds[0][0]
+            target = self._targets.stored_target(first.group, first.version, first.plural)
+            self._served[name] = Served(state, target)
+
+    def close(self, name: str) -> None:
+        """Let nothing new into a collection that is to go, from now on (reference CRD-25)."""
+        self._closed.add(name)
+        served = self._served.get(name)
+        if served is not None:
+            self._targets.close(served.target.stored, CLOSED)
+
+    def end(self, name: str) -> None:
+        """The definition of that name is gone: serve what it defined no longer, as soon as it is not being added."""
+        self._closed.discard(name)
+        if name in self._adding:
+            self._ended.add(name)
+            return
+        self._ended.discard(name)
+        served = self._served.pop(name, None)
+        if served is not None:
+            self._targets.close(served.target.stored, CLOSED)
+            self._targets.remove(served.target.resource.group, served.target.resource.plural)
+
+
+def _state(definition: Definition, spec: Object) -> Hashable:
+    """What is served follows from the spec and the accepted names; a generation is also new when the end begins."""
+    return definition.uid, sha256(orjson.dumps(spec)).digest(), _frozen(definition.accepted)
+
+
+def _frozen(names: Mapping[str, object]) -> Hashable:
+    return tuple((key, tuple(value) if isinstance(value, list) else value) for key, value in names.items())

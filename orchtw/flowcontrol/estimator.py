@@ -1,0 +1,69 @@
+"""How much a request is: the seats that it takes (reference FLOW-11)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchtw.registry.targets import Targets
+from orchtw.request import Request, RequestInfo
+from orchtw.storage.cache.cacher import ResourceCache
+
+MOST_SEATS: Final = 10
+OBJECTS_A_SEAT: Final = 100
+WATCHERS_A_SEAT: Final = 10
+LINGER_S: Final = 0.0002
+"""What ten watchers cost after a write has been answered; a delivery takes some 15 µs."""
+
+_WRITES: Final = frozenset({"create", "update", "patch", "delete"})
+_FEW_GROUPS: Final = 16
+_ANY_STATE: Final = ("", "0")
+
+
+class Work:
+    """Estimates by what the caches hold; what is not kept here takes one seat."""
+
+    def __init__(self, targets: Targets) -> None:
+        self._targets = targets
+
+    def seats(self, request: Request, info: RequestInfo) -> int:
+        """Of a list or the initial state of a watch by the number of objects, of a write by that of watchers."""
+        verb = info.verb
+        if verb == "get" or not info.is_resource:
+            return 1
+        if verb == "list":
+            return self._listed(request, info)
+        if verb in _WRITES:
+            return min(MOST_SEATS, -(-self._watchers(info) // WATCHERS_A_SEAT) or 1)
+        if verb == "watch" and request.param("resourceVersion") in _ANY_STATE:
+            return self._listed(request, info)
+        return 1
+
+    def lingers_s(self, info: RequestInfo) -> float:
+        """How long the seats of a write are taken beyond its answer: while its watchers are told."""
+        watchers = self._watchers(info) if info.verb in _WRITES and info.is_resource else 0
+        if watchers < WATCHERS_A_SEAT:
+            return 0.0
+        seats = -(-watchers // WATCHERS_A_SEAT)
+        return LINGER_S * seats / min(MOST_SEATS, seats)
+
+    def _listed(self, request: Request, info: RequestInfo) -> int:
+        cache = self._cache(info)
+        count = 0 if cache is None or info.name else len(cache)
+        if count <= OBJECTS_A_SEAT:
+            return 1
+        limit = request.param("limit")
+        selective = "Selector=" in request.query
+        if not selective and limit.isdecimal() and 0 < len(limit) <= len(str(count)):
+            count = min(count, int(limit)) or count
+        return min(MOST_SEATS, -(-count // OBJECTS_A_SEAT))
+
+    def _watchers(self, info: RequestInfo) -> int:
+        """Who will hear of a write. Where there are many different selections, it meets few of them."""
+        cache = self._cache(info)
+        if cache is None or cache.dispatcher.groups > _FEW_GROUPS:
+            return 0
+        return cache.dispatcher.members()[0] if cache.dispatcher.groups else 0
+
+    def _cache(self, info: RequestInfo) -> ResourceCache | None:
+        target = self._targets.find(info.group, info.version, info.resource)
+        return None if target is None else target.stored.cache

@@ -1,0 +1,1 @@
+"""Log output: line formats, values that are safe to print, and verbosity levels."""

@@ -1,0 +1,1 @@
+"""Requests that are answered elsewhere: aggregated servers, Services, Pods and node agents."""

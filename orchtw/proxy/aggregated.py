@@ -1,0 +1,175 @@
+"""Requests for what another API server serves: passed on with the name of who asks (reference AGG-4 to AGG-6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
+
+from twisted.internet.defer import Deferred, TimeoutError
+from twisted.internet.interfaces import IReactorTime
+
+from orchtw.errors import Timeout
+from orchtw.outbound.exchange import Exchange, Head, Outcome
+from orchtw.proxy.backend_body import BackendBody
+from orchtw.proxy.forwarding import switched
+from orchtw.registry.aggregation.backends import Ask, Backends, NoAnswer
+from orchtw.registry.aggregation.services import ApiService, ApiServices
+from orchtw.request import Request, Response
+from orchtw.rules.described_path import described_target, group_version
+from orchtw.rules.forwarding import aggregated_headers, has_passed, response_headers, wants_upgrade
+from orchtw.rules.front_proxy import identity_headers
+from orchtw.rules.options import request_timeout_s
+from orchtw.rules.origins import AllowedOrigins
+from orchtw.rules.request_info import PASSED_ON
+from orchtw.rules.websocket import check_origin
+
+TEXT: Final = "text/plain; charset=utf-8"
+UNAVAILABLE: Final = "service unavailable"
+LOOP: Final = b"this request has been passed on by this server before\n"
+REDIRECTED: Final = b"the backend attempted to redirect this request, which is not permitted"
+
+_NO_SNIFFING: Final = ("X-Content-Type-Options", "nosniff")
+_BODILESS: Final = frozenset({204, 304})
+
+Handle = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class Aggregated:
+    """Stands before `local`, the handler of what this server serves itself, and sees authorized requests only."""
+
+    def __init__(self, services: ApiServices, passing: PassingOn, local: Handle) -> None:
+        self._remote = services.remote
+        self._passing = passing
+        self._local = local
+
+    def handle(self, request: Request) -> Coroutine[Any, Any, Response]:
+        """Answer the request, here or there: without a remote APIService this costs a look at an empty dict."""
+        if self._remote:
+            assert request.info is not None
+            service = self._remote.get(group_version(request, request.info))
+            if service is not None:
+                return self._passing.pass_on(request, service)
+        return self._local(request)
+
+
+class PassingOn:
+    """Passes requests on to the servers of APIServices.
+
+    `limit_s` is the time for a head of an answer, but of watches and the like; pages of `origins` may ask for
+    upgrades. `suspect` is told who does not answer. By its `name`, which no other process has, the server knows what
+    it has passed on itself.
+    """
+
+    def __init__(
+        self,
+        backends: Backends,
+        clock: IReactorTime,
+        limit_s: float,
+        origins: AllowedOrigins,
+        suspect: Callable[[ApiService], None],
+        name: str,
+    ) -> None:
+        self._name = name
+        self._backends = backends
+        self._suspect = suspect
+        self._clock = clock
+        self._limit_s = limit_s
+        self._origins = origins
+
+    def pass_on(self, request: Request, service: ApiService) -> Coroutine[Any, Any, Response]:
+        """The other server's answer. From now on the request has no other time limit, and ends with its client."""
+        request.passed_on = True
+        return self._pass_on(request, service)
+
+    async def _pass_on(self, request: Request, service: ApiService) -> Response:
+        assert service.backend is not None and request.user is not None and request.info is not None
+        if not service.available:
+            return refusal(UNAVAILABLE)
+        if has_passed(request.headers, self._name):
+            return Response(code=508, content_type=TEXT, headers=[_NO_SNIFFING], body=LOOP)
+        target = described_target(request, request.info)
+        upgrade = wants_upgrade(request.headers)
+        if upgrade:
+            check_origin(request.headers, self._origins)
+        ask = Ask(
+            method=request.method,
+            target=target,
+            headers=_headers(request, service, self._name, upgrade=upgrade),
+            body=request.body,
+        )
+        try:
+            exchange, head = await self._answered(request, self._backends.ask(service.backend, ask))
+        except NoAnswer as problem:
+            self._suspect(service)
+            return refusal(f"error trying to reach service: {problem}")
+        if upgrade and head.code == 101:
+            return switched(exchange, head)
+        return _answer(request, exchange, head)
+
+    async def _answered(
+        self, request: Request, asked: Coroutine[Any, Any, tuple[Exchange, Head]]
+    ) -> tuple[Exchange, Head]:
+        """Raises Timeout (504) when a request that should be short has no answer in time."""
+        if _is_long(request):
+            return await asked
+        given_s = request_timeout_s(request.params) if "timeout=" in request.query else None
+        limit_s = self._limit_s if given_s is None else min(given_s, self._limit_s)
+        try:
+            return await Deferred.fromCoroutine(asked).addTimeout(limit_s, self._clock)
+        except TimeoutError:
+            raise Timeout.request() from None
+
+
+def refusal(text: str) -> Response:
+    """A 503 as the reference server's proxy words it."""
+    return Response(code=503, content_type=TEXT, headers=[_NO_SNIFFING], body=f"{text}\n".encode())
+
+
+def _is_long(request: Request) -> bool:
+    assert request.info is not None
+    return request.info.verb == "watch" or _is_read_by_people(request) or wants_upgrade(request.headers)
+
+
+def _is_read_by_people(request: Request) -> bool:
+    assert request.info is not None
+    return request.info.verb == "proxy" or request.info.subresource in PASSED_ON
+
+
+def _headers(request: Request, service: ApiService, name: str, *, upgrade: bool) -> list[tuple[str, str]]:
+    assert service.backend is not None and request.user is not None
+    backend = service.backend
+    lines = aggregated_headers(
+        request.headers,
+        client=request.peer.address,
+        host=backend.url.removeprefix("https://"),
+        name=name,
+        audit_id=request.audit_id,
+        size=len(request.body),
+        upgrade=upgrade,
+    )
+    return [*lines, *identity_headers(request.user)]
+
+
+def _answer(request: Request, exchange: Exchange, head: Head) -> Response:
+    """What the client gets of the other server's answer, as it comes."""
+    if 300 <= head.code < 400 and head.first("location"):
+        exchange.abort()
+        return Response(code=502, content_type=TEXT, body=REDIRECTED)
+    headers = response_headers(head.headers)
+    length = head.first("content-length")
+    if request.method == "HEAD" or head.code in _BODILESS:
+        exchange.read_into(_Nobody())
+        known = int(length) if length.isascii() and length.isdigit() and len(length) < 20 else 0
+        return Response(code=head.code, headers=headers, length=known if request.method == "HEAD" else None)
+    patient = _is_read_by_people(request)
+    return Response(code=head.code, headers=headers, stream=BackendBody(exchange), patient=patient)
+
+
+class _Nobody:
+    """The sink of an answer without a body: its end lets the connection be used again."""
+
+    def received(self, data: bytes) -> None:
+        """Never called."""
+
+    def ended(self, outcome: Outcome) -> None:
+        """Nobody waits for it."""

@@ -1,0 +1,95 @@
+"""The options of a connection: read off the query, checked, put into an agent's words (reference PROXY-3)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from orchtw.errors import BadRequest, Cause, Invalid
+from orchtw.rules.options import Params
+from orchtw.rules.request_info import flag
+from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.nodes import Form, ListSchema, Scalar
+from orchtw.values.causes import NOT_NEGATIVE, forbidden, go_quote, invalid
+from orchtw.values.times import parse_time
+from orchtw.wire.objects import Object
+
+_WIDTHS: Final = {Scalar.INT32: 32, Scalar.INT64: 64}
+_STREAMS: Final = (("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty"))
+_FLAGS: Final = ("follow", "previous", "timestamps")
+_NUMBERS: Final = ("sinceSeconds", "sinceTime", "tailLines", "limitBytes")
+
+_POSITIVE: Final = "must be greater than 0"
+
+
+def options_of(codec: KindCodec, params: Params) -> Object:
+    """The options, such as PodExecOptions, of the query's parameters. Raises BadRequest (400)."""
+    given: Object = {}
+    for name, field in codec.schema.keys.items():
+        values = params.get(name)
+        if not values:
+            continue
+        if isinstance(field.node, ListSchema):
+            given[name] = [_value(field.node.element, text) for text in values]
+        elif field.node is Scalar.BOOL:
+            given[name] = flag(params, name)
+        elif field.node is not Form.TIME or values[0] not in ("", "null"):
+            given[name] = _value(field.node, values[0])
+    return codec.normalise(given)
+
+
+def _value(node: Any, text: str) -> Any:
+    if node in _WIDTHS:
+        return _integer(text, _WIDTHS[node])
+    if node is Form.TIME:
+        _check_time(text)
+    return text
+
+
+def _integer(text: str, bits: int) -> int:
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not (digits.isascii() and digits.isdigit()):
+        raise BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: invalid syntax")
+    if len(digits) > bits or not -(1 << bits - 1) <= int(text) < 1 << bits - 1:
+        raise BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: value out of range")
+    return int(text)
+
+
+def _check_time(text: str) -> None:
+    try:
+        parse_time(text)
+    except ValueError:
+        layout, shown = '"2006-01-02T15:04:05Z07:00"', go_quote(text)
+        raise BadRequest(f'parsing time {shown} as {layout}: cannot parse {shown} as "2006"') from None
+
+
+def check_log_options(options: Object, name: str) -> None:
+    """Raises Invalid (422) for options of a log that make no sense; `name` is the pod's."""
+    causes: list[Cause] = []
+    if options.get("tailLines", 0) < 0:
+        causes.append(invalid("tailLines", options["tailLines"], NOT_NEGATIVE))
+    if options.get("limitBytes", 1) < 1:
+        causes.append(invalid("limitBytes", options["limitBytes"], _POSITIVE))
+    if "sinceSeconds" in options and "sinceTime" in options:
+        causes.append(forbidden("[]", "at most one of `sinceTime` or `sinceSeconds` may be specified"))
+    elif options.get("sinceSeconds", 1) < 1:
+        causes.append(invalid("sinceSeconds", options["sinceSeconds"], _POSITIVE))
+    if causes:
+        raise Invalid.of("PodLogOptions", "", name, causes)
+
+
+def log_query(options: Object) -> str:
+    """The query of a node agent's `/containerLogs`."""
+    asked = {name: "true" for name in _FLAGS if options.get(name)}
+    asked |= {name: str(options[name]) for name in _NUMBERS if name in options}
+    return urlencode(sorted(asked.items()))
+
+
+def stream_query(subresource: str, options: Object) -> str:
+    """The query of a node agent's `/exec`, `/attach` or `/portForward`."""
+    if subresource == "portforward":
+        ports = options.get("ports")
+        return urlencode([("port", ",".join(map(str, ports)))] if ports else [])
+    asked = [(theirs, "1") for ours, theirs in _STREAMS if options.get(ours)]
+    asked += [("command", word) for word in options.get("command") or ()]
+    return urlencode(sorted(asked, key=lambda each: each[0]))

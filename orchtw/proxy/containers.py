@@ -1,0 +1,30 @@
+"""Which container of a pod is meant (reference PROXY-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from orchtw.errors import BadRequest
+from orchtw.wire.objects import Object
+
+
+def chosen_container(pod: Object, name: str) -> str:
+    """The named container, or the only one. Raises BadRequest (400) when that is not to be said."""
+    pod_name = pod["metadata"]["name"]
+    if name:
+        if name not in _names(pod):
+            raise BadRequest(f"container {name} is not valid for pod {pod_name}")
+        return name
+    containers = pod["spec"].get("containers") or []
+    if len(containers) == 1:
+        return str(containers[0].get("name", ""))
+    text = f"a container name must be specified for pod {pod_name}"
+    if containers:
+        text += f", choose one of: [{' '.join(_names(pod))}]"
+    raise BadRequest(text)
+
+
+def _names(pod: Object) -> Iterator[str]:
+    for kind in ("initContainers", "containers", "ephemeralContainers"):
+        for container in pod["spec"].get(kind) or ():
+            yield str(container.get("name", ""))

@@ -1,0 +1,73 @@
+"""Where a node's agent listens, and how it is spoken to (reference PROXY-1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, Literal
+
+import attrs
+
+from orchtw.errors import StatusError
+from orchtw.naming.names import Naming
+from orchtw.outbound.destination import Destination
+from orchtw.outbound.tls import ClientTLS
+from orchtw.registry.targets import Targets
+from orchtw.verbs.get import find_in
+from orchtw.wire.objects import Object
+
+_HOST_NAME: Final = "Hostname"
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class AgentSettings:
+    """What the flags say about node agents; `tls` gives the certificates as they were last read."""
+
+    scheme: Literal["http", "https"]
+    port: int
+    timeout_s: float
+    address_types: Sequence[str]
+    tls: Callable[[], ClientTLS]
+
+
+class NodeAgents:
+    """Finds the agents of nodes."""
+
+    def __init__(self, settings: AgentSettings, naming: Naming, targets: Targets) -> None:
+        self._settings = settings
+        self._host_name_label = naming.translate("orch.io/hostname")
+        self._endpoint = naming.translate("orchletEndpoint")
+        self._nodes = targets.stored_target("", "v1", "nodes")
+
+    async def of(self, node: str, *, verified: bool = True) -> Destination:
+        """The agent of the named node; one that is not `verified` is believed whatever it shows.
+
+        Raises NotFound (404), and 500 for a node without an address of a wanted type.
+        """
+        found = await find_in(self._nodes, "", node)
+        settings = self._settings
+        tls = settings.tls()
+        return Destination(
+            scheme=settings.scheme,
+            host=self._host(found),
+            port=self._port(found),
+            tls=tls if verified else tls.unverified,
+            timeout_s=settings.timeout_s,
+        )
+
+    def _port(self, node: Object) -> int:
+        endpoint = node.get("status", {}).get("daemonEndpoints", {}).get(self._endpoint, {})
+        port = endpoint.get("Port", 0)
+        return port if 0 < port < 65536 else self._settings.port
+
+    def _host(self, node: Object) -> str:
+        addresses = node.get("status", {}).get("addresses") or []
+        for wanted in self._settings.address_types:
+            for each in addresses:
+                if each.get("type") == wanted and each.get("address"):
+                    return str(each["address"])
+            if wanted == _HOST_NAME:
+                label = node["metadata"].get("labels", {}).get(self._host_name_label)
+                if label:
+                    return str(label)
+        known = " ".join(f"{{{each.get('type', '')} {each.get('address', '')}}}" for each in addresses[:20])
+        raise StatusError(f"no preferred addresses found; known addresses: [{known}]")

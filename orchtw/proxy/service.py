@@ -1,0 +1,154 @@
+"""Which pod, service or node a proxied request goes to (reference PROXY-10 to PROXY-12)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any, Final, Literal
+
+import attrs
+
+from orchtw.errors import BadRequest, NotFound, ServiceUnavailable
+from orchtw.outbound.addresses import is_public_unicast
+from orchtw.outbound.destination import Destination, default_port
+from orchtw.outbound.services import ready
+from orchtw.outbound.tls import ClientTLS
+from orchtw.proxy.node_agents import NodeAgents
+from orchtw.registry.targets import Targets
+from orchtw.values.causes import go_quote
+from orchtw.verbs.call import Call
+from orchtw.verbs.get import find_in
+from orchtw.wire.objects import Object
+
+DIAL_S: Final = 30.0
+"""How long a connection to a pod, a service or another port of a node may take."""
+
+_NOBODY: Final = ClientTLS()
+"""No certificate is shown to what is no node agent, and none is verified: they make their own."""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Asked:
+    """A name such as `https:web:443`, taken apart; scheme and port may be empty."""
+
+    scheme: Literal["", "http", "https"]
+    name: str
+    port: str
+
+    @classmethod
+    def of(cls, text: str, singular: str) -> Asked:
+        """Raises BadRequest (400) for a name that is none."""
+        parts = text.split(":")
+        if len(parts) < 3:
+            parts = ["", *parts]
+        scheme, name, port = parts if len(parts) == 3 else (*parts, "") if len(parts) == 2 else ("", "", "")
+        if not name or scheme not in ("", "http", "https"):
+            raise BadRequest(f"invalid {singular} request {go_quote(text)}")
+        return cls(scheme=scheme, name=name, port=port)  # type: ignore[arg-type]
+
+
+class Backends:
+    """Finds them by the objects that the server has."""
+
+    def __init__(self, agents: NodeAgents, targets: Targets, random: Random) -> None:
+        self._agents = agents
+        self._random = random
+        self._pods = targets.stored_target("", "v1", "pods")
+        self._services = targets.stored_target("", "v1", "services")
+        self._endpoints = targets.stored_target("", "v1", "endpoints")
+        self._ways: dict[str, Callable[[str, str], Any]] = {
+            "pods": self.pod,
+            "services": self.service,
+            "nodes": self.node,
+        }
+
+    async def of(self, call: Call) -> Destination:
+        """Where a call of the sub-resource `proxy` goes. Raises as the method for its resource."""
+        found: Destination = await self._ways[call.target.resource.plural](call.info.namespace, call.info.name)
+        return found
+
+    async def pod(self, namespace: str, text: str) -> Destination:
+        """The pod's address; without a port the first one that a container declares.
+
+        Raises NotFound (404), BadRequest (400) for an address that no pod can have.
+        """
+        asked = Asked.of(text, "pod")
+        pod = await find_in(self._pods, namespace, asked.name)
+        port = asked.port or next(_declared_ports(pod), "")
+        address = next(iter(_addresses(pod)), "")
+        if not is_public_unicast(address):
+            raise BadRequest("address not allowed")
+        return _destination(asked.scheme, address, port)
+
+    async def service(self, namespace: str, text: str) -> Destination:
+        """A pod that stands behind the service, by its endpoints that are ready; the port is named, or its number.
+
+        Raises NotFound (404), BadRequest (400), ServiceUnavailable (503).
+        """
+        asked = Asked.of(text, "service")
+        port = asked.port
+        if port.isascii() and port.isdigit():
+            port = _port_name(await find_in(self._services, namespace, asked.name), port)
+        endpoints = await find_in(self._endpoints, namespace, asked.name)
+        if not endpoints.get("subsets"):
+            raise ServiceUnavailable(f"no endpoints available for service {go_quote(asked.name)}")
+        for address, found in ready(endpoints, port, self._random):
+            if await self._is_of_pod(namespace, address):
+                return _destination(asked.scheme, address["ip"], str(found.get("port", "")))
+        raise ServiceUnavailable(f"no endpoints available for service {go_quote(text)}")
+
+    async def node(self, _namespace: str, text: str) -> Destination:
+        """The node's agent, or another port of the node, which gets no certificate of ours.
+
+        Raises NotFound (404), BadRequest (400).
+        """
+        asked = Asked.of(text, "node")
+        agent = await self._agents.of(asked.name)
+        if asked.port in ("", str(agent.port)):
+            return agent
+        return _destination(asked.scheme, agent.host, asked.port)
+
+    async def _is_of_pod(self, namespace: str, address: Object) -> bool:
+        """Whether an address of endpoints is a pod's of the same namespace: who writes endpoints chooses them."""
+        target = address.get("targetRef") or {}
+        if target.get("namespace", "") != namespace or not is_public_unicast(address.get("ip", "")):
+            return False
+        try:
+            pod = await find_in(self._pods, namespace, target.get("name", ""))
+        except NotFound:
+            return False
+        return address["ip"] in _addresses(pod)
+
+
+def _destination(scheme: str, host: str, port: str) -> Destination:
+    """Raises ServiceUnavailable (503) for a port that is none."""
+    kind: Literal["http", "https"] = "https" if scheme == "https" else "http"
+    number = int(port) if port.isascii() and port.isdigit() and len(port) < 6 else 0 if port else default_port(kind)
+    if not 0 < number < 65536:
+        where = f"{host}:{port[:100]}"
+        raise ServiceUnavailable(f"error trying to reach service: dial tcp: address {where}: invalid port")
+    return Destination(scheme=kind, host=host, port=number, tls=_NOBODY, timeout_s=DIAL_S, public=True)
+
+
+def _port_name(service: Object, port: str) -> str:
+    number = int(port) if len(port) < 20 else 0
+    for each in service["spec"].get("ports") or ():
+        if each.get("port") == number:
+            return str(each.get("name", ""))
+    name = go_quote(service["metadata"]["name"])
+    raise ServiceUnavailable(f"no service port {number} found for service {name}")
+
+
+def _declared_ports(pod: Object) -> Iterator[str]:
+    for container in pod["spec"].get("containers") or ():
+        for port in (container.get("ports") or ())[:1]:
+            yield str(port.get("containerPort", ""))
+
+
+def _addresses(pod: Object) -> Iterator[str]:
+    """Its addresses, the primary one first: older agents write only that."""
+    status = pod.get("status", {})
+    if status.get("podIP"):
+        yield str(status["podIP"])
+    for each in status.get("podIPs") or ():
+        yield str(each.get("ip", ""))

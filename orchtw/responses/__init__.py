@@ -1,0 +1,1 @@
+"""Response bodies: content negotiation, representations of objects and lists, and watch frames."""

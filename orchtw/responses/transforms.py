@@ -1,0 +1,308 @@
+"""Tables and partial metadata in place of whole objects (reference TABLE-1, TABLE-9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final
+
+import orjson
+
+from orchtw.errors import StatusError
+from orchtw.metrics.series import Histogram
+from orchtw.naming.names import Naming
+from orchtw.registry.target import Target
+from orchtw.responses.pieces import Held
+from orchtw.responses.text_forms import list_parts
+from orchtw.rules.negotiation import Negotiated
+from orchtw.rules.options import IncludeObject, include_object
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.envelope import wrap
+from orchtw.schema.codec.splice import metadata_field, set_json_version, split_owned
+from orchtw.schema.tables.layout import TableLayout, custom_layout, write_table
+from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
+from orchtw.watch.entry import LARGE_BYTES, ROW_BYTES, Entry
+from orchtw.watch.frames import BOOKMARK, ERROR, FRAME_BYTES, Wire, protobuf_frame
+from orchtw.watch.gate import Gate
+from orchtw.wire.objects import Object
+
+Params = Mapping[str, list[str]]
+STRIDE: Final = 8
+"""Objects made into rows or metadata between two looks at the clock."""
+
+
+class Transforms:
+    """Makes Table and PartialObjectMetadata answers. `now` gives seconds since the epoch: ages count from it."""
+
+    def __init__(self, codecs: Codecs, naming: Naming, now: Callable[[], float]) -> None:
+        self._codecs = codecs
+        self._naming = naming
+        self._now = now
+        self._partial = codecs.kind(f"{naming.meta_group}/v1", "PartialObjectMetadata")
+
+    def one(self, target: Target, entry: Entry, accept: Negotiated, params: Params) -> Object:
+        """One object as a one-row Table, or its metadata."""
+        if accept.transform == "Table":
+            meta = {"resourceVersion": str(entry.revision)} if entry.revision else {}
+            return self.table(target, [entry], meta, accept.transform_version, include_object(params))
+        return self._metadata_of(target, entry, accept.transform_version)
+
+    def _metadata_of(self, target: Target, entry: Entry, version: str) -> Object:
+        """An object's PartialObjectMetadata; of a large one nothing but its metadata is decoded."""
+        if len(entry.raw) <= LARGE_BYTES:
+            return partial_metadata(target.load(entry), version)
+        return partial_metadata({"metadata": target.stored.metadata(entry)}, version)
+
+    def parts(
+        self, target: Target, held: Held, meta: Object, accept: Negotiated, params: Params
+    ) -> Iterator[bytes]:
+        """A list as a Table, or as the list of its items' metadata, in a text form and in parts.
+
+        A part takes a millisecond or so to make.
+        """
+        version = accept.transform_version
+        if accept.transform == "Table":
+            now_s = self._now()
+            head = self._layout(target).table(meta, (), version=version)
+            del head["rows"]
+            rows = self._rows(target, held, version, include_object(params), lasting=_is_compact(accept))
+            return list_parts(head, "rows", rows, accept, partial(write_table, now_s=now_s))
+        head = partial_metadata_list(meta, (), version)
+        del head["items"]
+        return list_parts(head, "items", self._metadata(target, held, version, accept), accept)
+
+    def metadata_message(self, target: Target, entry: Entry) -> bytes:
+        """A PartialObjectMetadata's inner message: the object's own, up to the end of its metadata."""
+        if target.codec.protobuf:
+            return metadata_field(target.protobuf(entry))
+        return self._partial.encode_protobuf({"metadata": target.stored.metadata(entry)})
+
+    def _metadata(self, target: Target, held: Held, version: str, accept: Negotiated) -> Iterator[list[Any]]:
+        """The metadata of each object; of those whose JSON comes apart cleanly it is cut out."""
+        for entries in held.runs(STRIDE):
+            batch: list[Any] = []
+            for entry in entries:
+                splits = _is_compact(accept) and len(entry.raw) <= LARGE_BYTES
+                parts = split_owned(target.json_tail(entry)) if splits else None
+                if parts is None:
+                    batch.append(self._metadata_of(target, entry, version))
+                else:
+                    batch.append(self._shown(target.json_tail(entry), parts[1], version))
+            yield batch
+
+    def _shown(self, tail: bytes, end: int, version: str) -> orjson.Fragment:
+        """The metadata of an object, which ends at `end` of its JSON, as PartialObjectMetadata."""
+        head = f'{{"kind":"PartialObjectMetadata","apiVersion":"{version}",'.encode()
+        return orjson.Fragment(b"%b%b}" % (head, tail[:end]))
+
+    def _rows(
+        self, target: Target, held: Held, version: str, include: IncludeObject, *, lasting: bool
+    ) -> Iterator[list[Any]]:
+        """The rows of a Table; `lasting`: as `write_table` takes them, with cells that are kept for the next time."""
+        layout, now_s = self._layout(target), self._now()
+        if not lasting or include != "Metadata" or not target.row_key:
+            for entries in held.runs(STRIDE):
+                yield [self._row(target, layout, entry, now_s, version, include) for entry in entries]
+            return
+        for entries in held.runs(STRIDE):
+            rows = []
+            for entry in entries:
+                cells, end = self._cells(target, layout, entry, now_s)
+                if end:
+                    rows.append({"cells": cells, "object": self._shown(target.json_tail(entry), end, version)})
+                else:
+                    rows.append(layout.row(target.load(entry), now_s, version=version))
+            yield rows
+
+    def event_row(
+        self, target: Target, entry: Entry, revision: int, version: str, include: IncludeObject
+    ) -> Object | None:
+        """The row of a watch event in compact JSON, cut out of what is at hand; None: it must be made of the object.
+
+        Its object carries `revision` as resourceVersion.
+        """
+        if not target.row_key:
+            return None
+        cells, end = self._cells(target, self._layout(target), entry, self._now())
+        if not end:
+            return None
+        if include == "None":
+            return {"cells": cells, "object": None}
+        tail = target.json_tail(entry)
+        if entry.revision != revision:
+            end -= len(tail)
+            tail = set_json_version(tail, b"%d" % revision)
+            end += len(tail)
+        whole = include == "Object"
+        shown = orjson.Fragment(target.codec.type_prefix + tail) if whole else self._shown(tail, end, version)
+        return {"cells": cells, "object": shown}
+
+    def table_of(self, target: Target, row: Object, meta: Object, version: str, *, headed: bool) -> bytes:
+        """The JSON of a Table of one row as `event_row` makes it."""
+        table = self._layout(target).table(meta, [row], version=version, headed=headed)
+        return write_table(table, self._now())
+
+    @staticmethod
+    def has_cells(target: Target, entry: Entry) -> bool:
+        """Whether the cells of an object's row have been made, and last."""
+        return entry.other is not None and target.row_key in entry.other
+
+    def make_cells(self, target: Target, entry: Entry) -> None:
+        """Make the cells of an object's row, and what they are made of."""
+        target.json_tail(entry)
+        self._cells(target, self._layout(target), entry, self._now())
+
+    @staticmethod
+    def _row(
+        target: Target, layout: TableLayout, entry: Entry, now_s: float, version: str, include: IncludeObject
+    ) -> Object:
+        draft = target.load_draft(entry)
+        served = draft if draft["apiVersion"] == target.codec.api_version else target.load(entry)
+        return layout.row(draft, now_s, include=include, served=served, version=version)
+
+    def table(
+        self,
+        target: Target,
+        entries: Iterable[Entry],
+        meta: Object,
+        version: str,
+        include: IncludeObject,
+        *,
+        headed: bool = True,
+    ) -> Object:
+        """A Table of cached objects."""
+        layout = self._layout(target)
+        now_s = self._now()
+        rows = [self._row(target, layout, entry, now_s, version, include) for entry in entries]
+        return layout.table(meta, rows, version=version, headed=headed)
+
+    @staticmethod
+    def _cells(target: Target, layout: TableLayout, entry: Entry, now_s: float) -> tuple[list[Any], int]:
+        """The cells of a row, and where the object's metadata ends in its JSON; 0: make the row from the object."""
+        kept: tuple[list[Any], int] | None = None if entry.other is None else entry.other.get(target.row_key)
+        if kept is not None:
+            return kept
+        parts = split_owned(target.json_tail(entry))
+        if parts is None:
+            return [], 0
+        obj = parts[0]
+        obj["kind"], obj["apiVersion"] = target.resource.kind, target.resource.api_version  # cells may ask
+        found = layout.lasting_cells(obj, now_s)
+        if found is None:
+            return [], 0
+        cells, lasts = found
+        if lasts:
+            other = entry.other
+            if other is None:
+                other = entry.other = {}
+            other[target.row_key] = cells, parts[1]
+            target.stored.made(entry, 0, 0, ROW_BYTES)
+        return cells, parts[1]
+
+    def wire(self, target: Target, accept: Negotiated, params: Params) -> Wire:
+        """The form of a watch's events; one per resource, form and included object."""
+        include = include_object(params)
+        key = Transforms, accept, include
+        wire: Wire | None = target.kept.get(key)
+        if wire is None:
+            wire = target.kept[key] = TransformedWire(self, self._codecs, target, accept, include)
+        return wire
+
+    def _layout(self, target: Target) -> TableLayout:
+        layout: TableLayout | None = target.kept.get(TableLayout)
+        if layout is None:
+            layout = target.kept[TableLayout] = self._make_layout(target)
+        return layout
+
+    def _make_layout(self, target: Target) -> TableLayout:
+        columns, traits = target.resource.columns, target.strategy.traits
+        if traits.own_columns:
+            return custom_layout(columns, self._naming)
+        return TableLayout(columns, traits.cells, self._naming)
+
+
+def _is_compact(accept: Negotiated) -> bool:
+    return accept.format == "json" and not accept.pretty
+
+
+class TransformedWire:
+    """Watch events whose objects are Tables or partial metadata, as JSON lines or Protobuf frames.
+
+    Only the first event of a Table stream carries the columns.
+    """
+
+    def __init__(
+        self,
+        transforms: Transforms,
+        codecs: Codecs,
+        target: Target,
+        accept: Negotiated,
+        include: IncludeObject,
+    ) -> None:
+        self.opens = accept.transform == "Table"
+        self.gate: Gate | None = target.forms
+        self.sent = Histogram(FRAME_BYTES)
+        self._transforms = transforms
+        self._codecs = codecs
+        self._target = target
+        self._accept = accept
+        self._include = include
+
+    def frame(self, event_type: str, entry: Entry, revision: int) -> bytes:
+        """One event without columns."""
+        return self._event(event_type, entry, revision, headed=False)
+
+    def opening(self, event_type: str, entry: Entry, revision: int) -> bytes:
+        """The first event of a stream."""
+        return self._event(event_type, entry, revision, headed=True)
+
+    def _event(self, event_type: str, entry: Entry, revision: int, *, headed: bool) -> bytes:
+        if self.opens and self._accept.format == "json":
+            version = self._accept.transform_version
+            row = self._transforms.event_row(self._target, entry, revision, version, self._include)
+            if row is not None:
+                meta = {"resourceVersion": str(revision)}
+                table = self._transforms.table_of(self._target, row, meta, version, headed=headed)
+                return _json_frame(event_type, table)
+        return self._framed(event_type, self._obj(entry, revision, headed=headed))
+
+    def pieces(self, event_type: str, entry: Entry) -> None:
+        """None: what is shown is made."""
+
+    def bookmark(self, revision: int) -> bytes:
+        """A Table without rows, or metadata with nothing but a resourceVersion."""
+        version = self._accept.transform_version
+        meta: Object = {"resourceVersion": str(revision)}
+        if self.opens:
+            return self._framed(
+                BOOKMARK, self._transforms.table(self._target, (), meta, version, self._include, headed=False)
+            )
+        obj: Object = {"metadata": {**meta, "creationTimestamp": None}}
+        return self._framed(BOOKMARK, partial_metadata(obj, version))
+
+    def error(self, error: StatusError) -> bytes:
+        """The Status, never transformed."""
+        return self._framed(ERROR, self._codecs.kind("v1", "Status").normalise(error.to_status()))
+
+    def _obj(self, entry: Entry, revision: int, *, headed: bool) -> Object:
+        version = self._accept.transform_version
+        if self.opens:
+            meta = {"resourceVersion": str(revision)}
+            table = self._transforms.table(self._target, [entry], meta, version, self._include, headed=headed)
+            if shown := table["rows"][0]["object"]:
+                shown["metadata"]["resourceVersion"] = meta["resourceVersion"]
+            return table
+        obj = self._transforms.one(self._target, entry, self._accept, {})
+        obj["metadata"]["resourceVersion"] = str(revision)
+        return obj
+
+    def _framed(self, event_type: str, obj: Object) -> bytes:
+        if self._accept.format == "protobuf":
+            api_version, kind = obj["apiVersion"], obj["kind"]
+            raw = self._codecs.kind(api_version, kind).encode_protobuf(obj)
+            return protobuf_frame(event_type, wrap(api_version, kind, raw))
+        return _json_frame(event_type, orjson.dumps(obj))
+
+
+def _json_frame(event_type: str, obj: bytes) -> bytes:
+    return b'{"type":"%b","object":%b}\n' % (event_type.encode(), obj)

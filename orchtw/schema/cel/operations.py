@@ -1,0 +1,218 @@
+"""The closures that parts of an expression become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from orchtw.schema.cel.equality import equality, joining
+from orchtw.schema.cel.faults import Failure, no_overload
+from orchtw.schema.cel.frames import Frame, Run, charge
+from orchtw.schema.cel.library.operators import MIXED
+from orchtw.schema.cel.overloads import Overload
+from orchtw.schema.cel.types import BOOL, DOUBLE, INT, UINT, Member, Type
+from orchtw.schema.cel.values import boolean, extent, type_name
+
+_NUMBERS: Final = frozenset({"int", "uint", "double"})
+_CHEAP: Final = (BOOL, INT, UINT, DOUBLE)
+_MISFITS: Final = (TypeError, AttributeError, LookupError)  # values that are null, or old and of other types
+_SHORT: Final = 100  # characters that are compared at once
+
+
+def variable(place: int) -> Run:
+    """What is at a place of the frame."""
+    return lambda frame: frame[place]
+
+
+def missing(key: object) -> Failure:
+    """There is no such member or entry."""
+    return Failure(f"no such key: {key}")
+
+
+def member(operand: Run, found: Member, shown: str) -> Run:
+    """A member of an object with a schema."""
+    key, read = found.key, found.read
+
+    def select(frame: Frame) -> Any:
+        try:
+            return operand(frame)[key]
+        except KeyError:
+            raise missing(shown) from None
+        except TypeError:  # the object is null
+            raise no_overload() from None
+
+    if read is None:
+        return select
+    return _read(select, read) if found.type is DOUBLE else charged(select, read, extent)
+
+
+def _read(operand: Run, read: Callable[[Any], Any]) -> Run:
+    return lambda frame: read(operand(frame))
+
+
+def entry(operand: Run, key: str) -> Run:
+    """An entry of a map."""
+
+    def select(frame: Frame) -> Any:
+        found = operand(frame)
+        if type(found) is not dict:
+            raise no_overload()
+        if key not in found:
+            raise missing(key)
+        return found[key]
+
+    return select
+
+
+def charged(operand: Run, turn: Callable[[Any], Any], cost: Callable[[Any], int]) -> Run:
+    """What becomes of a value, for the cost of the value."""
+
+    def run(frame: Frame) -> Any:
+        value = operand(frame)
+        charge(frame, cost(value))
+        return turn(value)
+
+    return run
+
+
+def has(operand: Run, key: str) -> Run:
+    """Whether an object or map has a member."""
+
+    def run(frame: Frame) -> bool:
+        found = operand(frame)
+        if type(found) is not dict:
+            raise no_overload()
+        return key in found
+
+    return run
+
+
+def items(runs: Sequence[Run]) -> Run:
+    """A list that is written out."""
+    return lambda frame: [run(frame) for run in runs]
+
+
+def entries(runs: Sequence[tuple[Run, Run]]) -> Run:
+    """A map that is written out."""
+
+    def run(frame: Frame) -> dict[Any, Any]:
+        found: dict[Any, Any] = {}
+        for key, value in runs:
+            name = key(frame)
+            if name in found:
+                raise Failure(f"duplicate key in map: {name}")
+            found[name] = value(frame)
+        return found
+
+    return run
+
+
+def all_of(runs: Sequence[Run]) -> Run:
+    """Whether all hold. One that does not decides, even if others have failed."""
+    return _decided(runs, False)
+
+
+def any_of(runs: Sequence[Run]) -> Run:
+    """Whether one holds. One that does decides, even if others have failed."""
+    return _decided(runs, True)
+
+
+def _decided(runs: Sequence[Run], outcome: bool) -> Run:
+    def run(frame: Frame) -> bool:
+        failure: Failure | None = None
+        for each in runs:
+            try:
+                if boolean(each(frame)) is outcome:
+                    return outcome
+            except Failure as found:
+                failure = failure or found
+        if failure is not None:
+            raise failure
+        return not outcome
+
+    return run
+
+
+def negated(operand: Run) -> Run:
+    """Whether something does not hold."""
+    return lambda frame: not boolean(operand(frame))
+
+
+def condition(test: Run, yes: Run, no: Run) -> Run:
+    """One of two values."""
+    return lambda frame: yes(frame) if boolean(test(frame)) else no(frame)
+
+
+def comparison(one: Run, other: Run, kind: Type) -> Run:
+    """Whether two values of a type are the same."""
+    same = equality(kind)
+    if kind in _CHEAP:
+        return lambda frame: bool(one(frame) == other(frame))
+
+    def run(frame: Frame) -> bool:
+        value, second = one(frame), other(frame)
+        if type(value) is str:
+            if len(value) > _SHORT:
+                charge(frame, len(value) // _SHORT)
+        else:
+            charge(frame, extent(value))
+        return same(value, second)
+
+    return run
+
+
+def function(found: Overload, runs: Sequence[Run], kinds: Sequence[Type]) -> Run:
+    """A call whose function is known. Values may still be null, or old and of other types: no function takes them."""
+    work, cost = found.run, found.cost
+    if found.name == "_+_" and (joined := joining(kinds[0])) is not None:
+        work, cost = joined, lambda one, other: extent(one) + extent(other)
+    if len(runs) == 2 and cost is None and not found.metered:
+        return _plain(work, *runs)
+
+    def run(frame: Frame) -> Any:
+        values = [each(frame) for each in runs]
+        try:
+            if cost is not None:
+                charge(frame, cost(*values))
+            return work(frame, *values) if metered else work(*values)
+        except _MISFITS:
+            raise no_overload() from None
+
+    metered = found.metered
+    return run
+
+
+def _plain(work: Callable[[Any, Any], Any], one: Run, other: Run) -> Run:
+    def run(frame: Frame) -> Any:
+        try:
+            return work(one(frame), other(frame))
+        except _MISFITS:
+            raise no_overload() from None
+
+    return run
+
+
+def dispatch(name: str, candidates: Sequence[Overload], runs: Sequence[Run]) -> Run:
+    """A call whose function depends on values."""
+    mixed = MIXED.get(name)
+
+    def run(frame: Frame) -> Any:
+        values = [each(frame) for each in runs]
+        names = list(map(type_name, values))
+        for each in candidates:
+            if all(map(_takes, each.parameters, names)):
+                if each.cost is not None:
+                    charge(frame, each.cost(*values))
+                try:
+                    return each.run(frame, *values) if each.metered else each.run(*values)
+                except _MISFITS:
+                    break
+        if mixed is not None and _NUMBERS.issuperset(names):
+            return mixed(*values)
+        raise no_overload()
+
+    return run
+
+
+def _takes(wanted: Type, name: str) -> bool:
+    return wanted.name.isupper() or wanted.name in ("dyn", name)

@@ -1,0 +1,101 @@
+"""Functions with their types and costs, and which of them a call means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final
+
+import attrs
+
+from orchtw.schema.cel.types import DYN, NULL, Type, list_of, map_of, unify
+
+_SIGNATURE: Final = re.compile(r"(?:(?P<target>[a-zA-Z_(), ]+)\.)?(?P<name>[^(]+)\((?P<rest>.*)\) -> (?P<result>.+)")
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Overload:
+    """A function for arguments of some types, the target of a method among them.
+
+    `cost`: the steps that a call takes beside its own, from the arguments; None: no more. A type of capital letters
+    is a variable. `metered`: `run` gets the frame before the arguments, and charges what it takes itself.
+    """
+
+    name: str
+    method: bool
+    parameters: tuple[Type, ...]
+    result: Type
+    run: Callable[..., Any]
+    cost: Callable[..., int] | None
+    metered: bool
+
+
+def overload(
+    signature: str, run: Callable[..., Any], cost: Callable[..., int] | None = None, *, metered: bool = False
+) -> Overload:
+    """The function of a signature such as `string.contains(string) -> bool`."""
+    match = _SIGNATURE.fullmatch(signature)
+    if match is None:
+        raise ValueError(f"no signature: {signature}")
+    target = match["target"]
+    parameters = tuple(_type(each) for each in ([target] if target else []) + _split(match["rest"]))
+    return Overload(
+        name=match["name"],
+        method=bool(target),
+        parameters=parameters,
+        result=_type(match["result"]),
+        run=run,
+        cost=cost,
+        metered=metered,
+    )
+
+
+def _split(text: str) -> list[str]:
+    """What is between commas outside of parentheses."""
+    parts, depth, part = [], 0, ""
+    for char in text:
+        depth += (char == "(") - (char == ")")
+        if char == "," and not depth:
+            parts.append(part.strip())
+            part = ""
+        else:
+            part += char
+    return [*parts, part.strip()] if part.strip() else parts
+
+
+def _type(text: str) -> Type:
+    name, _, rest = text.strip().partition("(")
+    parameters = [_type(each) for each in _split(rest.removesuffix(")"))]
+    if name == "list":
+        return list_of(*parameters)
+    if name == "map":
+        return map_of(*parameters)
+    return DYN if name == "dyn" else NULL if name == "null_type" else Type(name)
+
+
+Match = tuple[Overload, dict[str, Type]]
+"""A function that takes the arguments, and what its type variables are then."""
+
+
+def matching(candidates: tuple[Overload, ...], method: bool, arguments: tuple[Type, ...]) -> list[Match]:
+    """The functions that take arguments of these types."""
+    if any(each.parameters or each.members is not None for each in arguments):
+        return _matching(candidates, method, arguments)
+    return _matching_scalars(candidates, method, arguments)
+
+
+def _matching(candidates: tuple[Overload, ...], method: bool, arguments: tuple[Type, ...]) -> list[Match]:
+    found = []
+    for each in candidates:
+        if each.method == method and len(each.parameters) == len(arguments):
+            bound: dict[str, Type] = {}
+            if all(unify(*pair, bound) for pair in zip(each.parameters, arguments, strict=True)):
+                found.append((each, bound))
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _matching_scalars(candidates: tuple[Overload, ...], method: bool, arguments: tuple[Type, ...]) -> list[Match]:
+    """Types that say all there is to say of them are few."""
+    return _matching(candidates, method, arguments)

@@ -1,0 +1,215 @@
+"""Tokens → the parts of an expression. Bounded in length and depth, so that neither takes long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from orchtw.schema.cel.faults import Fault
+from orchtw.schema.cel.syntax import Call, Entries, Expression, Items, Literal, Name, Select
+from orchtw.schema.cel.tokens import RESERVED, Token, tokens
+from orchtw.schema.cel.values import LARGEST
+
+MAX_CHARACTERS: Final = 10_000
+"""Of an expression: three thousand parts are compiled in about 30 ms."""
+
+MAX_DEPTH: Final = 80
+"""Of parts in parts: each takes a few frames of the interpreter's stack, which has a thousand."""
+
+_RELATIONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!=", "in"})
+_SUMS: Final = frozenset("+-")
+_PRODUCTS: Final = frozenset("*/%")
+
+
+def parse(source: str) -> Expression:
+    """The expression that a text is. Raises Fault."""
+    if len(source) > MAX_CHARACTERS:
+        why = f"expression code point size exceeds limit: size: {len(source)}, limit {MAX_CHARACTERS}"
+        raise Fault(why, 0)
+    return _Parser(list(tokens(source))).whole()
+
+
+def _above(at: int, *parts: Expression) -> int:
+    depth = max((part.depth for part in parts), default=0) + 1
+    if depth > MAX_DEPTH:
+        raise _too_deep(at)
+    return depth
+
+
+def _too_deep(at: int) -> Fault:
+    return Fault(f"expression recursion limit exceeded: {MAX_DEPTH}", at)
+
+
+def call(function: str, at: int, *arguments: Expression, target: Expression | None = None) -> Call:
+    """A call of a function or operator."""
+    parts = arguments if target is None else (target, *arguments)
+    return Call(function, target, arguments, at, _above(at, *parts))
+
+
+class _Parser:
+    """Reads from the front; `_nested` counts what is open, before the parts are there."""
+
+    def __init__(self, found: list[Token]) -> None:
+        self._tokens = found
+        self._next = 0
+        self._nested = 0
+
+    def whole(self) -> Expression:
+        result = self._expression()
+        if self._peek() != "end":
+            raise self._unexpected()
+        return result
+
+    def _peek(self) -> str:
+        return self._tokens[self._next].kind
+
+    def _take(self) -> Token:
+        token = self._tokens[self._next]
+        self._next += 1
+        return token
+
+    def _accept(self, kind: str) -> Token | None:
+        return self._take() if self._peek() == kind else None
+
+    def _expect(self, kind: str) -> Token:
+        if self._peek() != kind:
+            raise self._unexpected(f" expecting '{kind}'" if kind != "name" else " expecting IDENTIFIER")
+        return self._take()
+
+    def _unexpected(self, tail: str = "") -> Fault:
+        token = self._tokens[self._next]
+        return Fault(f"Syntax error: mismatched input '{token.value}'{tail}", token.at)
+
+    def _expression(self) -> Expression:
+        """A condition with what holds if it does and if not, or what is in one."""
+        self._nested += 1
+        if self._nested > MAX_DEPTH:
+            raise _too_deep(self._tokens[self._next].at)
+        result = self._junction("||", lambda: self._junction("&&", self._relation))
+        if mark := self._accept("?"):
+            yes = self._junction("||", lambda: self._junction("&&", self._relation))
+            self._expect(":")
+            result = call("_?_:_", mark.at, result, yes, self._expression())
+        self._nested -= 1
+        return result
+
+    def _junction(self, sign: str, part: Callable[[], Expression]) -> Expression:
+        """Parts between the same signs are one call: however many there are, they nest no deeper."""
+        first = part()
+        if self._peek() != sign:
+            return first
+        at, parts = self._tokens[self._next].at, [first]
+        while self._accept(sign):
+            parts.append(part())
+        return call(f"_{sign}_", at, *parts)
+
+    def _relation(self) -> Expression:
+        left = self._sum()
+        while self._peek() in _RELATIONS:
+            token = self._take()
+            name = "@in" if token.kind == "in" else f"_{token.kind}_"
+            left = call(name, token.at, left, self._sum())
+        return left
+
+    def _sum(self) -> Expression:
+        left = self._product()
+        while self._peek() in _SUMS:
+            token = self._take()
+            left = call(f"_{token.kind}_", token.at, left, self._product())
+        return left
+
+    def _product(self) -> Expression:
+        left = self._unary()
+        while self._peek() in _PRODUCTS:
+            token = self._take()
+            left = call(f"_{token.kind}_", token.at, left, self._unary())
+        return left
+
+    def _unary(self) -> Expression:
+        sign = self._peek()
+        if sign not in ("!", "-"):
+            return self._member(self._primary())
+        first, count = self._take(), 1
+        while self._accept(sign):
+            count += 1
+        token = self._tokens[self._next]
+        if sign == "-" and token.kind == "value" and type(token.value) in (int, float):
+            self._take()  # the sign belongs to the number: the least one has no positive
+            negative, count = self._member(Literal(-token.value, first.at)), count - 1
+            return call("-_", first.at, negative) if count % 2 else negative
+        operand = self._member(self._primary())
+        if count % 2 == 0:
+            return operand
+        return call("!_" if sign == "!" else "-_", first.at, operand)
+
+    def _primary(self) -> Expression:
+        token = self._tokens[self._next]
+        if token.kind == "value":
+            self._take()
+            if type(token.value) is int and token.value > LARGEST:
+                raise Fault("invalid int literal", token.at)
+            return Literal(token.value, token.at)
+        if token.kind in ("true", "false", "null"):
+            self._take()
+            return Literal({"true": True, "false": False, "null": None}[token.kind], token.at)
+        if token.kind in ("name", "."):
+            return self._named()
+        self._next += token.kind in "([{"
+        if token.kind == "(":
+            result = self._expression()
+            self._expect(")")
+            return result
+        if token.kind == "[":
+            items = self._arguments("]")
+            return Items(items, token.at, _above(token.at, *items))
+        if token.kind == "{":
+            return self._entries(token.at)
+        raise self._unexpected()
+
+    def _named(self) -> Expression:
+        """A variable, or a call of a function."""
+        self._accept(".")
+        token = self._expect("name")
+        if token.value in RESERVED:
+            raise Fault(f"reserved identifier: {token.value}", token.at)
+        if opened := self._accept("("):
+            return call(token.value, opened.at, *self._arguments(")"))
+        return Name(token.value, token.at)
+
+    def _member(self, operand: Expression) -> Expression:
+        while self._peek() in (".", "["):
+            token = self._take()
+            if token.kind == "[":
+                operand = call("_[_]", token.at, operand, self._expression())
+                self._expect("]")
+                continue
+            name = self._expect("name")
+            if opened := self._accept("("):
+                operand = call(name.value, opened.at, *self._arguments(")"), target=operand)
+            else:
+                operand = Select(operand, name.value, token.at, _above(token.at, operand))
+        return operand
+
+    def _arguments(self, end: str) -> tuple[Expression, ...]:
+        """Expressions between commas, up to the closing sign; after the last one of a list there may be a comma."""
+        found: list[Expression] = []
+        while self._peek() != end:
+            found.append(self._expression())
+            if not self._accept(","):
+                break
+            if end == ")" and self._peek() == end:
+                raise self._unexpected()
+        self._expect(end)
+        return tuple(found)
+
+    def _entries(self, at: int) -> Entries:
+        found: list[tuple[Expression, Expression]] = []
+        while self._peek() != "}":
+            key = self._expression()
+            self._expect(":")
+            found.append((key, self._expression()))
+            if not self._accept(","):
+                break
+        self._expect("}")
+        parts = [part for entry in found for part in entry]
+        return Entries(tuple(found), at, _above(at, *parts))

@@ -1,0 +1,130 @@
+"""Values of expressions: those of JSON, and what JSON has no values for. Integers have 64 bits."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import attrs
+
+from orchtw.schema.cel.faults import Failure, no_overload
+from orchtw.schema.cel.types import Type
+
+LARGEST: Final = 2**63 - 1
+LEAST: Final = -(2**63)
+LARGEST_UNSIGNED: Final = 2**64 - 1
+
+_TEXT_OF_UNIT: Final = 10
+"""Characters that are looked at in the time of one step."""
+
+
+class Unsigned(int):
+    """An integer without sign."""
+
+    __slots__ = ()
+
+
+@attrs.frozen(slots=True, order=True)
+class Timestamp:
+    """A time, in nanoseconds since 1970."""
+
+    nanoseconds: int
+
+
+@attrs.frozen(slots=True, order=True)
+class Duration:
+    """A time span, in nanoseconds."""
+
+    nanoseconds: int
+
+
+@attrs.frozen(slots=True)
+class Url:
+    """An address and its parts, as they are written."""
+
+    text: str
+    scheme: str
+    host: str
+    path: str
+    query: str
+
+
+_NAMES: Final[dict[type, str]] = {
+    bool: "bool",
+    int: "int",
+    Unsigned: "uint",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    Timestamp: "timestamp",
+    Duration: "duration",
+    Url: "url",
+    list: "list",
+    dict: "map",
+    type(None): "null_type",
+    Type: "type",
+}
+_NUMBERS: Final = frozenset({int, Unsigned, float})
+
+
+def type_name(value: Any) -> str:
+    """The name of a value's type."""
+    return _NAMES[type(value)]
+
+
+def signed(number: int) -> int:
+    """`number`, if it has 64 bits. Raises Failure."""
+    if LEAST <= number <= LARGEST:
+        return number
+    raise Failure("integer overflow")
+
+
+def unsigned(number: int) -> Unsigned:
+    """`number`, if it has 64 bits and no sign. Raises Failure."""
+    if 0 <= number <= LARGEST_UNSIGNED:
+        return Unsigned(number)
+    raise Failure("unsigned integer overflow")
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether two values are the same; numbers of different types are if they have one value.
+
+    Elements are of JSON, whose depth codecs bound.
+    """
+    kind, other_kind = type(one), type(other)
+    if kind is list and other_kind is list:
+        return len(one) == len(other) and all(map(equal, one, other))
+    if kind is dict and other_kind is dict:
+        return len(one) == len(other) and all(key in other and equal(each, other[key]) for key, each in one.items())
+    if kind is other_kind or (kind in _NUMBERS and other_kind in _NUMBERS):
+        return bool(one == other)
+    return False
+
+
+def boolean(value: Any) -> bool:
+    """A value whose type is not known before. Raises Failure."""
+    if value is True:
+        return True
+    if value is False:
+        return False
+    raise no_overload()
+
+
+def units_of(text: str | bytes) -> int:
+    """The cost of looking at a text from begin to end."""
+    return len(text) // _TEXT_OF_UNIT
+
+
+def extent(value: Any) -> int:
+    """The cost of looking at a value from begin to end."""
+    units, waiting = 0, [value]
+    while waiting:
+        value = waiting.pop()
+        units += 1
+        if type(value) is list:
+            waiting += value
+        elif type(value) is dict:
+            units += len(value)
+            waiting += value.values()
+        elif type(value) is str or type(value) is bytes:
+            units += len(value) // _TEXT_OF_UNIT
+    return units

@@ -1,0 +1,64 @@
+"""A batch of writes as it is decided: the rows that it becomes, and what its callers hear of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+from twisted.internet.defer import Deferred
+
+from orchtw import errors
+from orchtw.storage.interface import Change, KeyValue, Op, Outcome
+from orchtw.storage.sqlite.checksum import checksum
+
+Ticket = tuple[Op, Deferred[Outcome] | None]  # nobody waits for the end of a value
+Answers = list[tuple[Deferred[Outcome], Outcome | errors.StatusError]]
+Row = tuple[int, str, int, int, int, bytes | None]
+
+FENCED: Final = -1
+"""In the place of a revision: the key of the op's guard has been written since."""
+
+
+@attrs.define(slots=True, eq=False)
+class Plan:
+    """A batch, decided: the rows to insert, the revision each ticket got (0: refused, or FENCED) and what it found.
+
+    `ends` are the revisions whose values end by themselves, and when; `ended` those for which that time has come.
+    """
+
+    rows: list[Row] = attrs.field(factory=list)
+    given: list[int] = attrs.field(factory=list)
+    found: list[int] = attrs.field(factory=list)
+    ends: list[tuple[int, int]] = attrs.field(factory=list)
+    ended: list[int] = attrs.field(factory=list)
+
+def insertion(count: int) -> str:
+    """The statement that inserts so many rows."""
+    return "INSERT INTO history VALUES " + ",".join(["(?,?,?,?,?,?,?)"] * count)
+
+
+def fields(rows: Sequence[Row]) -> list[int | str | bytes | None]:
+    """The values of a statement that inserts `rows`, each with its checksum."""
+    out: list[int | str | bytes | None] = []
+    for row in rows:
+        revision, key, created, previous, _, value = row
+        out += row
+        out.append(checksum(revision, key, created, previous, value))
+    return out
+
+
+def report(batch: list[Ticket], plan: Plan, known: dict[int, KeyValue]) -> tuple[list[Change], Answers]:
+    """What subscribers and callers hear of a committed batch."""
+    changes: list[Change] = []
+    answers: Answers = []
+    for (op, waiting), revision, held in zip(batch, plan.given, plan.found, strict=True):
+        replaced = known[held] if held else None
+        if revision > 0:
+            changes.append(Change(revision, op.key, op.value, replaced, op.note))
+            outcome = Outcome(revision)
+        else:
+            outcome = Outcome(0, None, fenced=True) if revision == FENCED else Outcome(0, replaced)
+        if waiting is not None:
+            answers.append((waiting, outcome))
+    return changes, answers

@@ -1,0 +1,227 @@
+"""Reading everything below a prefix, for those who keep all of it: several reads are under way at a time.
+
+The index is read in spans of many keys, and their values in chunks of some MiB, all at one revision. Whoever begins
+with the state in which the file was opened takes over the index that the writer has read then.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from functools import partial
+from itertools import accumulate, compress
+from typing import Any, Final
+
+import attrs
+from twisted.internet.defer import Deferred
+
+from orchtw import errors
+from orchtw.storage.interface import Damaged, Page, Wanted
+from orchtw.storage.sqlite import reader
+from orchtw.wire.json_values import loads
+
+SPAN_KEYS: Final = 20_000
+AHEAD: Final = 2  # chunks that are being read while one is taken in: one for each thread
+
+Ask = Callable[[Callable[[reader.Connection], Any]], Deferred[Any]]
+"""Runs a query in a thread."""
+
+
+@attrs.frozen(slots=True)
+class Index:
+    """Keys in order, as of `revision`, with the revisions of their writes and the sizes of their values."""
+
+    revision: int
+    keys: list[str]
+    revisions: list[int]
+    sizes: list[int]
+
+    def below(self, prefix: str, start: str) -> range:
+        """The places of those below a prefix from `start` on."""
+        end = reader.prefix_end(prefix)
+        after = bisect_left(self.keys, end) if isinstance(end, str) else len(self.keys)
+        return range(bisect_left(self.keys, max(prefix, start)), after)
+
+    def part(self, places: range) -> Index:
+        """Those at some places."""
+        found = slice(places.start, places.stop)
+        return Index(self.revision, self.keys[found], self.revisions[found], self.sizes[found])
+
+    def compressed(self, kept: list[bool]) -> Index:
+        """Some of them: one says of each whether it is."""
+        keys, revisions = list(compress(self.keys, kept)), list(compress(self.revisions, kept))
+        return Index(self.revision, keys, revisions, list(compress(self.sizes, kept)))
+
+    def chunks(self) -> Iterator[Index]:
+        """Runs of about CHUNK_BYTES and at most CHUNK_ROWS, each with at least one."""
+        ends = list(accumulate(self.sizes))
+        start, before = 0, 0
+        while start < len(ends):
+            stop = min(bisect_right(ends, before + reader.CHUNK_BYTES, start), start + reader.CHUNK_ROWS)
+            stop = max(stop, start + 1)
+            yield self.part(range(start, stop))
+            start, before = stop, ends[stop - 1]
+
+
+@attrs.frozen(slots=True)
+class Span:
+    """A part of the index, cut to chunks, and how many of its keys are not wanted.
+
+    `after` is where the next one begins, or "".
+    """
+
+    chunks: Sequence[Index]
+    revision: int
+    after: str
+    skipped: int
+
+
+def whole(connection: reader.Connection, revision: int) -> Index:
+    """The index of all keys as of `revision`, the latest one."""
+    parts = [read(connection, "", revision, "")]
+    while len(parts[-1].keys) == SPAN_KEYS:
+        parts.append(read(connection, "", revision, parts[-1].keys[-1] + "\0"))
+    keys, revisions, sizes = ([each for part in parts for each in getattr(part, name)] for name in _COLUMNS)
+    return Index(revision, keys, revisions, sizes)
+
+
+_COLUMNS: Final = ("keys", "revisions", "sizes")
+
+
+def read(connection: reader.Connection, prefix: str, revision: int, start: str) -> Index:
+    """SPAN_KEYS keys below `prefix` from `start` on, or all. Raises Expired (410) where a compaction was faster."""
+    parameters = (max(prefix, start), reader.prefix_end(prefix), revision, SPAN_KEYS)
+    *columns, compacted = connection.execute(reader.LIST, parameters).fetchone()
+    if compacted > revision:
+        raise errors.Expired.list()
+    revisions, sizes, keys = map(loads, columns)
+    return Index(revision, keys, revisions, sizes)
+
+
+def span(connection: reader.Connection, prefix: str, revision: int, start: str, wanted: Wanted) -> Span:
+    """The keys below `prefix` from `start` on, as of `revision` (0: the latest). Raises as `Store.list` does."""
+    compacted, head = reader.read_head(connection)
+    reader.check_revision(revision, compacted, head)
+    return _cut(read(connection, prefix, revision or head, start), wanted)
+
+
+def known_span(connection: reader.Connection, prefix: str, index: Index, start: str, wanted: Wanted) -> Span:
+    """The same out of what is known of the index."""
+    return _cut(index.part(index.below(prefix, start)[:SPAN_KEYS]), wanted)
+
+
+def _cut(part: Index, wanted: Wanted) -> Span:
+    after, skipped = part.keys[-1] + "\0" if len(part.keys) == SPAN_KEYS else "", 0
+    if wanted is not None:
+        kept = list(map(wanted, part.keys))
+        if skipped := kept.count(False):
+            part = part.compressed(kept)
+    return Span(list(part.chunks()), part.revision, after, skipped)
+
+
+def page(connection: reader.Connection, chunk: Index) -> Page:
+    """The values of a chunk."""
+    sound = reader.read_together(connection, chunk.revisions, chunk.keys)
+    if sound is not None:
+        return Page(sound, chunk.revision)
+    keys = dict(zip(chunk.revisions, chunk.keys, strict=True))
+    rows = reader.all_rows(connection, keys, chunk.revision)
+    items = [rows.sound[number] for number in keys if number in rows.sound]
+    damaged = [Damaged(keys[number], number) for number in keys if number in rows.damaged]
+    return Page(items, chunk.revision, damaged=damaged)
+
+
+def count(connection: reader.Connection, prefix: str, revision: int) -> int:
+    """How many keys there are below `prefix`."""
+    (found,) = connection.execute(reader.COUNT, (prefix, reader.prefix_end(prefix), revision)).fetchone()
+    return int(found)
+
+
+async def pages(
+    ask: Ask, prefix: str, revision: int, wanted: Wanted = None, index: Index | None = None
+) -> AsyncIterator[Page]:
+    """See `Store.scan`. An `index` is that of the revision that is asked for."""
+    reading = _Reading(ask, prefix, revision, wanted, index)
+    try:
+        found = await reading.span("")
+        reading.begin(found)
+        while True:
+            following = reading.span(found.after) if found.after else None
+            for chunk in found.chunks:
+                reading.read(chunk)
+                if len(reading.waiting) > AHEAD:
+                    yield await reading.next()
+            if following is None:
+                break
+            found = await following
+            reading.left -= found.skipped
+        while reading.waiting:
+            yield await reading.next()
+        if not reading.pages:
+            yield Page([], reading.revision)
+    finally:
+        reading.leave()
+
+
+class _Reading:
+    """What is being read at one revision; `left` keys follow, as far as that is known."""
+
+    def __init__(self, ask: Ask, prefix: str, revision: int, wanted: Wanted, index: Index | None) -> None:
+        self.revision = revision
+        self.waiting: deque[tuple[int, Deferred[Page]]] = deque()
+        self.pages = 0
+        self.left = 0
+        self._ask = ask
+        self._prefix = prefix
+        self._wanted = wanted
+        self._index = index
+        self._following: Deferred[Span] | None = None
+
+    def span(self, start: str) -> Deferred[Span]:
+        """The next part of the index."""
+        prefix, index = self._prefix, self._index
+        wanted = None if self._wanted is None else self._is_wanted
+        if index is None:
+            work = partial(span, prefix=prefix, revision=self.revision, start=start, wanted=wanted)
+        else:
+            work = partial(known_span, prefix=prefix, index=index, start=start, wanted=wanted)
+        self._following = self._ask(work)
+        return self._following
+
+    def begin(self, first: Span) -> None:
+        """All that follows is of the first span's revision. How much there is in all is asked for, if need be."""
+        self.revision = first.revision
+        self.left = -first.skipped
+        if self._index is not None:
+            self.left += len(self._index.below(self._prefix, ""))
+        elif not first.after:
+            self.left += first.skipped + sum(len(chunk.keys) for chunk in first.chunks)
+        else:
+            asked = self._ask(partial(count, prefix=self._prefix, revision=self.revision))
+            asked.addCallbacks(self._counted, lambda _failure: None)
+
+    def _counted(self, found: int) -> None:
+        self.left += found
+
+    def read(self, chunk: Index) -> None:
+        """Have the values of a chunk read."""
+        self.waiting.append((len(chunk.keys), self._ask(partial(page, chunk=chunk))))
+
+    async def next(self) -> Page:
+        """The chunk that was begun first; `remaining` is 0 where that is not known yet."""
+        size, reading = self.waiting.popleft()
+        found = await reading
+        self.pages += 1
+        self.left -= size
+        return attrs.evolve(found, remaining=max(self.left, 0))
+
+    def _is_wanted(self, key: str) -> bool:
+        return self._wanted is not None and self._wanted(key)
+
+    def leave(self) -> None:
+        """Nobody waits any more. An idle thread keeps its last work in mind, but no longer whom it was for."""
+        self._wanted = None
+        for asked in (self._following, *(reading for _, reading in self.waiting)):
+            if asked is not None:
+                asked.addErrback(lambda _failure: None)

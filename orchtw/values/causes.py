@@ -1,0 +1,172 @@
+"""Causes of a 422 in the words of the API: `<word>: <value>: <detail>` (reference ERR-4, ERR-5).
+
+Values are shown as Go shows them, because clients and tests read these texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import nsmallest
+from typing import Any, Final
+
+import attrs
+import orjson
+
+from orchtw.errors import Cause
+
+_ESCAPES = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+}
+
+WHOLE_OBJECT: Final = "[]"
+"""The field of what is wrong with an object altogether: Go shows a path without a name like this."""
+
+NOT_NEGATIVE: Final = "must be greater than or equal to 0"
+"""What must hold of a number that does not."""
+
+MAX_SHOWN_CHARACTERS: Final = 1024
+"""Of a value in a message: every legal name, key and label value is shorter."""
+
+_MAX_SHOWN_ITEMS: Final = 64  # of a list or a map in a message
+
+_CUT: Final = "..."
+
+
+def go_quote(text: str) -> str:
+    """`text` in double quotes, escaped as Go's %q does; only the beginning of a long one."""
+    if len(text) > MAX_SHOWN_CHARACTERS:
+        text = text[:MAX_SHOWN_CHARACTERS] + _CUT
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(_quoted(char) for char in text) + '"'
+
+
+def _quoted(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+@attrs.frozen(slots=True)
+class Literal:
+    """A value that a cause shows in these words, such as those of `orchtw.values.go_literals`."""
+
+    text: str
+
+
+def go_time(stamp: str) -> Literal:
+    """A time, RFC 3339 text in UTC or "" for none, as Go's default form shows it."""
+    day, _, rest = (stamp or "0001-01-01T00:00:00Z").partition("T")
+    seconds, dot, fraction = rest.removesuffix("Z").partition(".")
+    if fraction := fraction.rstrip("0"):
+        seconds += dot + fraction
+    return Literal(f"{day} {seconds} +0000 UTC")
+
+
+def go_value(value: Any) -> str:
+    """`value` as a cause shows it: quoted text, plain numbers and booleans, Go literals of lists and maps of text.
+
+    Anything else is shown as JSON (reference ERR-5). Of what is long only the beginning is shown.
+    """
+    if isinstance(value, Literal):
+        return value.text
+    if isinstance(value, str):
+        return go_quote(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return '"null"'
+    if isinstance(value, (int, float)):
+        return str(value)
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return "[]string{" + joined(map(go_quote, value)) + "}"
+    if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
+        return go_map(value)
+    text = orjson.dumps(value).decode()
+    return text if len(text) <= MAX_SHOWN_CHARACTERS else text[:MAX_SHOWN_CHARACTERS] + _CUT
+
+
+def go_map(value: Mapping[str, str]) -> str:
+    """A map of texts as a cause shows it."""
+    first = nsmallest(_MAX_SHOWN_ITEMS + 1, value.items())
+    return "map[string]string{" + joined(f"{go_quote(key)}:{go_quote(item)}" for key, item in first) + "}"
+
+
+def go_bytes(value: bytes) -> str:
+    """Bytes as a cause shows them: a Go literal, of which only the beginning is shown."""
+    return "[]byte{" + joined(map(hex, value)) + "}"
+
+
+def joined(texts: Iterable[str]) -> str:
+    """The first of the texts with commas between."""
+    shown: list[str] = []
+    characters = 0
+    for text in texts:
+        if len(shown) >= _MAX_SHOWN_ITEMS or characters > MAX_SHOWN_CHARACTERS:
+            return ", ".join((*shown, _CUT))
+        shown.append(text)
+        characters += len(text)
+    return ", ".join(shown)
+
+
+def invalid(field: str, value: Any, detail: str) -> Cause:
+    """The value at `field` breaks the rule that `detail` states."""
+    return Cause("FieldValueInvalid", _join("Invalid value", go_value(value), detail), field)
+
+
+def invalid_bytes(field: str, value: bytes, detail: str) -> Cause:
+    """The bytes at `field` break the rule that `detail` states."""
+    return Cause("FieldValueInvalid", _join("Invalid value", go_bytes(value), detail), field)
+
+
+def required(field: str, detail: str = "") -> Cause:
+    """`field` is missing."""
+    return Cause("FieldValueRequired", _join("Required value", detail), field)
+
+
+def duplicate(field: str, value: Any) -> Cause:
+    """The value at `field` occurs before it."""
+    return Cause("FieldValueDuplicate", _join("Duplicate value", go_value(value)), field)
+
+
+def not_supported(field: str, value: Any, supported: Sequence[str]) -> Cause:
+    """The value at `field` is none of `supported`, which are shown in the order given."""
+    detail = "supported values: " + ", ".join(map(go_quote, supported)) if supported else ""
+    return Cause("FieldValueNotSupported", _join("Unsupported value", go_value(value), detail), field)
+
+
+def forbidden(field: str, detail: str) -> Cause:
+    """`field` may not be given here."""
+    return Cause("FieldValueForbidden", _join("Forbidden", detail), field)
+
+
+def not_found(field: str, value: Any) -> Cause:
+    """What `field` refers to does not exist."""
+    return Cause("FieldValueNotFound", _join("Not found", go_value(value)), field)
+
+
+def too_long(field: str, limit_bytes: int) -> Cause:
+    """The value at `field` has more than `limit_bytes` bytes."""
+    return Cause("FieldValueTooLong", f"Too long: must have at most {limit_bytes} bytes", field)
+
+
+def too_many(field: str, count: int, limit: int) -> Cause:
+    """The list at `field` has more than `limit` items."""
+    return Cause("FieldValueTooMany", f"Too many: {count}: must have at most {limit} items", field)
+
+
+def _join(*parts: str) -> str:
+    return ": ".join(part for part in parts if part)

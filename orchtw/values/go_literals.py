@@ -1,0 +1,128 @@
+"""Values of named Go types as causes show them, in the words of `%#v` (reference ERR-5).
+
+A form turns the JSON value of a type into its literal; the types are those that the release checks, declared beside
+the rules that show them. Where Go would show the address of a value there are `&` and the value.
+"""
+
+from __future__ import annotations
+
+from calendar import month_name
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from orchtw.values.causes import Literal, go_map, go_quote, joined
+
+Form = Callable[[Any], str]
+"""The literal of a JSON value, None for one that is not there."""
+
+
+def as_text(value: str | None) -> str:
+    """A text, of a named type too."""
+    return go_quote(value or "")
+
+
+def as_number(value: int | None) -> str:
+    """A number, of a named type too."""
+    return str(value or 0)
+
+
+def as_flag(value: bool | None) -> str:
+    """A boolean."""
+    return "true" if value else "false"
+
+
+def as_amount(value: int | str | None) -> str:
+    """A number or a share of all."""
+    if isinstance(value, str):
+        return f"intstr.IntOrString{{Type:1, IntVal:0, StrVal:{go_quote(value)}}}"
+    return f'intstr.IntOrString{{Type:0, IntVal:{value or 0}, StrVal:""}}'
+
+
+def as_date(value: str | None) -> str:
+    """A time in seconds, RFC 3339 text in UTC."""
+    if not value:
+        return "time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)"
+    at = datetime.fromisoformat(value)
+    parts = (str(at.year), f"time.{month_name[at.month]}", *map(str, (at.day, at.hour, at.minute, at.second, 0)))
+    return f"time.Date({', '.join(parts)}, time.Local)"
+
+
+def as_date_or_nil(value: str | None) -> str:
+    """The same of a pointer."""
+    return as_date(value) if value else "<nil>"
+
+
+def texts_by_key(values: Mapping[str, str] | None) -> str:
+    """A map of texts."""
+    return "map[string]string(nil)" if values is None else go_map(values)
+
+
+def pointer(kind: str, form: Form) -> Form:
+    """A value that may be absent."""
+    return lambda value: f"(*{kind})(nil)" if value is None else f"&{form(value)}"
+
+
+def listed(kind: str, form: Form = as_text) -> Form:
+    """A list of a type's values."""
+    return lambda values: f"[]{kind}(nil)" if values is None else f"[]{kind}{{{joined(map(form, values))}}}"
+
+
+def struct(kind: str, /, **fields: tuple[str, Form]) -> Form:
+    """A struct: of each field, by its name in Go, the key in JSON and the form; in Go's order."""
+
+    def shown(value: Mapping[str, Any] | None) -> str:
+        given = value or {}
+        return f"{kind}{{{', '.join(f'{name}:{form(given.get(key))}' for name, (key, form) in fields.items())}}}"
+
+    return shown
+
+
+def untyped(value: Any) -> str:
+    """A JSON value without a type of its own."""
+    if value is None:
+        return "interface {}(nil)"
+    if isinstance(value, Mapping):
+        entries = (f"{go_quote(key)}:{untyped(value[key])}" for key in sorted(value))
+        return f"map[string]interface {{}}{{{joined(entries)}}}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[]interface {{}}{{{joined(map(untyped, value))}}}"
+    if isinstance(value, bool):
+        return as_flag(value)
+    return go_quote(value) if isinstance(value, str) else str(value)
+
+
+def shown(form: Form, value: Any) -> Literal:
+    """The value of a cause; one that is not there is "null"."""
+    return Literal('"null"' if value is None else form(value))
+
+
+REQUIREMENT: Final = struct(
+    "v1.LabelSelectorRequirement",
+    Key=("key", as_text), Operator=("operator", as_text), Values=("values", listed("string")),
+)  # fmt: skip
+SELECTOR: Final = struct(
+    "v1.LabelSelector",
+    MatchLabels=("matchLabels", texts_by_key),
+    MatchExpressions=("matchExpressions", listed("v1.LabelSelectorRequirement", REQUIREMENT)),
+)
+OWNER: Final = struct(
+    "v1.OwnerReference",
+    APIVersion=("apiVersion", as_text), Kind=("kind", as_text), Name=("name", as_text), UID=("uid", as_text),
+    Controller=("controller", pointer("bool", as_flag)),
+    BlockOwnerDeletion=("blockOwnerDeletion", pointer("bool", as_flag)),
+)  # fmt: skip
+OWNERS: Final = listed("v1.OwnerReference", OWNER)
+METADATA: Final = struct(
+    "v1.ObjectMeta",
+    Name=("name", as_text), GenerateName=("generateName", as_text), Namespace=("namespace", as_text),
+    SelfLink=("selfLink", as_text), UID=("uid", as_text), ResourceVersion=("resourceVersion", as_text),
+    Generation=("generation", as_number),
+    CreationTimestamp=("creationTimestamp", as_date), DeletionTimestamp=("deletionTimestamp", as_date_or_nil),
+    DeletionGracePeriodSeconds=("deletionGracePeriodSeconds", pointer("int64", as_number)),
+    Labels=("labels", texts_by_key), Annotations=("annotations", texts_by_key),
+    OwnerReferences=("ownerReferences", OWNERS), Finalizers=("finalizers", listed("string")),
+    ZZZ_DeprecatedClusterName=("clusterName", as_text),
+    ManagedFields=("managedFields", listed("v1.ManagedFieldsEntry", str)),
+)  # fmt: skip
+IP_FAMILIES: Final = listed("core.IPFamily")

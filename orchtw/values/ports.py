@@ -1,0 +1,43 @@
+"""Numbers and names of ports (reference KIND-34): texts of what is wrong, none if it is fine."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from orchtw.values import utf8
+from orchtw.values.names import max_length_text
+
+HIGHEST: Final = 65535
+_LONGEST_NAME: Final = 15
+_ALLOWED: Final = re.compile("[-a-z0-9]+")
+_LETTER: Final = re.compile("[a-z]")
+_is_usual = re.compile("[a-z](?:-?[a-z0-9])*").fullmatch
+
+
+def port_number(value: int) -> tuple[str, ...]:
+    """What is wrong with the number of a port."""
+    return () if 1 <= value <= HIGHEST else (f"must be between 1 and {HIGHEST}, inclusive",)
+
+
+def port_name(value: str) -> tuple[str, ...]:
+    """What is wrong with the name of a port: everything, as no other form does."""
+    if len(value) <= _LONGEST_NAME and _is_usual(value):
+        return ()
+    errors = []
+    if utf8.size(value) > _LONGEST_NAME:
+        errors.append(max_length_text(_LONGEST_NAME))
+    if _ALLOWED.fullmatch(value) is None:
+        errors.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if _LETTER.search(value) is None:
+        errors.append("must contain at least one letter or number (a-z, 0-9)")
+    if "--" in value:
+        errors.append("must not contain consecutive hyphens")
+    if value[:1] == "-" or value[-1:] == "-":
+        errors.append("must not begin or end with a hyphen")
+    return tuple(errors)
+
+
+def port(value: int | str) -> tuple[str, ...]:
+    """What is wrong with the number or name of a port."""
+    return port_name(value) if isinstance(value, str) else port_number(value)

@@ -1,0 +1,1 @@
+"""Encodings below the API: JSON values, packed texts and HTTP/2 frames."""

@@ -1,0 +1,166 @@
+"""Deletion: finalizers, grace and preconditions between the request and the end of an object (reference DEL-4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from orchtw.errors import NotFound
+from orchtw.registry.identity import modified
+from orchtw.registry.system_metadata import ordered, rfc3339
+from orchtw.registry.write import Write
+from orchtw.rules.options import DeleteOptions
+from orchtw.storage.cache.resource import DamagedObject
+from orchtw.storage.freshness import MOST_RECENT
+from orchtw.watch.entry import Entry
+from orchtw.wire.objects import Object
+from orchtw.writes.write_path import MAX_ATTEMPTS, WritePath
+
+ORPHAN = "orphan"
+FOREGROUND = "foregroundDeletion"
+
+LONGEST_GRACE_S = (2**63 - 1) // 10**9
+"""The longest time that Go's durations hold, 292 years: a longer period ends no later than that."""
+
+
+@attrs.frozen(slots=True)
+class Deleted:
+    """The outcome of a delete: the object's last state, and whether it is gone."""
+
+    entry: Entry
+    gone: bool
+
+
+class Deletion:
+    """Deletes through the write path's store and admission chain.
+
+    Without a garbage collector (`collects_garbage` False) nobody would ever take the finalizers of a
+    propagation policy off again, so none are set.
+    """
+
+    def __init__(self, writes: WritePath, *, collects_garbage: bool) -> None:
+        self._writes = writes
+        self._collects_garbage = collects_garbage
+
+    async def delete(self, write: Write, options: DeleteOptions) -> Deleted:
+        """Remove an object, or begin its termination.
+
+        One that cannot be read goes at once: nobody knows what would hold it. Raises NotFound (404), Conflict
+        (409, a precondition does not hold) and DamagedObject (500, nobody knows whether it does).
+        """
+        stored, resource = write.target.stored, write.target.resource
+        for _ in range(MAX_ATTEMPTS):
+            if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
+                await wait
+            try:
+                if stored.cache.closed:
+                    live = await self._writes.stored_now(stored, write.namespace, write.name)
+                else:
+                    live = stored.get(write.namespace, write.name)
+            except DamagedObject as damage:
+                return await self._remove_damaged(write, options, damage)
+            if live is None:
+                raise NotFound.of(resource.plural, resource.group, write.name)
+            deleted = await self._try_delete(write, options, live)
+            if deleted is not None:
+                return deleted
+        raise modified(write)
+
+    async def _remove_damaged(self, write: Write, options: DeleteOptions, damage: DamagedObject) -> Deleted:
+        if options.precondition_uid is not None or options.precondition_version not in (None, str(damage.revision)):
+            raise damage
+        stored = write.target.stored
+        live = stored.placeholder(write.namespace, write.name, damage.revision)
+        await self._writes.admit_delete(write, live, stored.load(live), options)
+        deleted = await self._remove(write, live, None)
+        if deleted is None:
+            raise modified(write)
+        return deleted
+
+    async def _try_delete(self, write: Write, options: DeleteOptions, live: Entry) -> Deleted | None:
+        """One attempt; None: another writer was faster and it may be repeated."""
+        old = await self._writes.load(write, live)
+        self._check_preconditions(write, options, old["metadata"])
+        await self._writes.admit_delete(write, live, old, options)
+        new = self._terminating(write, options, old)
+        if new is None:
+            return await self._remove(write, live, old)
+        if new is old:
+            return Deleted(live, gone=False)
+        entry = await self._writes.terminate(write, live, new, old)
+        return None if entry is None else Deleted(entry, gone=False)
+
+    async def _remove(self, write: Write, live: Entry, old: Object | None) -> Deleted | None:
+        outcome = await self._writes.remove(write, live, old)
+        return Deleted(live, gone=True) if outcome.revision else None
+
+    def _terminating(self, write: Write, options: DeleteOptions, old: Object) -> Object | None:
+        """The object as it waits for its end; None: nothing holds it; `old` itself: nothing changes."""
+        strategy = write.target.strategy
+        finalizers = self._finalizers(write, options, old["metadata"].get("finalizers") or [])
+        grace_s = self._grace_s(write, options, old)
+        held = bool(finalizers) or strategy.holds_removal(old)
+        if not held and grace_s == 0:
+            return None
+        meta = dict(old["metadata"])
+        self._set_finalizers(meta, finalizers)
+        first = not meta.get("deletionTimestamp")
+        if first or grace_s < (meta.get("deletionGracePeriodSeconds") or 0):
+            meta["deletionTimestamp"] = rfc3339(int(self._writes.now()) + min(grace_s, LONGEST_GRACE_S))
+            meta["deletionGracePeriodSeconds"] = grace_s
+        if first and meta.get("generation"):
+            meta["generation"] += 1
+        if meta == old["metadata"]:
+            return old
+        new = {**old, "metadata": ordered(meta)}
+        if first:
+            strategy.begin_termination(new)
+        return new
+
+    def _grace_s(self, write: Write, options: DeleteOptions, old: Object) -> int:
+        """Seconds left to live; a repeated delete may only shorten what is pending (reference DEL-7)."""
+        asked_s = options.grace_period_s
+        if old["metadata"].get("deletionTimestamp") and asked_s is None:
+            return int(old["metadata"].get("deletionGracePeriodSeconds") or 0)
+        grace_s = write.target.strategy.grace_period_s(old, asked_s)
+        pending_s = old["metadata"].get("deletionGracePeriodSeconds")
+        return grace_s if pending_s is None else min(grace_s, pending_s)
+
+    @staticmethod
+    def _set_finalizers(meta: dict[str, Any], finalizers: list[str]) -> None:
+        if finalizers:
+            meta["finalizers"] = finalizers
+        else:
+            meta.pop("finalizers", None)
+
+    def _finalizers(self, write: Write, options: DeleteOptions, present: list[str]) -> list[str]:
+        """The finalizers after the propagation policy has had its say (reference DEL-5)."""
+        if not self._collects_garbage:
+            return present
+        resource = write.target.resource
+        policy = options.propagation or _from_orphan_dependents(options.orphan_dependents)
+        if not write.target.strategy.traits.collected:
+            policy = "Background"
+        chosen = ORPHAN in present or FOREGROUND in present
+        if not policy and not chosen and resource.version in write.target.strategy.traits.orphans_in:
+            policy = "Orphan"
+        if not policy:
+            return present
+        wanted = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(policy)
+        kept = [finalizer for finalizer in present if finalizer not in (ORPHAN, FOREGROUND) or finalizer == wanted]
+        return kept if wanted is None or wanted in kept else [*kept, wanted]
+
+    @staticmethod
+    def _check_preconditions(write: Write, options: DeleteOptions, meta: dict[str, Any]) -> None:
+        strategy = write.target.strategy
+        uid, version = options.precondition_uid, options.precondition_version
+        if uid is not None and uid != meta["uid"]:
+            raise strategy.precondition_failed(write.name, "UID", uid, meta["uid"])
+        if version is not None and version != meta["resourceVersion"]:
+            raise strategy.precondition_failed(write.name, "ResourceVersion", version, meta["resourceVersion"])
+
+
+def _from_orphan_dependents(orphan: bool | None) -> str:
+    """The policy that the deprecated `orphanDependents` stands for."""
+    return "" if orphan is None else "Orphan" if orphan else "Background"

@@ -1,0 +1,468 @@
+# mypy: disallow-untyped-calls=False
+"""The SQLite store: conformance, its file, its limits, a failing disk, and a model of all of it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.task import Clock, deferLater
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from orchtw import errors
+from orchtw.config import Config
+from orchtw.errors import ConfigError
+from orchtw.storage import STORES
+from orchtw.storage.interface import Change, Host, KeyValue, Op, Store, Translation
+from orchtw.storage.sqlite import reader, writer
+from orchtw.storage.sqlite.reader import prefix_end
+from orchtw.storage.sqlite.store import SqliteStore
+from orchtw.storage.testing import PODS, Recorder, StoreConformance
+from tests.properties import examples
+from tests.storage.store_files import FileCase, reactor
+
+
+class SqliteConformanceTests(StoreConformance, TestCase):
+    """The store in a file of its own."""
+
+    def make_store(self) -> Store:
+        """An empty store."""
+        return SqliteStore(self.mktemp(), reactor=reactor, clock=Clock(), compaction_interval_s=0)
+
+
+class FileTests(FileCase):
+    """What is accepted as a store, and what is refused how."""
+
+    def host(self, checked: list[Path]) -> Host:
+        def none(vocabulary: str) -> Translation:
+            raise ConfigError(vocabulary)
+
+        return Host(reactor=reactor, vocabulary="orch", translation=none, check_path=checked.append)
+
+    async def test_registry_makes_the_backend(self) -> None:
+        """`sqlite` in the registry is this store, in the data folder; none of its files may be a link."""
+        checked: list[Path] = []
+        folder = Path(self.mktemp())
+        folder.mkdir()
+        store = STORES["sqlite"](self.host(checked), Config(data_dir=folder))
+        self.assertIsInstance(store, SqliteStore)
+        names = ["store.sqlite", "store.sqlite-wal", "store.sqlite-shm", "store.sqlite.lock"]
+        self.assertEqual(checked, [folder / name for name in names])
+        store.probe()
+        self.assertTrue((folder / "store.sqlite").exists())
+        store.release()
+
+    async def test_new_file_is_private(self) -> None:
+        """The file and its side files are the owner's alone (reference STORE-7)."""
+        store = await self.open()
+        await store.commit(Op("/a", b"secret"))
+        folder = os.path.dirname(self.path)
+        modes = {name: stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode) for name in os.listdir(folder)}
+        self.assertEqual(set(modes.values()), {0o600}, modes)
+
+    async def test_new_store_is_at_revision_one(self) -> None:
+        """An empty store is at 1 and its first write is 2, as in etcd."""
+        store = await self.open()
+        self.assertEqual(await store.revision(), 1)
+        self.assertEqual((await store.commit(Op("/a", b""))).revision, 2)
+
+    async def test_everything_survives_a_restart(self) -> None:
+        """States, history, tombstones and the count are there again after stop and start."""
+        store = await self.open()
+        for op in (Op("/a", b"1"), Op("/a", b"2"), Op("/b", b"x"), Op("/b", None)):
+            await store.commit(op)
+        await store.stop()
+        store = await self.open()
+        self.assertEqual(await store.revision(), 5)
+        self.assertEqual(await store.get("/a"), KeyValue("/a", b"2", 3, 2))
+        self.assertEqual(await store.get("/a", 2), KeyValue("/a", b"1", 2, 2))
+        self.assertEqual(await store.get("/b", 4), KeyValue("/b", b"x", 4, 4))
+        self.assertEqual((await store.commit(Op("/b", b"y", 0))).revision, 6)
+        self.assertEqual((await store.commit(Op("/a", b"y", 2))).current, KeyValue("/a", b"2", 3, 2))
+        recorder = Recorder()
+        (await store.subscribe(0, recorder.deliver)).stop()
+        self.assertEqual(recorder.revisions, [2, 3, 4, 5, 6])
+
+    async def test_other_vocabulary_is_refused(self) -> None:
+        """A store remembers its vocabulary and opens under no other (reference VOC-7)."""
+        await (await self.open(vocabulary="kubernetes")).stop()
+        before = os.stat(self.path).st_mtime_ns
+        self.assertEqual(
+            await self.refusal(),
+            f"{self.path}: was made with --vocabulary kubernetes; start with that, or use another --data-dir",
+        )
+        self.assertEqual(os.stat(self.path).st_mtime_ns, before)
+        await self.open(vocabulary="kubernetes")
+
+    async def test_second_opener_is_refused(self) -> None:
+        """Two stores on one file are refused, and the file is free again after stop."""
+        store = await self.open()
+        self.assertIn("in use by another process", await self.refusal())
+        await store.stop()
+        await self.open()
+
+    async def test_foreign_files_are_refused_untouched(self) -> None:
+        """No database, another program's database and a later format are refused in one line each."""
+        self.overwrite(0, b"kind: Pod\n" * 1000)
+        self.assertIn("damaged or not a store", await self.refusal())
+        os.unlink(self.path)
+        self.query("CREATE TABLE theirs (x)")
+        self.assertIn("another program's database", await self.refusal())
+        self.assertEqual(self.query("SELECT name FROM sqlite_master"), [("theirs",)])
+        os.unlink(self.path)
+        await (await self.open()).stop()
+        self.query("PRAGMA user_version = 99")
+        self.assertIn("has format 99", await self.refusal())
+
+    async def test_damaged_file_is_refused(self) -> None:
+        """A page overwritten with rubbish, and a file cut short, are refused in one line."""
+        store = await self.open()
+        await gatherResults([store.commit(Op(f"/{n:05d}", b"v" * 500)) for n in range(500)])
+        await store.stop()
+        size = os.stat(self.path).st_size
+        self.overwrite(3 * 8192, b"\xa5" * 8192)
+        self.assertIn("damaged", await self.refusal())
+        os.truncate(self.path, size // 2)
+        self.assertIn("damaged", await self.refusal())
+
+    async def test_unusable_places_are_refused(self) -> None:
+        """A missing directory, and a directory in the file's place, are refused in one line."""
+        self.assertIn("No such file or directory", await self.refusal(os.path.join(self.path, "x")))
+        os.mkdir(self.path)
+        await self.refusal()
+
+    async def test_half_made_file_is_made_again(self) -> None:
+        """What a kill during the very first start leaves, a file without tables, is a new store."""
+        self.overwrite(0, b"")
+        await (await self.open()).stop()
+        os.unlink(self.path)
+        self.query("PRAGMA journal_mode = WAL")
+        self.assertEqual(await (await self.open()).revision(), 1)
+
+
+class BatchTests(FileCase):
+    """Group commit, and reads that take more than one chunk."""
+
+    async def test_piled_up_writes_share_a_transaction(self) -> None:
+        """Writes handed over in one turn take a few transactions, not one each (reference DESIGN-17)."""
+        store = await self.open()
+        batches: list[int] = []
+        await store.subscribe(1, lambda changes: batches.append(len(changes)))
+        await gatherResults([store.commit(Op(f"/{n}", b"")) for n in range(200)])
+        self.assertEqual(sum(batches), 200)
+        self.assertLess(len(batches), 20)
+
+    async def test_long_reads_are_chunked_without_seams(self) -> None:
+        """Lists and histories longer than a chunk, by rows or by bytes, are complete and in order."""
+        self.patch(reader, "CHUNK_KEYS", 7)
+        self.patch(reader, "CHUNK_ROWS", 3)
+        self.patch(reader, "CHUNK_BYTES", 100)
+        store = await self.open()
+        ops = [Op(f"/{n % 30:02d}", b"v" * (n * 7 % 150) if n % 11 else None) for n in range(1, 120)]
+        last = max(outcome.revision for outcome in await gatherResults([store.commit(op) for op in ops]))
+        everything = await store.list("/")
+        self.assertGreater(len(everything.items), 20)
+        self.assertEqual(everything.items, [await store.get(item.key) for item in everything.items])
+        page = await store.list("/", limit=15)
+        self.assertEqual((page.items, page.remaining), (everything.items[:15], len(everything.items) - 15))
+        recorder = Recorder()
+        live: dict[str, KeyValue] = {}
+        await store.subscribe(0, recorder.deliver)
+        self.assertEqual(recorder.revisions, list(range(2, last + 1)))
+        for change in recorder.changes:
+            held = live.pop(change.key, None)
+            self.assertEqual(change.previous, held)
+            if change.value is not None:
+                created = held.create_revision if held else change.revision
+                live[change.key] = KeyValue(change.key, change.value, change.revision, created)
+        self.assertEqual([live[key] for key in sorted(live)], everything.items)
+
+
+class CompactionTests(FileCase):
+    """The timer, what is deleted, and what the log is cut to."""
+
+    async def test_history_is_kept_one_interval(self) -> None:
+        """Each interval the store forgets what was no longer current one interval before (reference STORE-4)."""
+        store = await self.open(compaction_interval_s=300)
+        await store.commit(Op("/a", b"1"))
+        self.clock.advance(300)
+        await store.commit(Op("/a", b"2"))
+        await store.compact(0)
+        self.assertIsNotNone(await store.get("/a", 2))
+        self.clock.advance(300)
+        await store.compact(0)
+        self.assertIsNotNone(await store.get("/a", 2))
+        self.clock.advance(300)
+        await store.compact(0)
+        await self.assertFailure(Deferred.fromCoroutine(store.get("/a", 2)), errors.Expired)
+        self.assertIsNotNone(await store.get("/a", 3))
+
+    async def test_history_is_bounded_between_intervals(self) -> None:
+        """Renewals by many, of which an interval would keep too much, are forgotten earlier (reference STORE-4)."""
+        store = await self.open(compaction_interval_s=300, history_bytes=100_000)
+        for _ in range(20):
+            await gatherResults([store.commit(Op(f"/{n}", b"v" * 240)) for n in range(50)])
+        await store.compact(0)
+        ((rows,),) = self.query("SELECT count(*) FROM history")
+        self.assertLess(rows, 50 + 2 * 250)
+        self.assertEqual(len((await store.list("/")).items), 50)
+
+    async def test_nothing_superseded_stays_in_the_file(self) -> None:
+        """After a compaction the file holds one row a live key, and the log is cut to nothing when idle."""
+        store = await self.open()
+        for round_ in range(5):
+            await gatherResults([store.commit(Op(f"/{n}", b"%d" % round_)) for n in range(100)])
+        await gatherResults([store.commit(Op(f"/{n}", None)) for n in range(50)])
+        await store.compact(await store.revision())
+        await store.stop()
+        self.assertEqual(self.query("SELECT count(*) FROM history"), [(50,)])
+        self.assertEqual(self.query("SELECT count(DISTINCT key) FROM history"), [(50,)])
+
+    async def test_log_is_cut_back(self) -> None:
+        """After a compaction the log is cut to nothing, once nobody has written for a while."""
+        self.patch(writer, "IDLE_S", 0.02)
+        store = await self.open()
+        await gatherResults([store.commit(Op("/a", b"v" * 2000)) for _ in range(100)])
+        await store.compact(await store.revision())
+        log = Path(f"{self.path}-wal")
+        while log.stat().st_size:
+            await deferLater(reactor, 0.01)
+
+    async def test_stop_during_a_timed_sweep_is_quiet(self) -> None:
+        """A store that closes while the timer's compaction runs logs no failure."""
+        store = await self.open(compaction_interval_s=300)
+        for _ in range(8):
+            await gatherResults([store.commit(Op("/a", b"v" * 2000)) for n in range(250)])
+        self.clock.advance(300)
+        await store.compact(0)
+        self.clock.advance(300)
+        await store.stop()
+        self.assertEqual(self.flushLoggedErrors(), [])
+
+    async def test_interrupted_sweep_goes_on(self) -> None:
+        """A compaction that the process did not live to finish is finished after the next start."""
+        store = await self.open()
+        await gatherResults([store.commit(Op("/a", b"%d" % n)) for n in range(300)])
+        await store.stop()
+        connection = sqlite3.connect(self.path)
+        connection.execute("UPDATE meta SET compacted = 300, swept = 64").connection.commit()
+        connection.close()
+        store = await self.open()
+        await self.assertFailure(Deferred.fromCoroutine(store.get("/a", 299)), errors.Expired)
+        await store.compact(0)
+        await store.stop()
+        self.assertEqual(self.query("SELECT min(rev) FROM history WHERE rev > 63"), [(300,)])
+
+    async def test_writes_go_on_during_a_sweep(self) -> None:
+        """A write during a long sweep is answered before the sweep's end."""
+        store = await self.open()
+        for _ in range(20):
+            await gatherResults([store.commit(Op("/a", b"v" * 2000)) for n in range(250)])
+        order: list[str] = []
+        sweep = Deferred.fromCoroutine(store.compact(await store.revision()))
+        sweep.addCallback(lambda _: order.append("sweep"))
+        write = store.commit(Op("/b", b"")).addCallback(lambda _: order.append("write"))
+        await gatherResults([sweep, write])
+        self.assertEqual(order, ["write", "sweep"])
+
+
+class LimitTests(FileCase):
+    """Bounded queues, and a disk that has no more room."""
+
+    async def test_full_queue_refuses(self) -> None:
+        """Writes over the queue's cap fail with TooManyRequests at once; the queued ones are made."""
+        store = await self.open(max_queued_ops=10)
+        writes = [store.commit(Op(f"/{n}", b"")) for n in range(15)]
+        for write in writes[10:]:
+            self.failureResultOf(write, errors.TooManyRequests)
+        self.assertEqual(len(await gatherResults(writes[:10])), 10)
+        self.assertEqual((await store.commit(Op("/again", b""))).revision, 12)
+
+    async def test_queued_bytes_are_bounded(self) -> None:
+        """The cap counts bytes too, and is free again once they are written."""
+        store = await self.open(max_queued_bytes=1000)
+        first, second = store.commit(Op("/a", b"v" * 1000)), store.commit(Op("/b", b"v"))
+        self.failureResultOf(second, errors.TooManyRequests)
+        await first
+        await store.commit(Op("/b", b"v"))
+
+    async def test_full_disk_fails_the_batch_only(self) -> None:
+        """Without room writes fail with InternalError and leave no trace; `check` fails until there is room."""
+        store = await self.open(quota_bytes=1 << 20)
+        await store.commit(Op("/small", b"1"))
+        recorder = Recorder()
+        subscription = await store.subscribe(2, recorder.deliver)
+        for _ in range(2):
+            await self.assertFailure(store.commit(Op("/small", b"v" * (2 << 20), 2)), errors.InternalError)
+            await self.assertFailure(store.commit(Op("/big", b"v" * (2 << 20))), errors.InternalError)
+        self.assertEqual(recorder.changes, [])
+        self.assertEqual(await store.revision(), 2)
+        self.assertIsNone(await store.get("/big"))
+        self.assertEqual((await store.commit(Op("/small", b"2", 2))).revision, 3)
+        await store.check()
+        subscription.stop()
+        self.assertEqual(recorder.changes, [Change(3, "/small", b"2", KeyValue("/small", b"1", 2, 2))])
+
+    async def test_health_comes_back_without_a_write(self) -> None:
+        """`check` itself tries a write after a failure: an idle store becomes healthy when the disk does."""
+        store = await self.open(quota_bytes=1 << 20)
+        for number in range(200):
+            write = store.commit(Op(f"/{number:03d}", b"v" * 8000))
+            if await write.addCallback(lambda outcome: 0).addErrback(lambda failure: 1):
+                break
+        await self.assertFailure(Deferred.fromCoroutine(store.check()), errors.InternalError)
+        store._writer._connection = _Unlimited(store._writer._connection)  # type: ignore[assignment]
+        await store.check()
+        await store.commit(Op("/after", b"v" * 8000))
+
+    async def test_silent_writer_is_unhealthy(self) -> None:
+        """`check` gives up on a thread that does not answer (a disk that hangs)."""
+        store = await self.open()
+        self.patch(store._writer, "check", Deferred)
+        checked = Deferred.fromCoroutine(store.check())
+        self.clock.advance(6)
+        self.failureResultOf(checked, errors.ServiceUnavailable)
+
+    async def test_failing_subscriber_harms_nobody(self) -> None:
+        """A subscriber that raises is logged; the others and the writer get what they are due."""
+        store = await self.open()
+
+        def broken(changes: object) -> None:
+            raise ZeroDivisionError
+
+        subscription = await store.subscribe(1, broken)
+        recorder = Recorder()
+        await store.subscribe(1, recorder.deliver)
+        await store.commit(Op("/a", b""))
+        subscription.stop()
+        self.assertEqual(recorder.revisions, [2])
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+
+
+class _Unlimited:
+    """Takes the page limit off a connection at its first use, in the thread that owns it."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        self._connection.execute("PRAGMA max_page_count = 1000000")
+        return getattr(self._connection, name)
+
+
+class PrefixTests(SynchronousTestCase):
+    """The bound above a prefix."""
+
+    def test_bound(self) -> None:
+        """The bound is the next text after every text with the prefix, over surrogates and the last code point."""
+        for prefix, bound in (
+            ("/registry/pods/", "/registry/pods0"),
+            ("/\ud7ff", "/\ue000"),
+            ("/\U0010ffff", "0"),
+            ("\U0010ffff", b""),
+            ("", b""),
+        ):
+            self.assertEqual(prefix_end(prefix), bound)
+
+
+KEYS = st.sampled_from([PODS + "a", PODS + "b", PODS + "b/c", PODS + "é", "/registry/q"])
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["put", "put", "put", "delete", "compact", "reopen"]),
+        KEYS,
+        st.binary(max_size=3),
+        st.sampled_from(["any", "right", "absent", "stale"]),
+    ),
+    max_size=40,
+)
+
+
+class Model:
+    """A store as a list of states: what `interface` promises in its plainest form."""
+
+    def __init__(self) -> None:
+        self.states: dict[int, dict[str, KeyValue]] = {1: {}}
+        self.changes: list[Change] = []
+        self.revision = 1
+        self.compacted = 0
+
+    def commit(self, op: Op) -> tuple[int, KeyValue | None]:
+        """(revision, current) of the outcome."""
+        state = dict(self.states[self.revision])
+        held = state.get(op.key)
+        if op.expected not in (None, held.revision if held else 0) or (op.value is None and held is None):
+            return 0, held
+        self.revision += 1
+        if op.value is None:
+            del state[op.key]
+        else:
+            state[op.key] = KeyValue(op.key, op.value, self.revision, held.create_revision if held else self.revision)
+        self.states[self.revision] = state
+        self.changes.append(Change(self.revision, op.key, op.value, held))
+        return self.revision, None
+
+
+class ModelTests(FileCase):
+    """The store against a model, with restarts and compactions in between."""
+
+    async def test_store_is_as_the_model(self) -> None:
+        """Any run of writes, compactions and restarts shows the model's outcomes, states and changes."""
+        scripts: list[Any] = []
+
+        @examples(25)
+        @given(STEPS)
+        def collect(steps: Any) -> None:
+            scripts.append(steps)
+
+        collect()
+        for number, steps in enumerate(scripts):
+            await self._play(f"{self.path}-{number}", steps)
+
+    async def _play(self, path: str, steps: Any) -> None:
+        store, model = await self.open(path), Model()
+        pending: list[tuple[Deferred[Any], tuple[int, KeyValue | None]]] = []
+        for action, key, value, expecting in steps:
+            if action in ("put", "delete"):
+                held = model.states[model.revision].get(key)
+                right = held.revision if held else 0
+                expected = {"any": None, "right": right, "absent": 0, "stale": max(right - 1, 1)}[expecting]
+                op = Op(key, value if action == "put" else None, expected)
+                pending.append((store.commit(op), model.commit(op)))
+                continue
+            await self._settle(pending)
+            if action == "compact":
+                model.compacted = max(model.compacted, model.revision - len(value))
+                await store.compact(max(0, model.revision - len(value)))
+            else:
+                await store.stop()
+                store = await self.open(path)
+        await self._settle(pending)
+        await self._compare(store, model)
+        await store.stop()
+
+    async def _settle(self, pending: list[tuple[Deferred[Any], tuple[int, KeyValue | None]]]) -> None:
+        for waiting, expected in pending:
+            outcome = await waiting
+            self.assertEqual((outcome.revision, outcome.current), expected)
+        pending.clear()
+
+    async def _compare(self, store: SqliteStore, model: Model) -> None:
+        self.assertEqual(await store.revision(), model.revision)
+        for revision in range(max(model.compacted, 1), model.revision + 1):
+            state = model.states[revision]
+            below = [state[key] for key in sorted(state, key=str.encode) if key.startswith(PODS)]
+            self.assertEqual((await store.list(PODS, revision=revision)).items, below)
+            page = await store.list(PODS, revision=revision, limit=1, start=PODS + "b")
+            rest = [item for item in below if item.key >= PODS + "b"]
+            self.assertEqual((page.items, page.remaining), (rest[:1], max(0, len(rest) - 1)))
+            for key in (PODS + "a", "/registry/q"):
+                self.assertEqual(await store.get(key, revision), state.get(key))
+        recorder = Recorder()
+        (await store.subscribe(model.compacted, recorder.deliver)).stop()
+        self.assertEqual(recorder.changes, [c for c in model.changes if c.revision > model.compacted])

@@ -1,0 +1,37 @@
+"""`json_values.loads`: texts that are no JSON, and processes that get no memory (reference ERR-41)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import orjson
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.wire import json_values
+from orchtw.wire.json_values import loads
+
+REASON = "Not enough memory to allocate buffer for parsing"
+
+
+class LoadsTests(SynchronousTestCase):
+    def test_values(self) -> None:
+        """The value of a text, and what orjson says of one that is no JSON."""
+        self.assertEqual(loads(b'{"a":[1,null]}'), {"a": [1, None]})
+        error = self.assertRaises(orjson.JSONDecodeError, loads, "{")
+        self.assertIsInstance(error, ValueError)
+
+    def test_no_memory(self) -> None:
+        """A process that gets no memory learns so, and not that the text is no JSON."""
+
+        def nothing(_text: Any) -> Any:
+            raise orjson.JSONDecodeError(REASON, "", 0)
+
+        self.patch(json_values, "orjson", SimpleNamespace(loads=nothing, JSONDecodeError=orjson.JSONDecodeError))
+        self.assertRaises(MemoryError, loads, b"{}")
+
+    def test_words(self) -> None:
+        """orjson still says it in these words: it cannot be made to say them safely, for it may crash instead."""
+        (library,) = Path(orjson.__file__).parent.glob("orjson.*.so")
+        self.assertIn(REASON.encode(), library.read_bytes())
