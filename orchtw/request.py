@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 from urllib.parse import parse_qs
 
 import attrs
+from cryptography.x509 import Certificate
 from twisted.logger import Logger
 
 from orchtw.wire.objects import Object
-
-if TYPE_CHECKING:
-    from cryptography.x509 import Certificate
 
 _log = Logger()
 

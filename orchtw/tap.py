@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import Any, NoReturn, cast
 
 from twisted.application.service import IService
 from twisted.python import usage
@@ -16,15 +16,12 @@ from orchtw.assembly import start
 from orchtw.assembly.collector import collector_at_rest
 from orchtw.assembly.monotonic import keep_monotonic_time
 from orchtw.assembly.start import EXIT_FAILED, end_on_signals, lines_of, reload_on_hangup
+from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.flags.flag import parse_boolean
 from orchtw.logs.lines import FORMATS
 from orchtw.logs.verbosity import Verbosity
 from orchtw.naming.names import Naming
-
-if TYPE_CHECKING:
-    from orchtw.config import Config
-
 
 _PID_FILE = "twistd.pid"
 """The name that twistd gives it by itself."""

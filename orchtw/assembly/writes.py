@@ -69,7 +69,7 @@ def write_path(
     host = reservations.Host(
         naming=resources.naming,
         clock=resources.clock,
-        targets=resources.targets,
+        stored=resources.targets.stored,
         store=resources.store,
         random=SystemRandom(),
     )

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from orchtw.config.settings import Config
 from orchtw.naming.names import Naming
-
-if TYPE_CHECKING:
-    from orchtw.config import Config
 
 MODES: Final = ("batch", "blocking", "blocking-strict")
 FORMATS: Final = ("legacy", "json")

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Final
 from urllib.parse import urlsplit
 
 import attrs
@@ -15,15 +15,13 @@ import attrs
 from orchtw.config import feature_gates, metrics
 from orchtw.config.audit_checks import audit_problems
 from orchtw.config.cipher_suites import CIPHER_SUITES
+from orchtw.config.cluster import ADDRESS_TYPES
 from orchtw.config.etcd_checks import etcd_problems
-from orchtw.config.hosts import host_problems
+from orchtw.config.hosts import is_address, is_dns_name, split_host
+from orchtw.config.settings import Config
 from orchtw.naming.names import VOCABULARIES
-from orchtw.values.ports import HIGHEST
+from orchtw.values.ports import HIGHEST, port_range
 
-if TYPE_CHECKING:
-    from orchtw.config import Config
-
-ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 RECONCILER_TYPES = ("master-count", "lease", "none")
 SIGNING_ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
 REVIEW_VERSIONS = ("v1beta1", "v1")
@@ -33,12 +31,12 @@ MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as the reference server: boun
 # So that an eighth takes one request of the largest size: a head of 1 MiB and a body of 3 MiB.
 MIN_INFLIGHT_BYTES = 32 << 20
 MAX_WORKERS = 64
+MOST_NAMES: Final = 100  # of --tls-san: every client gets all of them with each handshake
 MIN_WATCH_CACHE_BYTES = 16 << 20
 MIN_TOKEN_LIMIT_S, MAX_TOKEN_LIMIT_S = 3600, 1 << 32
 MAX_GOAWAY_CHANCE = 0.02
 MAX_HTTP2_STREAMS = 1000  # four times the reference server's: a client's settings may change the windows of all
 _HSTS = re.compile(r"max-age=\d{1,15}|includeSubDomains|preload", re.ASCII)
-_PORT_RANGE = re.compile(r"(\d{1,5})(?:([-+])(\d{1,5}))?", re.ASCII)
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -71,7 +69,7 @@ def check(config: Config, choices: Choices) -> list[str]:
         *_origins(config.cors_allowed_origins),
         *_transport_security(config.strict_transport_security_directives),
         *_service_ranges(config.service_cluster_ip_range),
-        *host_problems(config),
+        *_hosts(config),
         _node_ports(config.service_node_port_range),
         *_modes(config.authorization_mode, choices.authorization_modes),
         _one_of(
@@ -200,6 +198,23 @@ def _in_flight(config: Config) -> list[str]:
     ]
 
 
+def _hosts(config: Config) -> list[str]:
+    """Find what is wrong with the names of the server: a line each, naming the flag."""
+    problems = [
+        f'--tls-san: "{each}" is neither a DNS name nor an IP address'
+        for each in config.tls_san
+        if not (is_address(each) or is_dns_name(each.removeprefix("*.")))
+    ]
+    if len(config.tls_san) > MOST_NAMES:
+        problems.append(f"--tls-san: {len(config.tls_san)} names are too many, at most {MOST_NAMES}")
+    if config.external_hostname:
+        try:
+            split_host(config.external_hostname)
+        except ValueError as error:
+            problems.append(f"--external-hostname: {error}")
+    return problems
+
+
 def _gates(config: Config) -> Iterator[str]:
     _, problems = feature_gates.resolve(config.feature_gates, config.vocabulary)
     yield from (f"--feature-gates: {problem}" for problem in problems)
@@ -245,15 +260,6 @@ def _service_ranges(ranges: tuple[str, ...]) -> list[str]:
     if not ranges or len(versions) != len(set(versions)):
         problems.append("must be one range, or one of each IP version")
     return [f"--service-cluster-ip-range: {problem}" for problem in problems]
-
-
-def port_range(text: str) -> tuple[int, int] | None:
-    """First and last of `30000-32767`, `30000+2767` or `30000`; None: it cannot be read."""
-    found = _PORT_RANGE.fullmatch(text)
-    if found is None:
-        return None
-    first, sign, other = found.groups("")
-    return int(first), int(first) + int(other) if sign == "+" else int(other or first)
 
 
 def _node_ports(text: str) -> str:

@@ -7,8 +7,9 @@ from pathlib import Path
 import attrs
 
 from orchtw.config.about import about
-from orchtw.config.checks import ADDRESS_TYPES
 from orchtw.flags.flag import BOOLEAN, DURATION, INTEGER, LIST, PATH, TEXT
+
+ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 
 
 @attrs.frozen(slots=False, kw_only=True)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-if TYPE_CHECKING:
-    from orchtw.config import Config
+from orchtw.config.settings import Config
 
 OF_ETCD_ONLY = ("servers", "servers_overrides", "cafile", "certfile", "keyfile")
 SCHEMES = ("http", "https")

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from orchtw.values.names import dns_subdomain
 from orchtw.values.ports import HIGHEST
-
-if TYPE_CHECKING:
-    from orchtw.config import Config
-
-MOST_NAMES: Final = 100
-"""Of `--tls-san`: every client gets all of them with each handshake."""
 
 _LONGEST_LABEL: Final = 63
 _PORT: Final = re.compile(r"\d{1,5}", re.ASCII)
@@ -47,20 +41,3 @@ def split_host(text: str) -> tuple[str, int | None]:
     if not (is_address(host) or is_dns_name(host)):
         raise ValueError(f'"{text}" is neither a DNS name nor an IP address, with or without a port')
     return host, int(port) if port else None
-
-
-def host_problems(config: Config) -> list[str]:
-    """Find what is wrong with the names of the server: a line each, naming the flag."""
-    problems = [
-        f'--tls-san: "{each}" is neither a DNS name nor an IP address'
-        for each in config.tls_san
-        if not (is_address(each) or is_dns_name(each.removeprefix("*.")))
-    ]
-    if len(config.tls_san) > MOST_NAMES:
-        problems.append(f"--tls-san: {len(config.tls_san)} names are too many, at most {MOST_NAMES}")
-    if config.external_hostname:
-        try:
-            split_host(config.external_hostname)
-        except ValueError as error:
-            problems.append(f"--external-hostname: {error}")
-    return problems

@@ -19,7 +19,6 @@ from orchtw.config.admission import Admission
 from orchtw.config.audit import Audit
 from orchtw.config.authentication import Authentication
 from orchtw.config.authorization import Authorization
-from orchtw.config.checks import port_range
 from orchtw.config.cluster import Cluster
 from orchtw.config.controllers import Controllers
 from orchtw.config.hosts import split_host
@@ -29,7 +28,7 @@ from orchtw.config.signing import Signing
 from orchtw.config.store import Storage
 from orchtw.flags.flag import PATH, PATHS
 from orchtw.plugins.entry_points import NO_PLUGINS, Plugins
-from orchtw.values.ports import HIGHEST
+from orchtw.values.ports import HIGHEST, port_range
 
 _SHARED: Final = ("max_connections", "max_requests_inflight", "max_mutating_requests_inflight")
 """What the processes of a server divide between them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 import attrs
 from twisted.internet.defer import Deferred, maybeDeferred
@@ -19,11 +19,11 @@ from twisted.python.failure import Failure
 from orchtw.config import Config
 from orchtw.errors import InternalError
 from orchtw.naming.names import Naming
+from orchtw.schema.codec.codecs import KindCodec
+from orchtw.storage.cache.cacher import ResourceCache
 from orchtw.storage.interface import Op, Outcome, Store
+from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
-
-if TYPE_CHECKING:
-    from orchtw.registry.targets import Targets
 
 
 class Reservation(Protocol):
@@ -73,13 +73,45 @@ class _Nothing:
 NOTHING: Reservation = _Nothing()
 
 
+class EncodedObject(Protocol):
+    """An object that is ready to be stored, and the note of its own change."""
+
+    @property
+    def value(self) -> bytes:
+        """Return the bytes for the store."""
+
+
+class StoredObjects(Protocol):
+    """The part of `orchtw.registry.stored.Stored` that reservations read and write objects through."""
+
+    codec: KindCodec
+    prefix: str
+    cache: ResourceCache
+
+    def get(self, namespace: str, name: str) -> Entry | None:
+        """Return the cached entry of an object, or None. Raises DamagedObject (500)."""
+
+    def load(self, entry: Entry) -> dict[str, Any]:
+        """Return a private, canonical copy of a cached object in the storage version."""
+
+    def metadata(self, entry: Entry, *, owned: bool = True) -> Object:
+        """Return a private copy of the metadata of a cached object."""
+
+    def prepare(self, obj: dict[str, Any]) -> EncodedObject:
+        """Encode `obj` for the store and for watchers."""
+
+
 @attrs.frozen(slots=True, kw_only=True)
 class Host:
-    """What the server gives to those who reserve; the caches behind `targets` are filled before the first write."""
+    """Services of the server to reservations.
+
+    `stored` finds the objects of a group, version and plural, whether requests may name them or not; their caches
+    are filled before the first write.
+    """
 
     naming: Naming
     clock: IReactorTime
-    targets: Targets
+    stored: Callable[[str, str, str], StoredObjects]
     store: Store
     random: Random
 

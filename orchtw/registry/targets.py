@@ -196,6 +196,10 @@ class Targets:
         """A target that the server itself uses, whether requests may name it or not; KeyError: there is none."""
         return self._all[group, version, plural]
 
+    def stored(self, group: str, version: str, plural: str) -> Stored:
+        """Return the stored objects of such a target. Raises KeyError if it does not exist."""
+        return self.stored_target(group, version, plural).stored
+
     def served(self) -> Iterator[Target]:
         """Every target that requests may name."""
         return iter(self._targets.values())

@@ -12,6 +12,7 @@ HIGHEST: Final = 65535
 _LONGEST_NAME: Final = 15
 _ALLOWED: Final = re.compile("[-a-z0-9]+")
 _LETTER: Final = re.compile("[a-z]")
+_PORT_RANGE = re.compile(r"(\d{1,5})(?:([-+])(\d{1,5}))?", re.ASCII)
 _is_usual = re.compile("[a-z](?:-?[a-z0-9])*").fullmatch
 
 
@@ -41,3 +42,12 @@ def port_name(value: str) -> tuple[str, ...]:
 def port(value: int | str) -> tuple[str, ...]:
     """What is wrong with the number or name of a port."""
     return port_name(value) if isinstance(value, str) else port_number(value)
+
+
+def port_range(text: str) -> tuple[int, int] | None:
+    """Parse `30000-32767`, `30000+2767` or `30000` into first and last; None if it is not a range."""
+    found = _PORT_RANGE.fullmatch(text)
+    if found is None:
+        return None
+    first, sign, other = found.groups("")
+    return int(first), int(first) + int(other) if sign == "+" else int(other or first)

@@ -19,8 +19,7 @@ from orchtw.registry.allocation.ledger import Ledger
 from orchtw.registry.allocation.node_ports import NodePorts
 from orchtw.registry.allocation.ranges import AddressRange, PortRange, Range
 from orchtw.registry.allocation.repair import Repair
-from orchtw.registry.reservations import NOTHING, Hold, Host, Reservation
-from orchtw.registry.stored import Stored
+from orchtw.registry.reservations import NOTHING, Hold, Host, Reservation, StoredObjects
 from orchtw.registry.system_metadata import ordered
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.storage.freshness import MOST_RECENT
@@ -83,7 +82,7 @@ class ServiceReservations:
     def _remove_endpoints(self, service: Object) -> None:
         """The endpoints of a service that is gone go too, unless somebody holds them."""
         meta = service["metadata"]
-        stored = self._host.targets.stored_target("", "v1", "endpoints").stored
+        stored = self._host.stored("", "v1", "endpoints")
         try:
             entry = stored.get(meta["namespace"], meta["name"])
         except DamagedObject:
@@ -169,5 +168,5 @@ class ServiceReservations:
                         waiting.callback(None)
 
     @property
-    def _stored(self) -> Stored:
-        return self._host.targets.stored_target("", "v1", "services").stored
+    def _stored(self) -> StoredObjects:
+        return self._host.stored("", "v1", "services")

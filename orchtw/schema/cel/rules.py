@@ -16,6 +16,7 @@ from orchtw.schema.cel.faults import CostExceeded, Failure, Fault
 from orchtw.schema.cel.frames import STEPS
 from orchtw.schema.cel.sizes import most_values
 from orchtw.schema.cel.types import BOOL, Type
+from orchtw.schema.cel.verdict import Verdict
 from orchtw.schema.validation.problems import at
 from orchtw.values.causes import invalid
 
@@ -30,20 +31,6 @@ INLINE_STEPS: Final = 200_000
 
 _SHORTEST_ELEMENT: Final = 2  # bytes, of a list in JSON with what stands between
 _ROOT: Final = "<nil>"
-
-
-@attrs.frozen(slots=True)
-class Verdict:
-    """What is to be said of a rule before it runs.
-
-    `fault`: why it cannot run; empty: it can. `is_transition`: it is about what was there before. `estimate`: its
-    steps for the largest values of a request, and `repeats`: how many such values there may be.
-    """
-
-    fault: str
-    is_transition: bool = False
-    estimate: int = 0
-    repeats: int = 1
 
 
 @attrs.frozen(slots=True)

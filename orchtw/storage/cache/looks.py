@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 from weakref import ref
 
 from orchtw.storage.cache.resource import StoredResource
 from orchtw.watch.entry import Entry, Glance, LabelSets, Texts
 
-if TYPE_CHECKING:
-    from orchtw.storage.cache.resource_cache import ResourceCache
+
+class LoadedCache(Protocol):
+    """The part of a `ResourceCache` that a look at one of its entries changes."""
+
+    raw_bytes: int
+
+    def spoilt(self, entry: Entry, error: Exception) -> Exception:
+        """Set aside an entry whose value is not an object."""
 
 
 class Looks:
@@ -19,7 +25,7 @@ class Looks:
     would keep each other until the next search for reference cycles. `labels` and `texts` are shared with the cache.
     """
 
-    def __init__(self, cache: ResourceCache, resource: StoredResource, labels: LabelSets, texts: Texts) -> None:
+    def __init__(self, cache: LoadedCache, resource: StoredResource, labels: LabelSets, texts: Texts) -> None:
         self._cache = ref(cache)
         self._resource = resource
         self._labels = labels

@@ -103,7 +103,8 @@ class Process:
         self.targets = Targets(catalogue, codecs, catalogue.resources)
         self.cacher = Cacher(self.link, self.clock, lambda flush: self.clock.callLater(0, flush))
         number = next(self._numbers)
-        host = Host(naming=naming, clock=self.clock, targets=self.targets, store=self.link, random=Random(number))
+        random, stored = Random(number), self.targets.stored
+        host = Host(naming=naming, clock=self.clock, stored=stored, store=self.link, random=random)
         self.targets.configure(host, CONFIG)
         offload = Offload(self.clock)
         admissions = Admissions(Chain([]), ServedSurface(self.targets, naming, offload), offload)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import attrs
 
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.apiextensions.schema_nodes import Path
+from orchtw.schema.cel.verdict import Verdict
 from orchtw.schema.custom.keywords import Extensions, Schema, extensions
 from orchtw.values.causes import forbidden, go_quote, invalid, required
-
-if TYPE_CHECKING:
-    from orchtw.schema.cel.rules import Verdict
 
 RULE_LIMIT: Final = 10_000_000
 """Of the estimated steps of one rule for all its values in a request."""

@@ -1,0 +1,19 @@
+"""Findings about a rule before it runs."""
+
+from __future__ import annotations
+
+import attrs
+
+
+@attrs.frozen(slots=True)
+class Verdict:
+    """What is to be said of a rule before it runs.
+
+    `fault`: why it cannot run; empty: it can. `is_transition`: it is about what was there before. `estimate`: its
+    steps for the largest values of a request, and `repeats`: how many such values there may be.
+    """
+
+    fault: str
+    is_transition: bool = False
+    estimate: int = 0
+    repeats: int = 1
