@@ -1,6 +1,7 @@
 """Write the flag reference: `python -m docs.flags_reference`, from a checkout, after every change to a flag.
 
-The page is made of `orchtw.assembly.flags.FLAGS`, `orchtw.config.feature_gates.GATES` and `orchtw.config.cipher_suites.CIPHER_SUITES`.
+The page is made of `FLAGS` in `orchtw.assembly.flags`, and of `feature_gates.GATES` and `cipher_suites.CIPHER_SUITES`
+in `orchtw.config`.
 `tests/test_docs.py` fails when the committed page is not what these say.
 """
 
@@ -11,8 +12,8 @@ from pathlib import Path
 
 from orchtw.assembly.flags import FLAGS
 from orchtw.config.cipher_suites import CIPHER_SUITES
-from orchtw.flags.flag import Flag
 from orchtw.config.feature_gates import GATES
+from orchtw.flags.flag import Flag
 
 PAGE = Path(__file__).resolve().with_name("flags.md")
 
