@@ -31,7 +31,8 @@ TWISTD = (sys.executable, "-c", "from twisted.scripts.twistd import run; run()")
 # A server whose start fails only once the reactor runs.
 FAILING_SERVER = """
 from twisted.application.service import Service
-from orchtw import start, tap
+from orchtw import tap
+from orchtw.assembly import start
 from orchtw.errors import ConfigError
 
 class Failing(Service):
@@ -56,7 +57,8 @@ import sys
 from twisted.application.service import Service
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
-from orchtw import start, tap
+from orchtw import tap
+from orchtw.assembly import start
 
 class Running(Service):
     def reload(self):

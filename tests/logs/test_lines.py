@@ -34,7 +34,7 @@ class TextTests(LineCase):
         log.info("{a} is", a=1)
         log.warn("two")
         first, second = self.out.getvalue().splitlines()
-        form = r"I\d{4} \d\d:\d\d:\d\d\.\d{6} +(\d+) test_log_lines\.py:\d+\] 1 is"
+        form = r"I\d{4} \d\d:\d\d:\d\d\.\d{6} +(\d+) test_lines\.py:\d+\] 1 is"
         found = re.fullmatch(form, first)
         assert found is not None, first
         self.assertEqual(int(found[1]), os.getpid())
@@ -66,7 +66,7 @@ class JsonTests(LineCase):
             {name: line[name] for name in ("msg", "code", "who", "v")},
             {"msg": '200 for ann ! "\n"', "code": 200, "who": "ann", "v": 0},
         )
-        self.assertRegex(line["caller"], r"^test_log_lines\.py:\d+$")
+        self.assertRegex(line["caller"], r"^test_lines\.py:\d+$")
         self.assertGreater(line["ts"], 1e12)
 
     def test_named_values(self) -> None:
@@ -103,7 +103,7 @@ class DetailTests(LineCase):
 
     def test_details(self) -> None:
         """They are written from verbosity 4 on, that of the module or of all."""
-        of_module = Verbosity(0, (("test_log*", 4),))
+        of_module = Verbosity(0, (("test_lin*", 4),))
         for verbosity, shown in ((Verbosity(3), False), (Verbosity(4), True), (of_module, True)):
             self.log("text", verbosity).debug("detail")
             self.assertEqual(bool(self.out.getvalue()), shown)
