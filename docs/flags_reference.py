@@ -65,7 +65,7 @@ _KINDS = {"": "boolean", "strings": "list", "mapStringString": "map", "int": "in
 
 
 def page(flags: Sequence[Flag] = FLAGS) -> str:
-    """The whole page."""
+    """Return the whole page as Markdown."""
     sections = [OPENING]
     for section in dict.fromkeys(flag.section for flag in flags):
         rows = [_flag_row(flag) for flag in flags if flag.section == section]

@@ -23,7 +23,7 @@ CONSTRUCTIONS: Final = {
         r"(?:(?<=[.:;] )|^)(?:Who|Whom) [a-z][^.?]*\.|\b(?:by|for|to|of|from|with|and|or|than) whom? [a-z]"
         r"|\b(?i:who(?:m)?ever)\b"
     ),
-    "predicate none": re.compile(r"\b(?:is|are|was|were|be|been) (?:none|nobody)\b"),
+    "predicate none": re.compile(r"(?<!there )\b(?:is|are|was|were|be|been) (?:none|nobody)\b"),
 }
 _FENCE: Final = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _CODE: Final = re.compile(r"`[^`\n]*`")
