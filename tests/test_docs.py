@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import configparser
 import importlib
 import importlib.util
 import os
@@ -132,6 +133,22 @@ class SnippetTests(SynchronousTestCase):
         path.write_text(text)
         given = configuration.read(path, ORDER).of("PodNodeSelector")
         self.assertEqual(given and list(given.obj), ["podNodeSelectorPluginConfig"])
+
+
+class DependencyTests(SynchronousTestCase):
+    """The table of dependencies in docs/architecture.md."""
+
+    def test_every_one(self) -> None:
+        """Every library that `setup.cfg` requires, or takes with an extra for users, has its reason in the table."""
+        settings = configparser.ConfigParser()
+        settings.read(ROOT / "setup.cfg")
+        extras = settings["options.extras_require"]
+        wanted = "\n".join([settings["options"]["install_requires"], extras["kms"], extras["secretbox"]])
+        names = {line.split(" ")[0] for line in wanted.splitlines() if line}
+        page = (ROOT / "docs" / "architecture.md").read_text()
+        table = page.partition("## Dependencies")[2].partition("\n## ")[0]
+        rows = "".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
+        self.assertEqual(set(re.findall("`(.+?)`", rows)), names)
 
 
 class FlagsReferenceTests(SynchronousTestCase):

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from orchtw.config import Config
-from orchtw.errors import ConfigError
 from orchtw.plugins import StoragePlugin
 from orchtw.storage.interface import Host, Store
 
@@ -22,10 +21,8 @@ def _sqlite(host: Host, config: Config) -> Store:
 
 
 def _etcd(host: Host, config: Config) -> Store:
-    try:
-        from orchtw.storage.etcd.opening import in_cluster
-    except ImportError:
-        raise ConfigError("--storage-backend=etcd3 needs hpack: pip install 'orchtw[etcd]'") from None
+    from orchtw.storage.etcd.opening import in_cluster
+
     return in_cluster(host, config)
 
 

@@ -53,8 +53,10 @@ MakeProvider = Callable[[str, bytes], Provider]
 
 
 def _secretbox(name: str, key: bytes) -> Provider:
-    from orchtw.storage.encryption.secretbox import SecretBoxProvider  # its library is for those who ask for it
-
+    try:
+        from orchtw.storage.encryption.secretbox import SecretBoxProvider  # its library is an extra
+    except ImportError:
+        raise ConfigError(f"{FLAG}: provider secretbox needs PyNaCl: pip install 'orchtw[secretbox]'") from None
     return SecretBoxProvider(name, key)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -134,6 +136,12 @@ class ConfigurationTests(SynchronousTestCase):
             (self.file("[]"), "must be a mapping"),
         ):
             self.assertEqual(self.problem(given), problem)
+
+    def test_without_library(self) -> None:
+        """A provider whose library is missing ends in one line that names the extra to install."""
+        with patch.dict(sys.modules, {"orchtw.storage.encryption.secretbox": None}):
+            problem = self.problem(self.configuration({"secretbox": KEYS}))
+        self.assertIn("provider secretbox needs PyNaCl: pip install 'orchtw[secretbox]'", problem)
 
     def test_unreadable(self) -> None:
         """A file that is not there, or is no YAML, is one line with the flag."""
