@@ -1,1 +1,0 @@
-Under the vocabulary `orch` each service account gets its token Secret by itself, as the specification's token controller does; `--feature-gates=LegacyServiceAccountTokenNoAutoGeneration=true` ends that, and `kubernetes` keeps the default of release 1.24.

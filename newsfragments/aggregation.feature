@@ -1,1 +1,0 @@
-APIServices work: other API servers stand behind this one, with their availability shown, their requests passed on under the user's name (watches and upgrades too), and their parts in discovery and OpenAPI; the server registers its own group versions, and believes the user headers of a proxy with `--requestheader-client-ca-file`.

@@ -1,1 +1,0 @@
-Requests are audited as `--audit-policy-file` says, in a log (JSON or legacy lines, rotated, compressed) and by a webhook, in the modes batch, blocking and blocking-strict, with truncation; what waits is bounded, counted by metrics, and written and sent at the end.

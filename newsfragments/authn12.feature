@@ -1,1 +1,0 @@
-TokenReview honours `spec.audiences` and says in `status.audiences` for whom a token is meant; OpenID Connect groups may stand elsewhere (`_claim_names`); TLS sessions are resumed, with client certificates too, and connections end when the authority that let them in is taken out of `--client-ca-file`.

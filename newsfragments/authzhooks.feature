@@ -1,1 +1,0 @@
-`--authorization-mode` takes `ABAC` (`--authorization-policy-file`) and `Webhook` (`--authorization-webhook-config-file`, `-version` and the times that answers are remembered) in any order, and `Node` lets the agents of nodes see what their pods refer to; access reviews tell `denied` and `evaluationError`, and impersonated groups may have commas.

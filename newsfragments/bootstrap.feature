@@ -1,1 +1,0 @@
-The API's own Service with its endpoints, the system's priority classes and the authentication data for extension servers exist from the first start on; `--service-cluster-ip-range` says where Services get addresses from.

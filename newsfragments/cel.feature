@@ -1,1 +1,0 @@
-Schemas of custom resources may have rules, `x-orch-validations`, in the Common Expression Language, with `self` and `oldSelf`. They are compiled against the schema when a definition is written, and their cost is bounded.

@@ -1,1 +1,0 @@
-`--cert-dir`, `--tls-san` and `--external-hostname` say where the serving certificate lies and which names it is for; bound to all addresses, a generated one is for the machine's name and interfaces too. A new name makes a new certificate at the next start.

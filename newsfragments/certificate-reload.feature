@@ -1,1 +1,0 @@
-A serving certificate given by --tls-cert-file is read again when the file changes, without a restart.

@@ -1,1 +1,0 @@
-Admission plugins take their configuration from `--admission-control-config-file`, and the deprecated `--admission-control` is understood.

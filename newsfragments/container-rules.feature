@@ -1,1 +1,0 @@
-Containers of pods and templates are checked by the rules of release 1.24: names, images, ports, environments, mounts, resources, security contexts, probes, lifecycle handlers and ephemeral containers.

@@ -1,1 +1,0 @@
-Deleting a namespace now deletes its contents, and the garbage collector obeys owner references (background, foreground and orphaning deletion); both run inside the server and are chosen with `--controllers`.

@@ -1,1 +1,0 @@
-Patterns and defaults in definitions of custom resources are limited, so that they cannot make objects huge or slow; a request that comes back through an APIService is answered with a 508; headers in which proxies name users are removed from all requests, whoever sends them.

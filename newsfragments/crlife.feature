@@ -1,1 +1,0 @@
-CustomResourceDefinitions are served: names are accepted or refused with the usual conditions, resources come up at once and change without a gap, and a definition that is deleted takes its objects with it.

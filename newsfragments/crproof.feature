@@ -1,1 +1,0 @@
-The handbook has a page on custom resources, whose commands run in the tests, and the benchmarks load a custom kind beside built-in ones of the same size (`--kinds`, `--kib`) and install 500 definitions.

@@ -1,1 +1,0 @@
-CertificateSigningRequests are acted on: the built-in signers issue certificates with the server's own CA or those of `--cluster-signing-…`, nodes' requests are approved if their sender may, and old ones are deleted. Approving and signing need rights on `signers`, and nobody gets a certificate for `system:masters`.

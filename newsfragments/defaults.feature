@@ -1,1 +1,0 @@
-Absent fields are filled as the reference does also where that depends on other fields: image pull policies, requests from limits, rolling updates, service traffic policies, labels from templates, autoscaler metrics and all the rest of them, in the version that was sent.

@@ -1,1 +1,0 @@
-kubectl prints the server's columns under the `orch` vocabulary too: Tables, partial metadata and DeleteOptions are understood by either vocabulary's name of the meta group, and answered under the name asked for.

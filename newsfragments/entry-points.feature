@@ -1,1 +1,0 @@
-Admission plugins, authentication methods, authorization modes, controllers, encryption providers and stores can come from other Python packages by entry points, with flags and places of their own; `examples/plugins` is such a package.

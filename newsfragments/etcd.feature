@@ -1,1 +1,0 @@
-The store can be an etcd cluster: `--etcd-servers` and the release's other `--etcd-…` flags, with TLS, fail-over between members, leases and shared compaction; `orch-store` takes the same flags and moves objects between the stores. Install `orchtw[etcd]`.

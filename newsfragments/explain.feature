@@ -1,1 +1,0 @@
-`kubectl explain` tells what every field does: its unit and default, what absent means, limits, allowed values and whether it can change.

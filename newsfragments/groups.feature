@@ -1,1 +1,0 @@
-Ingresses, network policies, roles and bindings, storage classes, drivers and attachments, certificate signing requests, webhook configurations, API services, flow schemas, priority levels, runtime classes and access reviews are checked by the rules of release 1.24.

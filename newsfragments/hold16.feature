@@ -1,1 +1,0 @@
-Lists by `in`, by a label that is there at all and by fields with `!=` cost what they give, as those by one value do; a list that would look at everything waits for an index that is being made, and a page of an old state no longer counts what remains.

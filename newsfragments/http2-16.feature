@@ -1,1 +1,0 @@
-With `--http2-max-streams-per-connection` above 0 the server offers HTTP/2: clients such as kubectl and operators in Go have all of their watches and requests over one connection, and an idle watch takes 1.5 KiB instead of 24.

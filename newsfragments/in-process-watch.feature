@@ -1,1 +1,0 @@
-`InProcessServer.watch` reads the events of a watch without a network.

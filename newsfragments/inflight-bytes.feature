@@ -1,1 +1,0 @@
-`--max-inflight-bytes` bounds what all connections hold of unfinished requests and untaken answers, with an eighth for anonymous clients; beyond it connections that stand still end, and newcomers get a 429.

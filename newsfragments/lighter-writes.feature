@@ -1,1 +1,0 @@
-Writes take less CPU: a patch of a Pod's status two fifths, a create or PUT of a Pod a fifth, a server-side apply of a Pod or Deployment a quarter to a third; a specification that was seen before is not taken apart again.

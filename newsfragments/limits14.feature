@@ -1,2 +1,0 @@
-At its end the server answers running requests first, with watches that see what came of them, and with `--shutdown-send-retry-after` tells new requests to come back; `--tls-sni-cert-key`, `--strict-transport-security-directives`, `--goaway-chance` and `--permit-port-sharing` are there.
-The log is written in the release's text format or as JSON (`--logging-format`), slow requests are traced, `--vmodule` and PUT `/debug/flags/v` change the verbosity, and `/debug/pprof/` and `/logs/` show what the process is doing and the machine's log files.

@@ -1,1 +1,0 @@
-A start with many objects takes a tenth of the CPU: they are read off the store without being decoded. Health checks are answered meanwhile and say how far it is, and controllers that have yet to read everything do not make `/readyz` fail. `--watch-cache-bytes` bounds what is held beside the objects to answer readers sooner: the coldest JSON is compressed.

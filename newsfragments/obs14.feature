@@ -1,1 +1,0 @@
-`/metrics` shows encryption at rest (`apiserver_storage_transformation_…`) and how full priority levels are (`apiserver_flowcontrol_…_samples`, `…_watermarks`), lines of the request log name priority level, flow schema and seats, and the dashboard and alert rules have flow control, audit and encryption.

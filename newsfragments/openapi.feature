@@ -1,1 +1,0 @@
-`/openapi/v2` and `/openapi/v3` describe everything that is served, in JSON and Protobuf, with hashes and ETags: `kubectl explain`, validation and client-side `apply` work under `--vocabulary kubernetes`.

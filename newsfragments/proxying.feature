@@ -1,1 +1,0 @@
-`kubectl logs`, `exec`, `attach`, `cp`, `port-forward` and the `proxy` sub-resources of pods, services and nodes reach node agents and what runs in pods, by HTTP, SPDY and WebSocket. `--orchlet-…` flags say how agents are reached and verified.

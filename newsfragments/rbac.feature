@@ -1,1 +1,0 @@
-Roles and bindings decide who may do what: the release's roles exist from the first start on, ClusterRoles gather others by label, and nobody grants rights that he does not have. Mode `RBAC` of `--authorization-mode`, the default, now evaluates them.

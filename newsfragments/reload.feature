@@ -1,1 +1,0 @@
-SIGHUP reads tokens, certificates and client authorities again and never ends the server; the log tells when the server is ready, why credentials were refused and how it shuts down, and in the foreground standard output has the ready line only.

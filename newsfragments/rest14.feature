@@ -1,1 +1,0 @@
-Reads end after `--request-timeout`, or their `timeout`, with a 504, like writes; requests whose bodies are too large are audited, counted and logged; with the gates APIServerIdentity and StorageVersionAPI writes wait until the server has said how it stores their resource.

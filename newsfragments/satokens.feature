@@ -1,1 +1,0 @@
-Service accounts: `default` in each namespace, tokens in Secrets and on request (`kubectl create token`), which authenticate and end with what they are bound to, issuer discovery, the `orch-root-ca.crt` ConfigMaps, and the admission plugin `ServiceAccount`, which is on by default.

@@ -1,1 +1,0 @@
-`twistd orch-apiserver` serves the API of release 1.24 from one process: every built-in type can be created, read, listed, watched, updated, patched and deleted, with `kubectl`, client libraries or curl.

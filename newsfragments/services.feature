@@ -1,1 +1,0 @@
-Services get cluster IPs (one or two IP families) and node ports from `--service-cluster-ip-range` and `--service-node-port-range`, safely with several servers on one store, and the servers' own Service leads to all servers that are alive. Services, endpoints and endpoint slices are checked by the rules of release 1.24.

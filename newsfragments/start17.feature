@@ -1,1 +1,0 @@
-A start takes a fifth less: the interpreter no longer searches for garbage while modules are imported.

@@ -1,1 +1,0 @@
-Each stored value has a checksum: a damaged object is named and set aside instead of being served or ending the start, can be deleted, and is counted by a metric; `python -m orchtw.storage.sqlite.check` checks a whole store.

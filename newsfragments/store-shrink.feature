@@ -1,1 +1,0 @@
-The store's file shrinks in the background when more than half of it is free.

@@ -1,1 +1,0 @@
-Bearer tokens may come from an OpenID Connect issuer (`--oidc-*`), from a webhook (`--authentication-token-webhook-*`) and from Secrets for those who join the cluster (`--enable-bootstrap-token-auth`). The controllers `bootstrapsigner` and `tokencleaner` sign `cluster-info` and delete expired bootstrap tokens; they run where `--controllers` names them.

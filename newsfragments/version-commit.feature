@@ -1,1 +1,0 @@
-`/version` names the commit and the date that the package was built from.

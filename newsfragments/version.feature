@@ -1,1 +1,0 @@
-`orchtw --version` and the line of the log that says "ready" tell the version of this project beside the release it speaks; `/version` names this project in the fields of the build, in both vocabularies. `orchtw` starts the server, as `orch-apiserver` does.

@@ -1,1 +1,0 @@
-A watch can be followed over a WebSocket, each event a message; browsers may show a bearer token as the sub-protocol `base64url.bearer.authorization.<domain>.<token>`, and pages of other origins are refused unless `--cors-allowed-origins` allows them.

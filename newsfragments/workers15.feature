@@ -1,1 +1,0 @@
-`--workers N` serves with N processes on one port and one SQLite store: reads and watches scale with the cores, every read still sees every acknowledged write, a process that dies is replaced, and one scrape of `/metrics` shows all of them by the label `worker`.

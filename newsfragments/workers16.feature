@@ -1,1 +1,0 @@
-With `--workers` the limits on connections, requests in flight, seats and bytes are those of the whole server, and `/debug/flags/v` sets the verbosity of all processes. What one process has written the others take in with a look instead of decoding it.

@@ -1,1 +1,0 @@
-Deployments, replica sets, stateful sets, daemon sets, jobs, cron jobs, autoscalers, disruption budgets and pod security policies are checked by the rules of release 1.24. Jobs get the selector and labels by which their controller knows their pods.
