@@ -15,11 +15,11 @@ from orchtw.authz.decision import Decision
 from orchtw.authz.live_roles import GROUP, LiveRoles
 from orchtw.authz.masters import Masters
 from orchtw.authz.rbac import RBAC
-from orchtw.authz.rbac_index import Binding, Index, RoleKey
-from orchtw.authz.union import Union
+from orchtw.authz.rbac_index import Binding, RoleIndex, RoleKey
+from orchtw.authz.union import AuthorizerUnion
 from orchtw.naming.names import Naming
 from orchtw.request import RequestInfo, UserInfo
-from orchtw.rules.rbac import Rule, rules_of
+from orchtw.rules.rbac import PolicyRule, rules_of
 from orchtw.wire.objects import Object
 
 ROLES = 500
@@ -72,8 +72,10 @@ class _Given(LiveRoles):
 
     def __init__(self, naming: Naming, roles: list[Object], bindings: list[Object]) -> None:
         super().__init__(cast(Any, None), naming)
-        rules: dict[RoleKey, tuple[Rule, ...]] = {("", each["metadata"]["name"]): rules_of(each) for each in roles}
-        self._index = Index(rules.get)
+        rules: dict[RoleKey, tuple[PolicyRule, ...]] = {
+            ("", each["metadata"]["name"]): rules_of(each) for each in roles
+        }
+        self._index = RoleIndex(rules.get)
         self._follows = True
         for each in bindings:
             self._index.put(Binding.of(each))
@@ -81,7 +83,7 @@ class _Given(LiveRoles):
 
 def _decisions(naming: Naming, roles: list[Object], bindings: list[Object]) -> dict[str, object]:
     """Microseconds of a question that has been asked before, and of each user's first one."""
-    asked = Union((Masters(), RBAC(_Given(naming, roles, bindings), naming)))
+    asked = AuthorizerUnion((Masters(), RBAC(_Given(naming, roles, bindings), naming)))
     questions = [
         (
             UserInfo(name=f"user-{number}", groups=(f"team-{number % TEAMS}", "system:authenticated")),

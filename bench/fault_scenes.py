@@ -15,9 +15,9 @@ from bench.fault_load import Load
 from orchtw.errors import StatusError
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.tls import ClientTLS
-from orchtw.storage.etcd.store import EtcdStore, Settings
+from orchtw.storage.etcd.store import EtcdSettings, EtcdStore
 from orchtw.storage.interface import Op
-from orchtw.testing.etcd import EtcdCluster, Member
+from orchtw.testing.etcd import EtcdCluster, EtcdMember
 
 SPACE_BYTES: Final = 64 << 20
 """What the members may keep: so little that it is soon full."""
@@ -88,7 +88,7 @@ class Scenes:
 
     async def no_space(self) -> None:
         """The members fill up and raise the alarm; then there is room again."""
-        store = EtcdStore(Settings(endpoints=self._destinations(), prefix=FILLING, root=""), self._reactor)
+        store = EtcdStore(EtcdSettings(endpoints=self._destinations(), prefix=FILLING, root=""), self._reactor)
         await store.start()
         try:
             await self._fill(store)
@@ -103,7 +103,7 @@ class Scenes:
             member.kill()
         await self._cluster.start(self._reactor)
 
-    async def _stopped(self, member: Member) -> None:
+    async def _stopped(self, member: EtcdMember) -> None:
         member.signal("STOP")
         try:
             await self._wait()
@@ -135,14 +135,14 @@ class Scenes:
     def _control(self, *arguments: str) -> str:
         return self._cluster.control("--command-timeout=20s", *arguments)
 
-    async def _leader(self) -> Member:
+    async def _leader(self) -> EtcdMember:
         while True:
             for member in self._cluster.members:
                 if member.running and await self._leads(member):
                     return member
             await deferLater(self._reactor, 0.05)
 
-    async def _leads(self, member: Member) -> bool:
+    async def _leads(self, member: EtcdMember) -> bool:
         agent: Any = Agent(self._reactor, connectTimeout=1)  # type: ignore[no-untyped-call]
         response = await agent.request(b"GET", f"{member.health}/metrics".encode())
         return b"\netcd_server_is_leader 1" in await readBody(response)

@@ -11,7 +11,7 @@ from hpack import Decoder, Encoder
 from bench.http1 import CONNECT_TIMEOUT_S, RECORD_BYTES, BenchError, Endpoint
 from bench.watcher import READS_A_TURN, Events
 from orchtw.wire import http2_frames as frames
-from orchtw.wire.http2_frames import HEAD, HEAD_BYTES, Flag, Kind, Setting
+from orchtw.wire.http2_frames import HEAD, HEAD_BYTES, Flag, FrameKind, Setting
 
 STREAM_BYTES = 4 << 20
 CONNECTION_BYTES = 1 << 30
@@ -48,7 +48,7 @@ class Multiplexed:
         for begun in range(0, len(numbers), AT_ONCE):
             some = numbers[begun : begun + AT_ONCE]
             self._send(b"".join(
-                frames.head(len(self._fields), Kind.HEADERS, flags, number) + self._fields for number in some
+                frames.head(len(self._fields), FrameKind.HEADERS, flags, number) + self._fields for number in some
             ))
             self._await(begun + len(some))
 
@@ -90,17 +90,19 @@ class Multiplexed:
 
     def _frame(self, kind: int, flags: int, number: int, content: bytes) -> int:
         counted = 0
-        if kind == Kind.DATA:
+        if kind == FrameKind.DATA:
             counted = self.watches[number // 2].take(content)
             self._open_window(number, len(content), STREAM_BYTES)
             self._open_window(0, len(content), CONNECTION_BYTES)
-        elif kind == Kind.HEADERS:
+        elif kind == FrameKind.HEADERS:
             self._head(content)
-        elif kind == Kind.SETTINGS and not flags & Flag.ACK:
+        elif kind == FrameKind.SETTINGS and not flags & Flag.ACK:
             self._send(frames.acknowledged_settings())
-        elif kind == Kind.PING and not flags & Flag.ACK:
+        elif kind == FrameKind.PING and not flags & Flag.ACK:
             self._send(frames.acknowledged_ping(content))
-        if kind in (Kind.RST_STREAM, Kind.GOAWAY) or (flags & Flag.END_STREAM and kind in (Kind.DATA, Kind.HEADERS)):
+        if kind in (FrameKind.RST_STREAM, FrameKind.GOAWAY) or (
+            flags & Flag.END_STREAM and kind in (FrameKind.DATA, FrameKind.HEADERS)
+        ):
             watch = self.watches[number // 2]
             watch.ended, watch.error = True, watch.error or f"ended by a frame of type {kind}"
         return counted

@@ -58,11 +58,11 @@ def _main(pipe: Connection) -> None:
     from twisted.internet import reactor as installed
     from twisted.internet.task import deferLater
 
-    from orchtw.testing.webhook import Asked, WebhookServer
+    from orchtw.testing.webhook import WebhookRequest, WebhookServer
 
     reactor: Any = installed
 
-    def answer(asked: Asked) -> Any:
+    def answer(asked: WebhookRequest) -> Any:
         server.asked.clear()
         review = asked.json
         response = {"uid": review["request"]["uid"], "allowed": True}

@@ -43,7 +43,7 @@ from orchtw.serving.ticket_renewal import TicketRenewal
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
 from orchtw.storage.interface import Store
 from orchtw.storage.remote.client import RemoteStore
-from orchtw.workers.shared_metrics import Exchange
+from orchtw.workers.shared_metrics import MetricsExchange
 from orchtw.workers.supervisor import Workers
 
 SPARE_FILES = 256 + 4 * MOST
@@ -60,11 +60,11 @@ M_ARENA_MAX = -8
 """The name of a setting of the C library: how many heaps there are."""
 
 
-class Owner(Protocol):
+class ProcessOwner(Protocol):
     """The process that owns the store, as a worker sees it."""
 
     store: RemoteStore
-    exchange: Exchange
+    exchange: MetricsExchange
 
 
 def make_service(config: Config, verbosity: Verbosity | None = None) -> APIServer:
@@ -106,7 +106,7 @@ def make_service(config: Config, verbosity: Verbosity | None = None) -> APIServe
         raise
 
 
-def make_worker(config: Config, verbosity: Verbosity, owner: Owner) -> APIServer:
+def make_worker(config: Config, verbosity: Verbosity, owner: ProcessOwner) -> APIServer:
     """The same for a process that works on the store of another one, which has made all files. Raises ConfigError."""
     from twisted.internet import reactor
 
@@ -137,7 +137,7 @@ class APIServer(Service):
         verbosity: Verbosity,
         *,
         workers: Workers | None = None,
-        owner: Owner | None = None,
+        owner: ProcessOwner | None = None,
     ) -> None:
         self._config = config
         self._workers = workers

@@ -17,7 +17,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from twisted.web.client import Agent, HTTPConnectionPool, readBody
 from twisted.web.http_headers import Headers
 
-from orchtw.admission.chain import Plugin
+from orchtw.admission.chain import ChainPlugin
 from orchtw.assembly.flags import parse
 from orchtw.naming.names import Naming
 from orchtw.request import RequestInfo, UserInfo
@@ -163,10 +163,10 @@ class AdmissionWebhookTests(SynchronousTestCase):
 
 
 class PluginTests(ServedCase):
-    def make_plugin(self) -> Plugin:
+    def make_plugin(self) -> ChainPlugin:
         defined: dict[str, Any] = {}
         exec(compile(example("extending.md", "plugin"), "extending.md", "exec"), defined)
-        plugin: Plugin = defined["NoLatest"]()
+        plugin: ChainPlugin = defined["NoLatest"]()
         return plugin
 
     def test_plugin(self) -> None:

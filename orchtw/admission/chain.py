@@ -19,7 +19,7 @@ from orchtw.schema.catalogue import ResourceType
 Step = Callable[[Attributes], Awaitable[None]]
 
 
-class Plugin(Protocol):
+class ChainPlugin(Protocol):
     """What every plugin has, beside `admit` or `validate` or both."""
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
@@ -30,7 +30,7 @@ class Plugin(Protocol):
 
 
 @runtime_checkable
-class Mutating(Plugin, Protocol):
+class Mutating(ChainPlugin, Protocol):
     """A plugin that takes part in the mutating pass."""
 
     async def admit(self, attributes: Attributes) -> None:
@@ -38,7 +38,7 @@ class Mutating(Plugin, Protocol):
 
 
 @runtime_checkable
-class Validating(Plugin, Protocol):
+class Validating(ChainPlugin, Protocol):
     """A plugin that takes part in the validating pass."""
 
     async def validate(self, attributes: Attributes) -> None:
@@ -99,7 +99,7 @@ class Half:
 
 
 @attrs.frozen(slots=True)
-class Plan:
+class AdmissionPlan:
     """Whom a kind of write concerns: the steps of both passes, and whether there are none."""
 
     mutating: Half = attrs.field(factory=Half)
@@ -116,7 +116,7 @@ class Plan:
         await self.validating.run(attributes)
 
 
-NOBODY = Plan()
+NOBODY = AdmissionPlan()
 """The plan of a write that no plugin is to see."""
 
 MAX_PLANS: Final = 10_000
@@ -128,7 +128,7 @@ class Chain:
 
     def __init__(
         self,
-        plugins: Sequence[Plugin] = (),
+        plugins: Sequence[ChainPlugin] = (),
         metrics: AdmissionMetrics | None = None,
         names: Sequence[str] = (),
         seconds: Callable[[], float] = time.perf_counter,
@@ -137,9 +137,9 @@ class Chain:
         self._plugins = tuple(zip(names, plugins, strict=True))
         self.metrics = metrics or AdmissionMetrics()
         self._seconds = seconds
-        self._plans: dict[tuple[str, str, bool, str], Plan] = {}
+        self._plans: dict[tuple[str, str, bool, str], AdmissionPlan] = {}
 
-    def plan(self, operation: Operation, resource: ResourceType, subresource: str = "") -> Plan:
+    def plan(self, operation: Operation, resource: ResourceType, subresource: str = "") -> AdmissionPlan:
         """Whom such a write concerns."""
         key = (operation, resource.qualified, resource.namespaced, subresource)
         found = self._plans.get(key)
@@ -149,11 +149,11 @@ class Chain:
             found = self._plans[key] = self._planned(operation, resource, subresource)
         return found
 
-    def _planned(self, operation: Operation, resource: ResourceType, subresource: str) -> Plan:
+    def _planned(self, operation: Operation, resource: ResourceType, subresource: str) -> AdmissionPlan:
         concerned = [each for each in self._plugins if each[1].handles(operation, resource, subresource)]
         mutating = [(name, plugin.admit) for name, plugin in concerned if isinstance(plugin, Mutating)]
         validating = [(name, plugin.validate) for name, plugin in concerned if isinstance(plugin, Validating)]
-        return Plan(self._half("admit", operation, mutating), self._half("validate", operation, validating))
+        return AdmissionPlan(self._half("admit", operation, mutating), self._half("validate", operation, validating))
 
     def _half(self, kind: str, operation: Operation, steps: Sequence[tuple[str, Step]]) -> Half:
         steps_of, controllers = self.metrics.steps, self.metrics.controllers

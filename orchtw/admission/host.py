@@ -19,7 +19,7 @@ from orchtw.storage.interface import Store
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Host:
+class AdmissionHost:
     """What plugins get of the server; the caches behind `targets` are filled before the first write.
 
     `clock` is the reactor, for those that wait or ask others; `authorizer` is the one that requests pass. By `caller`

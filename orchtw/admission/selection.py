@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from twisted.logger import Logger
 
-from orchtw.admission.chain import Plugin
+from orchtw.admission.chain import ChainPlugin
 from orchtw.admission.configuration import Given, read
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.admission.plugins import PLUGINS
 from orchtw.config import Config
 from orchtw.errors import ConfigError
@@ -104,7 +104,7 @@ def problems(config: Config) -> list[str]:
     ]
 
 
-def selected(host: Host, config: Config) -> dict[str, Plugin]:
+def selected(host: AdmissionHost, config: Config) -> dict[str, ChainPlugin]:
     """The plugins that are switched on, by their names and in their order, each with its configuration.
 
     Raises ConfigError with every problem of the flags, or of the configurations.
@@ -115,7 +115,7 @@ def selected(host: Host, config: Config) -> dict[str, Plugin]:
         _log.warn("--admission-control is deprecated: use --enable-admission-plugins or --disable-admission-plugins")
     given = read(config.admission_control_config_file, order(config))
     names = _switched_on(config)
-    plugins: dict[str, Plugin] = {}
+    plugins: dict[str, ChainPlugin] = {}
     wrong: list[str] = []
     for name in order(config):
         if name in names and name in available(config):
@@ -136,11 +136,11 @@ def _switched_on(config: Config) -> frozenset[str]:
     return default.union(config.enable_admission_plugins).difference(config.disable_admission_plugins)
 
 
-def _made(name: str, host: Host, config: Config, given: Given | None) -> Plugin:
+def _made(name: str, host: AdmissionHost, config: Config, given: Given | None) -> ChainPlugin:
     installed = config.plugins.of(AdmissionPlugin).get(name)
     needs = name in NEED_CONFIGURATION if installed is None else installed.needs_configuration
     if given is None and needs:
         raise ConfigError(f'couldn\'t init admission plugin "{name}": no config specified')
     make = PLUGINS[name] if installed is None else installed.make
-    plugin: Plugin = make(host, config, given)
+    plugin: ChainPlugin = make(host, config, given)
     return plugin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.authz.decision import Authorizer, Decision
 from orchtw.request import RequestInfo, UserInfo
 
@@ -19,7 +19,7 @@ class SignerRights:
         self._group = group
 
     @classmethod
-    def of(cls, host: Host) -> SignerRights:
+    def of(cls, host: AdmissionHost) -> SignerRights:
         """The rights that the server's authorizer grants."""
         return cls(host.authorizer, host.naming.group("certificates.orch.io"))
 

@@ -7,7 +7,7 @@ from itertools import groupby, islice
 
 import orjson
 
-from orchtw.apply.managed_fields import UPDATE, Owned, Owner
+from orchtw.apply.managed_fields import UPDATE, FieldOwner, Owned
 from orchtw.apply.server_side import FieldConflict
 from orchtw.errors import MAX_CAUSES, Cause, Conflict, shown_causes
 from orchtw.schema.codec.mismatch import shortened
@@ -41,7 +41,7 @@ def _lines(causes: Sequence[Cause]) -> Iterator[str]:
         yield from (f"- {field}" for field in fields)
 
 
-def _shown(owner: Owner, owned: Owned) -> str:
+def _shown(owner: FieldOwner, owned: Owned) -> str:
     text = orjson.dumps(shortened(owner.manager, MAX_SHOWN_CHARACTERS)).decode()
     if owner.subresource:
         text += f" with subresource {orjson.dumps(shortened(owner.subresource, MAX_SHOWN_CHARACTERS)).decode()}"

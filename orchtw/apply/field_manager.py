@@ -13,10 +13,10 @@ from orchtw.apply.known_parts import Additions, Claims
 from orchtw.apply.last_applied import MIGRATING_MANAGER, annotation_names, refreshed, still_disputed
 from orchtw.apply.managed_fields import (
     Entry,
+    FieldOwner,
     Managed,
     ManagedFieldsError,
     Owned,
-    Owner,
     capped,
     decode,
     encode,
@@ -91,7 +91,7 @@ class FieldManager:
         entries, managed, reset = self._known(live, new)
         if not managed and live is not None and not reset:
             return []  # nothing is recorded of an object before somebody applies to it
-        owner = Owner.updater(manager, self._api_version, self._subresource)
+        owner = FieldOwner.updater(manager, self._api_version, self._subresource)
         if live is None and not managed:
             gained = self._additions.of(_bare(new))
             return [Owned(FieldSet(gained), self._api_version, now).entry(owner)] if gained else []
@@ -118,12 +118,12 @@ class FieldManager:
     def _applied(
         self, live: Object | None, applied: Object, claims: Tree, version: str, manager: str, now: str, force: bool
     ) -> Applied:
-        owner = Owner.applier(manager, self._subresource)
+        owner = FieldOwner.applier(manager, self._subresource)
         bare = self._empty if live is None else _bare(live)
         entries = [] if live is None else _entries(live)
         known = managed = self._decoded(entries)
         if not managed and live is not None:
-            first = Owner.updater(BEFORE_FIRST_APPLY, self._api_version, self._subresource)
+            first = FieldOwner.updater(BEFORE_FIRST_APPLY, self._api_version, self._subresource)
             managed = self._merger.update(self._empty, bare, self._api_version, managed, first, now)
         merged, after = self._merged(bare, _without_version(applied), claims, managed, owner, force)
         if live is not None:
@@ -140,7 +140,7 @@ class FieldManager:
         return Applied(_with(merged, encode(after), version), True)
 
     def _merged(
-        self, live: Object, applied: Object, claims: Tree, managed: Managed, owner: Owner, force: bool
+        self, live: Object, applied: Object, claims: Tree, managed: Managed, owner: FieldOwner, force: bool
     ) -> tuple[Object, Managed]:
         migrates = owner.manager == MIGRATING_MANAGER
         version = self._api_version

@@ -54,7 +54,7 @@ class ManagedFieldsError(ValueError):
     """A list of entries that cannot be read."""
 
 
-class Owner(NamedTuple):
+class FieldOwner(NamedTuple):
     """Who the entry belongs to. Applying again in another version replaces an entry, updating in one makes a second:
     `api_version` is "" for appliers."""
 
@@ -64,12 +64,12 @@ class Owner(NamedTuple):
     subresource: str
 
     @classmethod
-    def applier(cls, manager: str, subresource: str = "") -> Owner:
+    def applier(cls, manager: str, subresource: str = "") -> FieldOwner:
         """Who applies."""
         return cls(manager or UNKNOWN_MANAGER, APPLY, "", subresource)
 
     @classmethod
-    def updater(cls, manager: str, api_version: str, subresource: str = "") -> Owner:
+    def updater(cls, manager: str, api_version: str, subresource: str = "") -> FieldOwner:
         """Who writes in any other way."""
         return cls(manager or UNKNOWN_MANAGER, UPDATE, api_version, subresource)
 
@@ -96,7 +96,7 @@ class Owned:
         entry = None if self._entry is None or not self.time else {**self._entry, "time": time}
         return Owned(self.fields, self.api_version, time, entry)
 
-    def entry(self, owner: Owner) -> Entry:
+    def entry(self, owner: FieldOwner) -> Entry:
         """The entry in canonical form; the one it was read from when nothing changed."""
         if self._entry is not None:
             return self._entry
@@ -110,7 +110,7 @@ class Owned:
         return entry
 
 
-Managed = dict[Owner, Owned]
+Managed = dict[FieldOwner, Owned]
 TypeOf = Callable[[str], MapType | None]
 """apiVersion → type of the object in it; None: not served (any more)."""
 
@@ -132,7 +132,7 @@ def decode(entries: Iterable[Entry], type_of: TypeOf) -> Managed:
         kind = type_of(api_version)
         if kind is not None:
             fields = _fields(orjson.dumps(entry.get("fieldsV1") or {}), kind)
-            owner = Owner(
+            owner = FieldOwner(
                 entry.get("manager", ""), operation, "" if operation == APPLY else api_version,
                 entry.get("subresource", ""),
             )
@@ -174,7 +174,7 @@ def encode(managed: Managed) -> list[Entry]:
     return [managed[owner].entry(owner) for owner in owners if managed[owner].fields]
 
 
-def _rank(owner: Owner, owned: Owned) -> tuple[str, str, str, str, str]:
+def _rank(owner: FieldOwner, owned: Owned) -> tuple[str, str, str, str, str]:
     return owner.operation, owned.time or "", owner.manager, owned.api_version, owner.subresource
 
 
@@ -187,7 +187,7 @@ def capped(managed: Managed) -> Managed:
     excess = len(updaters) - MAX_UPDATE_MANAGERS
     if excess <= 0:
         return managed
-    out, together = dict(managed), dict[str, list[Owner]]()
+    out, together = dict(managed), dict[str, list[FieldOwner]]()
     for owner in sorted(updaters, key=lambda owner: (managed[owner].time or "", owner)):
         owners = together.setdefault(managed[owner].api_version, [])
         owners.append(owner)
@@ -201,12 +201,12 @@ def capped(managed: Managed) -> Managed:
     return out
 
 
-def _throw_together(managed: Managed, owners: list[Owner], version: str) -> None:
+def _throw_together(managed: Managed, owners: list[FieldOwner], version: str) -> None:
     """Put what `owners` own, oldest first, into the entry of `ancient-changes`.
 
     Where there is none yet the first one's becomes it; beside one that is there the first one's stays.
     """
-    bucket, time = Owner.updater(ANCIENT_CHANGES, version), managed[owners[-1]].time
+    bucket, time = FieldOwner.updater(ANCIENT_CHANGES, version), managed[owners[-1]].time
     start = bucket if bucket in managed else owners[0]
     taken = [managed.pop(start), *(managed.pop(owner) for owner in owners[1:] if owner != start)]
     managed[bucket] = Owned(FieldSet(union_of(owned.fields.tree for owned in taken)), version, time)

@@ -68,13 +68,13 @@ class Value:
 
 
 @attrs.frozen(slots=True)
-class Index:
+class ListIndex:
     """An item by its place."""
 
     index: int
 
 
-PathElement = FieldName | Key | Value | Index
+PathElement = FieldName | Key | Value | ListIndex
 
 
 def value_text(value: Any) -> str:
@@ -127,7 +127,7 @@ def parse_element(text: str) -> PathElement | None:
     if sort == "f":
         return FieldName(rest)
     if sort == "i":
-        return Index(int(rest))
+        return ListIndex(int(rest))
     if sort == "v":
         return Value(loads(rest))
     if sort != "k":
@@ -157,7 +157,7 @@ def order(text: str) -> tuple[Any, ...]:
         return (2, tuple((name, _value_order(value)) for name, value in element.fields))
     if isinstance(element, Value):
         return (3, _value_order(element.value))
-    assert isinstance(element, Index)
+    assert isinstance(element, ListIndex)
     return (4, element.index)
 
 
@@ -181,5 +181,5 @@ def shown(text: str) -> str:
         return "[" + ",".join(f"{name}={orjson.dumps(value).decode()}" for name, value in element.fields) + "]"
     if isinstance(element, Value):
         return f"[={orjson.dumps(element.value).decode()}]"
-    assert isinstance(element, Index)
+    assert isinstance(element, ListIndex)
     return f"[{element.index}]"

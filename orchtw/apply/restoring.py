@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from orchtw.schema.nodes import EitherSchema, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
+from orchtw.schema.nodes import EitherSchema, ListSchema, MapSchema, Node, NodeForm, Scalar, StructSchema
 
 _NAMES: Final = {
     Scalar.STRING: "string",
@@ -21,7 +21,7 @@ def restoring_fault(node: Node, value: Any) -> str:
 
     Forms that read themselves, such as times and quantities, are left out. May raise RecursionError.
     """
-    if value is None or isinstance(node, Form | EitherSchema):
+    if value is None or isinstance(node, NodeForm | EitherSchema):
         return ""
     if isinstance(node, Scalar):
         return _scalar_fault(node, value)

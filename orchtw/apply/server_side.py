@@ -13,7 +13,7 @@ import attrs
 from orchtw.apply import field_tree
 from orchtw.apply.field_set import NOTHING, FieldSet
 from orchtw.apply.field_tree import Tree
-from orchtw.apply.managed_fields import UNTRACKED, Managed, Owned, Owner
+from orchtw.apply.managed_fields import UNTRACKED, FieldOwner, Managed, Owned
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.typed import Changes, claimed, compare, merge_maps, remove, unowned, with_structs
 from orchtw.wire.objects import Object
@@ -33,7 +33,7 @@ class Versions(Protocol):
 class FieldConflict:
     """One owner's fields that an apply would change."""
 
-    owner: Owner
+    owner: FieldOwner
     owned: Owned
     fields: FieldSet
 
@@ -70,7 +70,7 @@ class Merger:
         self._reset_fields = reset_fields or {}
 
     def update(
-        self, live: Object, new: Object, api_version: str, managed: Managed, owner: Owner, now: str | None
+        self, live: Object, new: Object, api_version: str, managed: Managed, owner: FieldOwner, now: str | None
     ) -> Managed:
         """The owners after `owner` replaced `live` by `new`: what changed is `owner`'s alone, and no conflict.
 
@@ -98,7 +98,7 @@ class Merger:
         applied: Object,
         api_version: str,
         managed: Managed,
-        owner: Owner,
+        owner: FieldOwner,
         *,
         force: bool,
         claims: Tree | None = None,
@@ -139,7 +139,7 @@ class Merger:
             raise LookupError(f"{api_version} is not served")
         return kind
 
-    def _refuse(self, managed: Managed, owner: Owner, views: _Views) -> None:
+    def _refuse(self, managed: Managed, owner: FieldOwner, views: _Views) -> None:
         conflicts = []
         for other in sorted(managed):
             owned = managed[other]
@@ -150,7 +150,7 @@ class Merger:
         if conflicts:
             raise ApplyConflicts(conflicts)
 
-    def _without_changes(self, managed: Managed, owner: Owner, views: _Views) -> Managed:
+    def _without_changes(self, managed: Managed, owner: FieldOwner, views: _Views) -> Managed:
         """The others without what changed; the same dict if they keep all."""
         out = None
         for other, owned in managed.items():

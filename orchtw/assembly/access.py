@@ -11,14 +11,14 @@ import attrs
 from twisted.application.service import MultiService
 
 from orchtw.assembly.resources import Resources
-from orchtw.authn.method import Host as AuthnHost
+from orchtw.authn.method import AuthnHost as AuthnHost
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.refused_log import RefusedLog
 from orchtw.authn.service_accounts.issuing import AccountTokens
-from orchtw.authn.union import Union as Authenticators
+from orchtw.authn.union import AuthenticatorUnion as Authenticators
 from orchtw.authn.union import chain as authenticators
 from orchtw.authz.decision import Authorizer
-from orchtw.authz.decision import Host as AuthzHost
+from orchtw.authz.decision import AuthzHost as AuthzHost
 from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.union import chain as authorizers
 from orchtw.config import Config

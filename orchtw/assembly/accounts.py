@@ -7,9 +7,9 @@ from pathlib import Path
 
 from orchtw.authn.service_accounts.issuing import AccountTokens, default_issuer
 from orchtw.authn.service_accounts.keys import (
-    Keys,
     PrivateKey,
     SigningKey,
+    TokenKeys,
     VerifyingKey,
     read_signing_key,
     read_verifying_keys,
@@ -61,12 +61,12 @@ def _believed(config: Config) -> Sequence[VerifyingKey]:
         return []
 
 
-def _keys(config: Config, generated: PrivateKey | None) -> Keys:
+def _keys(config: Config, generated: PrivateKey | None) -> TokenKeys:
     signing = _signing("service-account-signing-key-file", config.service_account_signing_key_file)
     if signing is None:
-        signing = Keys.fresh().signing if generated is None else SigningKey.of(generated)
+        signing = TokenKeys.fresh().signing if generated is None else SigningKey.of(generated)
     in_secrets = _signing("service-account-private-key-file", config.service_account_private_key_file)
-    return Keys(signing, _believed(config), in_secrets)
+    return TokenKeys(signing, _believed(config), in_secrets)
 
 
 def _signing(flag: str, path: Path | None) -> SigningKey | None:

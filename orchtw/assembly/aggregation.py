@@ -27,7 +27,7 @@ from orchtw.pki.front_proxy import FrontProxy
 from orchtw.registry.aggregation.availability import Availability
 from orchtw.registry.aggregation.backends import Backends
 from orchtw.registry.aggregation.checks import Checks
-from orchtw.registry.aggregation.conditions import Verdict, told
+from orchtw.registry.aggregation.conditions import AvailabilityVerdict, told
 from orchtw.registry.aggregation.documents import RemoteDocuments
 from orchtw.registry.aggregation.services import GROUP, PLURAL, VERSION, ApiService, ApiServices
 from orchtw.request import UserInfo
@@ -91,7 +91,7 @@ class Aggregation(MultiService):
         """Say in the status of all APIServices whether they work, as one of the processes of a cluster."""
         resources = self._resources
 
-        async def say(name: str, verdict: Verdict) -> None:
+        async def say(name: str, verdict: AvailabilityVerdict) -> None:
             now = maker.writes.timestamp()
             await maker.change_status(GROUP, VERSION, PLURAL, name, lambda status: told(status, verdict, now))
 

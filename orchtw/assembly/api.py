@@ -56,7 +56,7 @@ from orchtw.writes.write_path import WritePath
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
-class Parts:
+class ApiParts:
     """What requests are answered with.
 
     `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The
@@ -94,7 +94,7 @@ class API:
     `health` answers health checks.
     """
 
-    def __init__(self, parts: Parts, config: Config) -> None:
+    def __init__(self, parts: ApiParts, config: Config) -> None:
         self._parts = parts
         self._config = config
         resources = parts.resources

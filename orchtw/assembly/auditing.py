@@ -10,10 +10,10 @@ from twisted.logger import Logger
 
 from orchtw.assembly.resources import Resources
 from orchtw.audit.auditor import Auditor
-from orchtw.audit.backends import Host, sinks
+from orchtw.audit.backends import AuditHost, sinks
 from orchtw.audit.counts import Counts
 from orchtw.audit.policy_file import load
-from orchtw.audit.sink import Union
+from orchtw.audit.sink import SinkUnion
 from orchtw.config import Config
 from orchtw.config.reloads import Reloads
 from orchtw.outbound.caller import Caller
@@ -38,7 +38,7 @@ def auditing(
         _log.warn("neither --audit-log-path nor --audit-webhook-config-file is given: audit events go nowhere")
         return None
     counts = Counts(reactor)
-    host = Host(
+    host = AuditHost(
         naming=resources.naming,
         clock=reactor,
         seconds=time.time,
@@ -51,7 +51,7 @@ def auditing(
     found = sinks(host, config)
     return Auditor(
         policy=policy,
-        sink=found[0] if len(found) == 1 else Union(found),
+        sink=found[0] if len(found) == 1 else SinkUnion(found),
         counts=counts,
         naming=resources.naming,
         codecs=resources.codecs,

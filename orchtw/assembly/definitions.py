@@ -14,7 +14,7 @@ from orchtw.client.in_process import Registry
 from orchtw.client.work_queue import QueueMetrics
 from orchtw.config import Config
 from orchtw.controllers.apiextensions.acknowledging import Acknowledging
-from orchtw.controllers.apiextensions.controller import DefinitionController, Parts
+from orchtw.controllers.apiextensions.controller import DefinitionController, DefinitionParts
 from orchtw.controllers.apiextensions.emptying import Emptying
 from orchtw.controllers.apiextensions.finalizing import Finalizing
 from orchtw.controllers.apiextensions.names import NameIndex
@@ -54,7 +54,7 @@ def definitions(
     rules = gates["CustomResourceValidationExpressions"]
     index, statuses = NameIndex(), Statuses(target, registry.writes, naming)
     emptying = Emptying(registry.deletion, registry.writes, system_user(naming), clock)
-    parts = Parts(
+    parts = DefinitionParts(
         target=target,
         acknowledging=Acknowledging(clock),
         index=index,

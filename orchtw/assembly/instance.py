@@ -20,7 +20,7 @@ from orchtw.admission.metrics import BARE_COUNTERS
 from orchtw.assembly.access import Access
 from orchtw.assembly.accounts import account_tokens, root_ca
 from orchtw.assembly.aggregation import Aggregation
-from orchtw.assembly.api import API, Parts
+from orchtw.assembly.api import API, ApiParts
 from orchtw.assembly.auditing import auditing
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
 from orchtw.assembly.definitions import definitions, establishing_delay_s
@@ -32,7 +32,7 @@ from orchtw.assembly.metrics import Instruments
 from orchtw.assembly.outward import caller, outward
 from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
-from orchtw.assembly.stages import Host, stages
+from orchtw.assembly.stages import StageHost, stages
 from orchtw.assembly.writes import admission, write_path
 from orchtw.audit.counts import Counts
 from orchtw.authn.metrics import AuthenticationMetrics
@@ -47,7 +47,7 @@ from orchtw.bootstrap.extension_apiserver_authentication import AuthenticationIn
 from orchtw.bootstrap.maker import Maker
 from orchtw.bootstrap.namespace_maker import make_namespace
 from orchtw.bootstrap.presence import Presence
-from orchtw.bootstrap.server_leases import Place, ServerLeases
+from orchtw.bootstrap.server_leases import LeasePlace, ServerLeases
 from orchtw.bootstrap.server_service import ServerService
 from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
@@ -115,7 +115,7 @@ class Instance:
         self.reloads = Reloads()
         self._doors = Doors()
         self._verbosity = verbosity or Verbosity(config.v, config.vmodule)
-        self._place = Place(address, port)
+        self._place = LeasePlace(address, port)
         self._client_ca_pem = client_ca_pem
         self._accounts = account_tokens(config, naming, config.told_address(address, port), account_key)
         self._ca_pem = root_ca(config) or ca_pem
@@ -283,10 +283,10 @@ class Instance:
 
     def _parts(
         self, admissions: Admissions, secret: bytes, origins: AllowedOrigins, passing: PassingOn
-    ) -> Parts:
+    ) -> ApiParts:
         """What the handlers of requests work with."""
         aggregation, reactor = self._aggregation, self._reactor
-        return Parts(
+        return ApiParts(
             resources=self.resources,
             clock=reactor,
             admissions=admissions,
@@ -309,9 +309,9 @@ class Instance:
             limiting=self._limiting,
         )
 
-    def _host(self, api: API, origins: AllowedOrigins) -> Host:
+    def _host(self, api: API, origins: AllowedOrigins) -> StageHost:
         """What the stages work with."""
-        return Host(
+        return StageHost(
             naming=self.resources.naming,
             clock=self._reactor,
             targets=self.resources.targets,
@@ -465,7 +465,7 @@ class Instance:
         await self.resources.stop()
 
 
-def server_name(config: Config, place: Place) -> str:
+def server_name(config: Config, place: LeasePlace) -> str:
     """What a server is called among others, the same after a restart: many advertise the same address by default."""
     folder = sha256(str(config.data_dir).encode()).hexdigest()[:8]
     return f"{host_and_port(place.address, place.port)} {socket.gethostname()} {folder}"

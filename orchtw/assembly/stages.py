@@ -44,7 +44,7 @@ from orchtw.rules.origins import AllowedOrigins
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
-class Host:
+class StageHost:
     """What the process gives to its stages.
 
     `refuse` makes the answer of a refusal, `limiting` limits the requests at a time. `doors` open when the start
@@ -73,23 +73,23 @@ class Host:
     unstated: Unstated | None = None
 
 
-def _shutting_down(host: Host) -> ShuttingDown:
+def _shutting_down(host: StageHost) -> ShuttingDown:
     return ShuttingDown(host.doors, f"{host.naming.api_server}/")
 
 
-def _starting(host: Host, config: Config) -> Starting:
+def _starting(host: StageHost, config: Config) -> Starting:
     """While nobody is known yet, those are anonymous whom the flags let be."""
     paths = host.health.paths() if config.anonymous_auth else [f"/{name}" for name in (HEALTHZ, LIVEZ, READYZ)]
     return Starting(host.doors, paths, host.health.handle)
 
 
-def _storage_version(host: Host) -> Stage | None:
+def _storage_version(host: StageHost) -> Stage | None:
     return None if host.unstated is None else StorageVersionStage(host.unstated, host.naming)
 
 
 FIELD_VALIDATION = "ServerSideFieldValidation"
 
-Factory = Callable[[Host, Config], Stage | None]
+Factory = Callable[[StageHost, Config], Stage | None]
 
 STAGES: Sequence[tuple[str, Factory]] = (
     ("cors", lambda host, config: CORS(host.origins) if host.origins else None),
@@ -114,7 +114,7 @@ STAGES: Sequence[tuple[str, Factory]] = (
 """Place (see `filters.chain.ORDER`) and factory; None: the flags do without the stage."""
 
 
-def stages(host: Host, config: Config) -> list[Placed]:
+def stages(host: StageHost, config: Config) -> list[Placed]:
     """The stages that the flags ask for, each at its place."""
     made = [(place, make(host, config)) for place, make in STAGES]
     return [Placed(place, stage) for place, stage in made if stage is not None]

@@ -16,7 +16,7 @@ from orchtw.registry.stored_vocabulary import StoredVocabulary
 from orchtw.storage import factory
 from orchtw.storage.encryption.store import EncryptedStore
 from orchtw.storage.encryption.transformer import Transformers
-from orchtw.storage.interface import Evidence, Host, Store
+from orchtw.storage.interface import Evidence, Store, StoreHost
 
 
 def claim_store(
@@ -37,7 +37,7 @@ def claim_store(
     path = config.encryption_provider_config
     sealed = None if path is None else sealing(path, reactor, config.plugins)
     transformers = NOTHING if sealed is None else sealed.transformers
-    host = Host(
+    host = StoreHost(
         reactor=reactor,
         vocabulary=naming.vocabulary,
         translation=partial(_other_names, naming, transformers),

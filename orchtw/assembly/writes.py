@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from random import SystemRandom
 
 from orchtw.admission.chain import Chain
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.admission.metrics import AdmissionMetrics
 from orchtw.admission.selection import selected
 from orchtw.assembly.resources import Resources
@@ -37,7 +37,7 @@ def admission(
 ) -> Admissions:
     """The admission plugins that the flags ask for. Raises ConfigError for flags that name what is not there."""
     metrics = AdmissionMetrics()
-    host = Host(
+    host = AdmissionHost(
         naming=resources.naming,
         clock=resources.clock,
         random=SystemRandom(),
@@ -66,7 +66,7 @@ def write_path(
     times: StoreTimes | None = None,
 ) -> WritePath:
     """The one loop that all writes go through."""
-    host = reservations.Host(
+    host = reservations.ReservationHost(
         naming=resources.naming,
         clock=resources.clock,
         stored=resources.targets.stored,

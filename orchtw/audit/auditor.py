@@ -15,9 +15,18 @@ from orchtw.audit.bodies import as_json, may_be_status, object_json, parsed, pat
 from orchtw.audit.counts import Counts
 from orchtw.audit.event import TRUNCATED, Event, shown, stamp
 from orchtw.audit.known import Known, completed, named, reference, remember
-from orchtw.audit.policy import COMPLETE, LEVELS, NONE, RECEIVED, REQUEST, REQUEST_RESPONSE, Outcome, Policy
+from orchtw.audit.policy import (
+    COMPLETE,
+    LEVELS,
+    NONE,
+    RECEIVED,
+    REQUEST,
+    REQUEST_RESPONSE,
+    AuditPolicy,
+    PolicyOutcome,
+)
 from orchtw.audit.policy_file import GROUP
-from orchtw.audit.sink import Sink, Stored
+from orchtw.audit.sink import AuditSink, Stored
 from orchtw.errors import StatusError, TooManyRequests
 from orchtw.naming.names import Naming
 from orchtw.registry.offload import Offload
@@ -40,8 +49,8 @@ class Auditor:
     reactor's.
     """
 
-    policy: Policy
-    sink: Sink
+    policy: AuditPolicy
+    sink: AuditSink
     counts: Counts
     naming: Naming
     codecs: Codecs
@@ -53,7 +62,7 @@ class Auditor:
     known: Known = attrs.field(factory=Known, init=False)
     _finishing: set[Deferred[None]] = attrs.field(factory=set, init=False)
 
-    def outcome(self, request: Request) -> Outcome:
+    def outcome(self, request: Request) -> PolicyOutcome:
         """What the policy says of a request, which is counted."""
         assert request.info is not None
         outcome = self.policy.outcome(request.authenticated, request.info)
@@ -65,7 +74,7 @@ class Auditor:
         outcome = self.outcome(request)
         return None if outcome.level == NONE else Record(self, request, outcome)
 
-    def all_at_once(self, request: Request, outcome: Outcome, code: int) -> None:
+    def all_at_once(self, request: Request, outcome: PolicyOutcome, code: int) -> None:
         """Send the events of a request that has been answered without waiting for anything, and has no annotations
         of its own: as a `Record` would make them, in a third of the time. The sink is a prompt one.
         """
@@ -159,7 +168,7 @@ class Record:
         "wants_answer",
     )
 
-    def __init__(self, auditor: Auditor, request: Request, outcome: Outcome, *, annotated: bool = True) -> None:
+    def __init__(self, auditor: Auditor, request: Request, outcome: PolicyOutcome, *, annotated: bool = True) -> None:
         """Begin it. Annotations that the request has now are not those that it came with if it is not `annotated`."""
         self._auditor = auditor
         self._request = request

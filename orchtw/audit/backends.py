@@ -18,9 +18,9 @@ from orchtw.audit.log_file import MEGABYTE, LogFile, LogSettings
 from orchtw.audit.old_files import Keeping
 from orchtw.audit.policy_file import GROUP
 from orchtw.audit.shared_log_file import SharedLogFile
-from orchtw.audit.sink import Backend, Blocking, Sink, Truncating
-from orchtw.audit.waiting import Waiting
-from orchtw.audit.webhook import Turns, Way, WebhookBackend
+from orchtw.audit.sink import AuditBackend, AuditSink, Blocking, Truncating
+from orchtw.audit.waiting import WaitingEvents
+from orchtw.audit.webhook import DeliveryTurns, Way, WebhookBackend
 from orchtw.config import Config
 from orchtw.config.reloads import Reloads
 from orchtw.errors import ConfigError
@@ -36,7 +36,7 @@ _DEFAULT_MEGABYTES: Final = 100
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
-class Host:
+class AuditHost:
     """What the process gives to its backends: `clock` is the reactor, `seconds` the time since the epoch."""
 
     naming: Naming
@@ -54,7 +54,7 @@ class Host:
         return self.naming.group(GROUP)
 
 
-def sinks(host: Host, config: Config) -> list[Sink]:
+def sinks(host: AuditHost, config: Config) -> list[AuditSink]:
     """The log and the webhook, as far as they are asked for. Raises ConfigError for files that cannot be used."""
     found = []
     if config.audit_log_path:
@@ -64,7 +64,7 @@ def sinks(host: Host, config: Config) -> list[Sink]:
     return found
 
 
-def _log(host: Host, config: Config) -> Sink:
+def _log(host: AuditHost, config: Config) -> AuditSink:
     settings = LogSettings(
         path=config.audit_log_path,
         max_bytes=(config.audit_log_maxsize or _DEFAULT_MEGABYTES) * MEGABYTE,
@@ -89,14 +89,14 @@ def _log(host: Host, config: Config) -> Sink:
     return _batches(host, config, "log", log)
 
 
-def _file(host: Host, config: Config, settings: LogSettings) -> LogFile:
+def _file(host: AuditHost, config: Config, settings: LogSettings) -> LogFile:
     """Raises OSError."""
     if config.workers == 1:
         return LogFile(settings, host.seconds, host.say)
     return SharedLogFile(settings, host.seconds, host.say, config.data_dir / LOCK)
 
 
-def _webhook(host: Host, config: Config) -> Sink:
+def _webhook(host: AuditHost, config: Config) -> AuditSink:
     path = config.audit_webhook_config_file
     assert path is not None
     try:
@@ -104,7 +104,7 @@ def _webhook(host: Host, config: Config) -> Sink:
     except ConfigError as error:
         raise ConfigError(f"--audit-webhook-config-file: {error}") from None
     way = Way(
-        caller=Turns(host.caller),
+        caller=DeliveryTurns(host.caller),
         remote=remote,
         clock=host.clock,
         random=host.random,
@@ -116,12 +116,12 @@ def _webhook(host: Host, config: Config) -> Sink:
     return _batches(host, config, "webhook", webhook)
 
 
-def _blocking(host: Host, mode: str, name: str, backend: Backend) -> Sink:
-    room = Waiting(name, backend, host.counts)
+def _blocking(host: AuditHost, mode: str, name: str, backend: AuditBackend) -> AuditSink:
+    room = WaitingEvents(name, backend, host.counts)
     return Blocking(backend=backend, room=room, clock=host.clock, strict=mode == _STRICT)
 
 
-def _batches(host: Host, config: Config, name: str, delivery: Delivery) -> Batches:
+def _batches(host: AuditHost, config: Config, name: str, delivery: Delivery) -> Batches:
     value = partial(_value, config, name)
     throttled = value("batch_throttle_enable")
     settings = BatchSettings(
@@ -132,10 +132,10 @@ def _batches(host: Host, config: Config, name: str, delivery: Delivery) -> Batch
         burst=value("batch_throttle_burst") if throttled else 0,
         max_bytes=value("truncate_max_batch_size") if value("truncate_enabled") else 0,
     )
-    return Batches(settings, host.clock, delivery, Waiting(name, delivery, host.counts, plugin=PLUGIN))
+    return Batches(settings, host.clock, delivery, WaitingEvents(name, delivery, host.counts, plugin=PLUGIN))
 
 
-def _limited(host: Host, config: Config, name: str, sink: Sink) -> Sink:
+def _limited(host: AuditHost, config: Config, name: str, sink: AuditSink) -> AuditSink:
     value = partial(_value, config, name)
     if not value("truncate_enabled"):
         return sink

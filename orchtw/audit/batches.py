@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 import attrs
 
 from orchtw.audit.event import Event
-from orchtw.audit.waiting import Holder, Waiting
+from orchtw.audit.waiting import Holder, WaitingEvents
 
 PLUGIN: Final = "buffered"
 
@@ -48,7 +48,7 @@ class Batches:
 
     prompt: Final = True
 
-    def __init__(self, settings: BatchSettings, clock: Any, delivery: Delivery, room: Waiting) -> None:
+    def __init__(self, settings: BatchSettings, clock: Any, delivery: Delivery, room: WaitingEvents) -> None:
         self._settings = settings
         self._clock = clock
         self._delivery = delivery

@@ -16,7 +16,7 @@ RECEIVED, STARTED, COMPLETE, PANIC = STAGES = ("RequestReceived", "ResponseStart
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Outcome:
+class PolicyOutcome:
     """What a policy says of a request: its level, the stages without an event, and a detail of its objects."""
 
     level: int
@@ -52,10 +52,10 @@ class GroupResources:
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Rule:
+class AuditRule:
     """One rule. What is empty fits all; `urls` end in `*` where they stand for what begins so."""
 
-    outcome: Outcome
+    outcome: PolicyOutcome
     users: frozenset[str] = frozenset()
     groups: frozenset[str] = frozenset()
     verbs: frozenset[str] = frozenset()
@@ -88,20 +88,20 @@ class Rule:
         return not self.resources or any(each.fits(info) for each in self.resources)
 
 
-class Policy:
+class AuditPolicy:
     """Rules in their order: the first that fits decides.
 
     Those that cannot fit a verb on what is or is no resource are not looked at: policies have dozens of them.
     """
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[AuditRule]) -> None:
         named = {verb for rule in rules for verb in rule.verbs}
         kinds = (True, False)
         self._others = {kind: _candidates(rules, None, kind) for kind in kinds}
         self._by_verb = {(verb, kind): _candidates(rules, verb, kind) for verb in named for kind in kinds}
         self._last = next((rule for rule in rules if rule.fits_all), None)
 
-    def outcome(self, user: UserInfo | None, info: RequestInfo) -> Outcome:
+    def outcome(self, user: UserInfo | None, info: RequestInfo) -> PolicyOutcome:
         """What it says of a request; without a rule that fits, that there is no event."""
         rules = self._by_verb.get((info.verb, info.is_resource))
         for rule in self._others[info.is_resource] if rules is None else rules:
@@ -110,7 +110,7 @@ class Policy:
         return _UNHEEDED
 
 
-def _candidates(rules: Sequence[Rule], verb: str | None, is_resource: bool) -> tuple[Rule, ...]:
+def _candidates(rules: Sequence[AuditRule], verb: str | None, is_resource: bool) -> tuple[AuditRule, ...]:
     """Those that may fit a verb (None: any that no rule names), on resources or on other paths."""
     return tuple(
         rule
@@ -120,7 +120,7 @@ def _candidates(rules: Sequence[Rule], verb: str | None, is_resource: bool) -> t
     )
 
 
-_UNHEEDED: Final = Outcome(level=NONE)
+_UNHEEDED: Final = PolicyOutcome(level=NONE)
 
 
 def _matches(path: str, url: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 from twisted.logger import Logger
 
-from orchtw.audit.policy import LEVELS, NONE, STAGES, GroupResources, Outcome, Policy, Rule
+from orchtw.audit.policy import LEVELS, NONE, STAGES, AuditPolicy, AuditRule, GroupResources, PolicyOutcome
 from orchtw.errors import Cause, ConfigError
 from orchtw.naming.names import Naming
 from orchtw.outbound.fields import Fields
@@ -36,7 +36,7 @@ _BOTH_VOCABULARIES: Final = Naming.kubernetes()
 _log = Logger()
 
 
-def load(path: Path, naming: Naming) -> Policy:
+def load(path: Path, naming: Naming) -> AuditPolicy:
     """The policy of a file in YAML or JSON, in either vocabulary; names of API groups are those of the server's.
 
     Fields that are unknown or come twice are named in the log. Raises ConfigError with a line for each problem.
@@ -62,7 +62,7 @@ def load(path: Path, naming: Naming) -> Policy:
     causes = [*_stages(stages, "omitStages"), *(cause for each in given for cause in each.causes())]
     if causes:
         raise ConfigError(*(f"{FLAG}: {cause}: from file {path}" for cause in causes))
-    return Policy([each.rule(stages, fields, naming) for each in given])
+    return AuditPolicy([each.rule(stages, fields, naming) for each in given])
 
 
 def _check_kind(file: Fields) -> None:
@@ -149,12 +149,12 @@ class _Given:
             why = "rules cannot apply to both regular resources and non-resource URLs"
             yield invalid(f"{self.where}.nonResourceURLs", list(self.urls), why)
 
-    def rule(self, stages: Sequence[str], omit_managed_fields: bool, naming: Naming) -> Rule:
+    def rule(self, stages: Sequence[str], omit_managed_fields: bool, naming: Naming) -> AuditRule:
         """The rule as it is applied, under a policy that omits these stages and perhaps managed fields."""
         level = LEVELS.index(self.level)
         fields = omit_managed_fields if self.omit_managed_fields is None else self.omit_managed_fields
-        return Rule(
-            outcome=Outcome(
+        return AuditRule(
+            outcome=PolicyOutcome(
                 level=level,
                 omit_stages=frozenset((*stages, *self.stages)) if level != NONE else frozenset(),
                 omit_managed_fields=fields,

@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchtw.audit.counts import Counts
 from orchtw.audit.event import Event
-from orchtw.audit.waiting import Holder, Waiting
+from orchtw.audit.waiting import Holder, WaitingEvents
 
 Stored = bool | Deferred[bool]
 """Whether an event is where it belongs as far as its request is concerned; at once where that can be told.
@@ -20,7 +20,7 @@ Cancelling it ends the wait, not the delivery: that belongs to the server, whate
 """
 
 
-class Sink(Protocol):
+class AuditSink(Protocol):
     """Where events go."""
 
     @property
@@ -37,10 +37,10 @@ class Sink(Protocol):
         """Everything that was taken has arrived or is given up; nothing more comes."""
 
 
-class Union:
+class SinkUnion:
     """All of several backends; events are stored when they are with each of them."""
 
-    def __init__(self, sinks: Sequence[Sink]) -> None:
+    def __init__(self, sinks: Sequence[AuditSink]) -> None:
         self._sinks = tuple(sinks)
         self.prompt = all(sink.prompt for sink in sinks)
 
@@ -71,7 +71,7 @@ WAIT_S: Final = 90.0
 """For which a request waits, if it has no limit of its own that is shorter: watches and refusals have none."""
 
 
-class Backend(Holder, Protocol):
+class AuditBackend(Holder, Protocol):
     """Takes the events of one request at a time."""
 
     def process(self, *events: Event) -> Deferred[bool]:
@@ -91,8 +91,8 @@ class Blocking:
     If not `strict`, it goes on though they are lost, or still under way after WAIT_S.
     """
 
-    backend: Backend
-    room: Waiting
+    backend: AuditBackend
+    room: WaitingEvents
     clock: IReactorTime
     strict: bool = False
     prompt: ClassVar[bool] = False
@@ -129,7 +129,7 @@ class Truncating:
     `strict`: a request whose event is too long without them is to know that it is lost.
     """
 
-    inner: Sink
+    inner: AuditSink
     limit_bytes: int
     group: str
     counts: Counts

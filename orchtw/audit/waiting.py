@@ -24,7 +24,7 @@ class Holder(Protocol):
         """What is held for one handing over beside the events."""
 
 
-class Waiting:
+class WaitingEvents:
     """What waits for one backend: `queued` bytes that are not handed over yet, and those that have not arrived.
 
     The gauge of the backend shows them; what finds no room is lost, which is counted under `plugin`.

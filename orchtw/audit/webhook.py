@@ -129,7 +129,7 @@ class WebhookBackend:
         return True
 
 
-class Turns:
+class DeliveryTurns:
     """A caller that has at most AT_ONCE posts under way."""
 
     def __init__(self, caller: Caller, at_once: int = AT_ONCE) -> None:

@@ -12,14 +12,14 @@ from typing import Any
 
 from orchtw.authn import bootstrap_tokens, oidc, request_headers, tokens, webhook_tokens
 from orchtw.authn.client_certificates import ClientCertificates
-from orchtw.authn.method import Authenticator, Host, TokenMethod, plain
+from orchtw.authn.method import Authenticator, AuthnHost, TokenMethod, plain
 from orchtw.authn.service_accounts import tokens as service_accounts
 from orchtw.config import Config
 from orchtw.plugins import AuthenticationPlugin
 from orchtw.plugins.order import anchored
 
-MakeMethod = Callable[[Host, Config], Authenticator | None]
-MakeSource = Callable[[Host, Config], TokenMethod | None]
+MakeMethod = Callable[[AuthnHost, Config], Authenticator | None]
+MakeSource = Callable[[AuthnHost, Config], TokenMethod | None]
 
 METHODS: Mapping[str, MakeMethod] = MappingProxyType(
     {

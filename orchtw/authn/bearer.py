@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 
-from orchtw.authn.method import Shown, TokenMethod
+from orchtw.authn.method import ShownCredentials, TokenMethod
 from orchtw.errors import Unauthorized
 from orchtw.request import Request, UserInfo, utf8_text
 
@@ -31,7 +31,7 @@ class BearerTokens:
         token = bearer_token(request.headers.get("authorization", ""))
         if not token:
             return None
-        found = self._find(Shown(token=token, audiences=self._audiences, annotations=request.annotations))
+        found = self._find(ShownCredentials(token=token, audiences=self._audiences, annotations=request.annotations))
         return _accept(request, found) if isinstance(found, UserInfo) else _accept_later(request, found)
 
     async def whose(self, token: str, audiences: Sequence[str] = ()) -> tuple[UserInfo, Sequence[str]]:
@@ -43,12 +43,12 @@ class BearerTokens:
             raise Unauthorized(UNKNOWN)
         asked = tuple(audiences) or self._audiences
         text = token.encode("utf-8", "surrogatepass").decode("utf-8", "surrogateescape")
-        shown = Shown(token=text, audiences=asked, own=not asked or not self._own.isdisjoint(asked))
+        shown = ShownCredentials(token=text, audiences=asked, own=not asked or not self._own.isdisjoint(asked))
         found = self._find(shown)
         user = found if isinstance(found, UserInfo) else await found
         return user, shown.accepted
 
-    def _find(self, shown: Shown) -> UserInfo | Awaitable[UserInfo]:
+    def _find(self, shown: ShownCredentials) -> UserInfo | Awaitable[UserInfo]:
         reasons: list[str] = []
         for index, method in enumerate(self._methods):
             try:
@@ -63,7 +63,7 @@ class BearerTokens:
         raise _nobody(reasons)
 
     async def _find_on(
-        self, shown: Shown, asked: Awaitable[UserInfo | None], index: int, reasons: list[str]
+        self, shown: ShownCredentials, asked: Awaitable[UserInfo | None], index: int, reasons: list[str]
     ) -> UserInfo:
         """Wait for the first answer that takes time, then go on with the sources from `index`."""
         found = None

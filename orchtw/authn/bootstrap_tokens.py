@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from orchtw.authn.method import Host, authenticated
+from orchtw.authn.method import AuthnHost, authenticated
 from orchtw.config import Config
 from orchtw.errors import Unauthorized
 from orchtw.naming.names import Naming
@@ -44,7 +44,7 @@ class BootstrapTokens:
         return authenticated(UserInfo(name=f"system:bootstrap:{token_id}", groups=groups))
 
 
-def from_flags(host: Host, config: Config) -> BootstrapTokens | None:
+def from_flags(host: AuthnHost, config: Config) -> BootstrapTokens | None:
     """The method of `--enable-bootstrap-token-auth`."""
     if not config.enable_bootstrap_token_auth:
         return None

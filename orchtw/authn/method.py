@@ -26,7 +26,7 @@ ANONYMOUS = UserInfo(name="system:anonymous", groups=(UNAUTHENTICATED,))
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
-class Host:
+class AuthnHost:
     """What the process gives to its authentication methods.
 
     `seconds` is the time since the epoch, `clock` the reactor, which measures durations, `key` 32 random bytes.
@@ -60,7 +60,7 @@ class Authenticator(Protocol):
 
 
 @attrs.define(slots=True, kw_only=True, eq=False)
-class Shown:
+class ShownCredentials:
     """A bearer token that somebody shows.
 
     It must be meant for one of `audiences`; `own` tells whether this API's are among them. The source that knows the
@@ -77,7 +77,7 @@ class Shown:
 class TokenMethod(Protocol):
     """One source of bearer tokens that knows for whom each is meant."""
 
-    def find(self, shown: Shown) -> UserInfo | None | Awaitable[UserInfo | None]:
+    def find(self, shown: ShownCredentials) -> UserInfo | None | Awaitable[UserInfo | None]:
         """The token's user, or None if this source does not know it; sets `shown.accepted`.
 
         Raises Unauthorized (401) for a token that is of this source and wrong; the others are asked all the same.
@@ -108,7 +108,7 @@ class ForThisAPI:
         self._source = source
         self._audiences = tuple(audiences)
 
-    def find(self, shown: Shown) -> UserInfo | None | Awaitable[UserInfo | None]:
+    def find(self, shown: ShownCredentials) -> UserInfo | None | Awaitable[UserInfo | None]:
         """The token's user, or None."""
         if not shown.own:
             return None
@@ -116,10 +116,12 @@ class ForThisAPI:
         return self._source.find(shown.token)
 
 
-def plain(make: Callable[[Host, Config], PlainTokens | None]) -> Callable[[Host, Config], TokenMethod | None]:
+def plain(
+    make: Callable[[AuthnHost, Config], PlainTokens | None],
+) -> Callable[[AuthnHost, Config], TokenMethod | None]:
     """The factory of a source, from one that knows nothing of audiences."""
 
-    def made(host: Host, config: Config) -> TokenMethod | None:
+    def made(host: AuthnHost, config: Config) -> TokenMethod | None:
         source = make(host, config)
         return None if source is None else ForThisAPI(source, host.accounts.audiences)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from orchtw.authn.compact import Compact, compact
-from orchtw.authn.method import Host
+from orchtw.authn.method import AuthnHost
 from orchtw.authn.oidc_claims import BadToken, Mapping
-from orchtw.authn.oidc_distributed import DistributedClaims, OtherIssuers, Source, source_of
+from orchtw.authn.oidc_distributed import ClaimSource, DistributedClaims, OtherIssuers, source_of
 from orchtw.authn.oidc_keys import IssuerKeys, Provider
 from orchtw.authn.oidc_rules import UNSIGNED, TokenRules, is_signed
 from orchtw.authn.shared_calls import SharedCalls
@@ -85,7 +85,7 @@ class IDTokens:
             return self._calls.result(digest, lambda: self._expanded(token, source, digest))
         return self._believed(token.claims, digest)
 
-    async def _expanded(self, token: Compact, source: Source, digest: bytes) -> UserInfo:
+    async def _expanded(self, token: Compact, source: ClaimSource, digest: bytes) -> UserInfo:
         """The user with groups that are told elsewhere; meanwhile the token's own key may have been taken back."""
         try:
             found = await self._distributed.value(source)
@@ -102,7 +102,7 @@ class IDTokens:
         return user
 
 
-def from_flags(host: Host, config: Config) -> IDTokens | None:
+def from_flags(host: AuthnHost, config: Config) -> IDTokens | None:
     """The issuer of `--oidc-issuer-url`, whose keys are fetched in the background. Raises ConfigError."""
     if not config.oidc_issuer_url:
         return None

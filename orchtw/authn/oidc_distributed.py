@@ -34,14 +34,14 @@ _SHOWN: Final = 200
 
 
 @attrs.frozen(slots=True)
-class Source:
+class ClaimSource:
     """Where a claim is told, and the bearer token that is to be shown there (empty: none)."""
 
     url: str
     access_token: str
 
 
-def source_of(claims: Object, claim: str) -> Source | None:
+def source_of(claims: Object, claim: str) -> ClaimSource | None:
     """Where the claim is told; None if it stands in the token, or nowhere. Raises BadToken for what is no place."""
     if not claim or claim in claims or "_claim_names" not in claims:
         return None
@@ -60,7 +60,7 @@ def source_of(claims: Object, claim: str) -> Source | None:
     return _source(sources[source])
 
 
-def _source(found: Any) -> Source | None:
+def _source(found: Any) -> ClaimSource | None:
     """None for an aggregated claim, which brings a token of its own and no place."""
     url = found.get("endpoint", "") if isinstance(found, dict) else None
     access_token = found.get("access_token", "") if isinstance(found, dict) else None
@@ -72,7 +72,7 @@ def _source(found: Any) -> Source | None:
         raise _bad(f"the endpoint {go_quote(url[:_SHOWN])} is no https URL")
     if not access_token.isascii() or not access_token.isprintable():
         raise _bad("oidc: could not parse claim sources")
-    return Source(url, access_token)
+    return ClaimSource(url, access_token)
 
 
 class OtherIssuers:
@@ -123,7 +123,7 @@ class DistributedClaims:
         self._issuers = issuers
         self._seats = DeferredSemaphore(CALLS)
 
-    async def value(self, source: Source) -> Any:
+    async def value(self, source: ClaimSource) -> Any:
         """The claim. Raises BadToken."""
         await self._seats.acquire()
         try:
@@ -144,7 +144,7 @@ class DistributedClaims:
             )
         return token.claims[self._claim]
 
-    async def _asked(self, source: Source) -> str:
+    async def _asked(self, source: ClaimSource) -> str:
         parts = urlsplit(source.url)
         remote = Remote(url=parts._replace(query="", fragment="").geturl(), tls=self._tls)
         headers = {"Authorization": f"Bearer {source.access_token}"} if source.access_token else {}

@@ -19,7 +19,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.authn.compact import Compact
-from orchtw.outbound.caller import Answer, Caller, CallFailed, Question
+from orchtw.outbound.caller import CallAnswer, Caller, CallFailed, Question
 from orchtw.outbound.policy import TLSPolicy
 from orchtw.outbound.remote import Remote
 from orchtw.values.causes import go_quote
@@ -133,7 +133,7 @@ class Provider:
         answer = await self._document(url)
         return Fetched(keys_of(_object(answer)), fresh_s(answer.headers))
 
-    async def _document(self, url: str) -> Answer:
+    async def _document(self, url: str) -> CallAnswer:
         parts = urlsplit(url)
         remote = Remote(url=parts._replace(query="", fragment="").geturl(), tls=self._tls)
         question = Question(query=parts.query, headers={"Accept": "application/json"})
@@ -155,7 +155,7 @@ def is_https(url: str) -> bool:
         return False
 
 
-def _object(answer: Answer) -> Object:
+def _object(answer: CallAnswer) -> Object:
     try:
         found = loads(answer.body)
     except ValueError:

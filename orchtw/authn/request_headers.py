@@ -11,7 +11,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from orchtw.authn.method import Host, authenticated
+from orchtw.authn.method import AuthnHost, authenticated
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.request import Request, UnreadableCertificate, UserInfo, utf8_text
@@ -127,7 +127,7 @@ class RequestHeaders:
             return False
 
 
-def from_flags(host: Host, config: Config) -> RequestHeaders | None:
+def from_flags(host: AuthnHost, config: Config) -> RequestHeaders | None:
     """The method of `--requestheader-client-ca-file`, which can be read again. Raises ConfigError as `load` does."""
     path = config.requestheader_client_ca_file
     if path is None:

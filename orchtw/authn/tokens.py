@@ -9,7 +9,7 @@ from pathlib import Path
 from twisted.logger import Logger
 
 from orchtw.authn.csv_records import MalformedRecord, records
-from orchtw.authn.method import Host, authenticated
+from orchtw.authn.method import AuthnHost, authenticated
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.request import UserInfo
@@ -54,7 +54,7 @@ class TokenFile:
         return self._tokens.find(token)
 
 
-def from_flags(host: Host, config: Config) -> TokenFile | None:
+def from_flags(host: AuthnHost, config: Config) -> TokenFile | None:
     """The file of `--token-auth-file`, which can be read again. Raises ConfigError as `load` does."""
     if config.token_auth_file is None:
         return None

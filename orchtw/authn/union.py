@@ -8,7 +8,7 @@ from twisted.logger import Logger
 
 from orchtw.authn import methods, token_sources
 from orchtw.authn.bearer import BearerTokens
-from orchtw.authn.method import ANONYMOUS, Authenticator, Host, TokenReviewer, authenticated
+from orchtw.authn.method import ANONYMOUS, Authenticator, AuthnHost, TokenReviewer, authenticated
 from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.config import Config
 from orchtw.errors import Unauthorized
@@ -25,7 +25,7 @@ def _say_nothing(request: Request, reasons: list[str]) -> None:
     """Nobody is told."""
 
 
-class Union:
+class AuthenticatorUnion:
     """Tries each method. A method's refusal does not stop the next, but forbids going on as anonymous."""
 
     def __init__(
@@ -86,7 +86,7 @@ class Union:
         return ANONYMOUS
 
 
-def chain(host: Host, config: Config, *, refused: Refused = _say_nothing) -> Union:
+def chain(host: AuthnHost, config: Config, *, refused: Refused = _say_nothing) -> AuthenticatorUnion:
     """The methods that the flags ask for, in the reference server's order.
 
     Anonymous requests are off when everybody may do everything. Raises ConfigError for files that cannot be used.
@@ -100,4 +100,4 @@ def chain(host: Host, config: Config, *, refused: Refused = _say_nothing) -> Uni
         _log.warn("anonymous-auth is not allowed with authorization mode AlwaysAllow: it is off. Use another mode")
         anonymous = False
     asked = [*first, bearer, WebSocketTokens(bearer, domains)]
-    return Union(asked, anonymous=anonymous, refused=refused, tokens=bearer)
+    return AuthenticatorUnion(asked, anonymous=anonymous, refused=refused, tokens=bearer)

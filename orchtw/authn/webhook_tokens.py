@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 from twisted.internet.defer import DeferredSemaphore
 
-from orchtw.authn.method import Host, Shown, authenticated, common
+from orchtw.authn.method import AuthnHost, ShownCredentials, authenticated, common
 from orchtw.authn.shared_calls import SharedCalls
 from orchtw.authn.verdicts import Accepted, Refused, Verdict, Verdicts, accepted
 from orchtw.config import Config
@@ -36,7 +36,7 @@ CALLS: Final = 100
 Ask = Callable[[bytes], Awaitable[bytes]]
 
 
-class BadAnswer(Exception):
+class BadTokenReview(Exception):
     """An answer that is no TokenReview; the text says why."""
 
 
@@ -67,7 +67,7 @@ class WebhookTokens:
         self._calls: SharedCalls[bytes, Verdict] = SharedCalls()
         self._seats = DeferredSemaphore(CALLS)
 
-    def find(self, shown: Shown) -> UserInfo | Awaitable[UserInfo]:
+    def find(self, shown: ShownCredentials) -> UserInfo | Awaitable[UserInfo]:
         """The token's user. Raises Unauthorized (401) if the webhook does not know it or cannot be asked."""
         digest = self._verdicts.digest(shown.token, shown.audiences)
         known = self._verdicts.known(digest)
@@ -76,7 +76,7 @@ class WebhookTokens:
         self._metrics.hit()
         return _user_of(known, shown)
 
-    async def _found(self, shown: Shown, digest: bytes) -> UserInfo:
+    async def _found(self, shown: ShownCredentials, digest: bytes) -> UserInfo:
         running = digest in self._calls
         asked = self._calls.result(digest, lambda: self._asked(shown.token, shown.audiences, digest))
         return _user_of(await self._metrics.missed(asked, shared=running), shown)
@@ -89,7 +89,7 @@ class WebhookTokens:
         await self._seats.acquire()
         try:
             verdict = verdict_of(await self._ask(body), self._api_version, audiences, self._audiences)
-        except (CallFailed, BadAnswer) as problem:
+        except (CallFailed, BadTokenReview) as problem:
             raise Unauthorized(f"webhook: {problem}") from None
         finally:
             self._seats.release()
@@ -109,7 +109,7 @@ class WebhookTokens:
         }
 
 
-def from_flags(host: Host, config: Config) -> WebhookTokens | None:
+def from_flags(host: AuthnHost, config: Config) -> WebhookTokens | None:
     """The webhook of `--authentication-token-webhook-config-file`. Raises ConfigError for a file that is no good."""
     path = config.authentication_token_webhook_config_file
     if path is None:
@@ -134,7 +134,7 @@ def from_flags(host: Host, config: Config) -> WebhookTokens | None:
     )
 
 
-def _user_of(verdict: Verdict, shown: Shown) -> UserInfo:
+def _user_of(verdict: Verdict, shown: ShownCredentials) -> UserInfo:
     found = accepted(verdict)
     shown.accepted = found.audiences
     return found.user
@@ -148,11 +148,11 @@ def verdict_of(body: bytes, api_version: str, audiences: Sequence[str] = (), own
     try:
         review = loads(body)
     except ValueError:
-        raise BadAnswer("the answer is not JSON") from None
+        raise BadTokenReview("the answer is not JSON") from None
     if not isinstance(review, dict) or review.get("kind") != "TokenReview":
-        raise BadAnswer("the answer is no TokenReview")
+        raise BadTokenReview("the answer is no TokenReview")
     if review.get("apiVersion") != api_version:
-        raise BadAnswer(f"the answer's apiVersion is {_shown(review.get('apiVersion'))}, expected {api_version}")
+        raise BadTokenReview(f"the answer's apiVersion is {_shown(review.get('apiVersion'))}, expected {api_version}")
     status = _typed(review, "status", dict, {})
     if not _typed(status, "authenticated", bool, False):
         return Refused(_line(_typed(status, "error", str, "")))
@@ -179,14 +179,14 @@ def _typed(obj: Object, name: str, kind: type, default: Any) -> Any:
     if value is None:
         return default
     if not isinstance(value, kind):
-        raise BadAnswer(f"the answer's {_shown(name)} is of another type")
+        raise BadTokenReview(f"the answer's {_shown(name)} is of another type")
     return value
 
 
 def _texts(obj: Object, name: str) -> tuple[str, ...]:
     found = _typed(obj, name, list, [])
     if not all(isinstance(each, str) for each in found):
-        raise BadAnswer(f"the answer's {_shown(name)} holds what is no text")
+        raise BadTokenReview(f"the answer's {_shown(name)} holds what is no text")
     return tuple(found)
 
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from orchtw.authz import node, policy_file, webhook
-from orchtw.authz.decision import Authorizer, Host
+from orchtw.authz.decision import Authorizer, AuthzHost
 from orchtw.authz.fixed import AlwaysAllow, AlwaysDeny
 from orchtw.authz.rbac import RBAC
 from orchtw.config import Config
 from orchtw.plugins import AuthorizationPlugin
 
-MakeAuthorizer = Callable[[Host, Config], Authorizer]
+MakeAuthorizer = Callable[[AuthzHost, Config], Authorizer]
 
 MODES: Mapping[str, MakeAuthorizer] = MappingProxyType(
     {

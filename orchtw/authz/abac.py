@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 
 from orchtw.authn.method import AUTHENTICATED
-from orchtw.authz.decision import ALLOWED, Decision, PathRule, ResourceRule, Rules
+from orchtw.authz.decision import ALLOWED, Decision, PathRule, ResourceRule, UserRules
 from orchtw.request import RequestInfo, UserInfo
 
 READS: Final = ("get", "list", "watch")
@@ -17,7 +17,7 @@ _NO_MATCH: Final = Decision(None, "No policy matched.")
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Policy:
+class AbacPolicy:
     """One line of the file: who may do what. `*` stands for anything; an empty text only for itself."""
 
     user: str = ""
@@ -28,7 +28,7 @@ class Policy:
     namespace: str = ""
     path: str = ""
 
-    def for_authenticated(self) -> Policy:
+    def for_authenticated(self) -> AbacPolicy:
         """The same, where `*` in the place of user or group stands for every authenticated user."""
         if _ANY not in (self.user, self.group):
             return self
@@ -63,9 +63,9 @@ class Policies:
     Policies are found by whom they are for, so that many of them for others cost a request nothing.
     """
 
-    def __init__(self, policies: Iterable[Policy]) -> None:
-        self._of_user: dict[str, list[Policy]] = {}
-        self._of_group: dict[str, list[Policy]] = {}
+    def __init__(self, policies: Iterable[AbacPolicy]) -> None:
+        self._of_user: dict[str, list[AbacPolicy]] = {}
+        self._of_group: dict[str, list[AbacPolicy]] = {}
         for policy in policies:
             if policy.user:
                 self._of_user.setdefault(policy.user, []).append(policy)
@@ -79,7 +79,7 @@ class Policies:
                 return ALLOWED
         return _NO_MATCH
 
-    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """The policies for the user, as rules."""
         resources, paths = [], []
         for policy in self._for(user):
@@ -88,9 +88,9 @@ class Policies:
                 resources.append(rule)
             if policy.path:
                 paths.append(PathRule(verbs=policy.verbs, paths=(policy.path,)))
-        return Rules(resources=tuple(resources), paths=tuple(paths))
+        return UserRules(resources=tuple(resources), paths=tuple(paths))
 
-    def _for(self, user: UserInfo) -> Iterator[Policy]:
+    def _for(self, user: UserInfo) -> Iterator[AbacPolicy]:
         for policy in self._of_user.get(user.name, ()):
             if not policy.group or policy.group in user.groups:
                 yield policy

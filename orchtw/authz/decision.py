@@ -14,7 +14,7 @@ from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller
 from orchtw.registry.targets import Targets
 from orchtw.request import RequestInfo, UserInfo
-from orchtw.rules.rbac import Rule
+from orchtw.rules.rbac import PolicyRule
 
 
 @attrs.frozen(slots=True)
@@ -57,13 +57,13 @@ class PathRule:
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Rules:
+class UserRules:
     """What a user may do in a namespace; `incomplete`: that may not be all. `error` is why, or what is wrong with the
     user's roles (reference AUTHZ-29).
     """
 
-    resources: tuple[ResourceRule | Rule, ...] = ()
-    paths: tuple[PathRule | Rule, ...] = ()
+    resources: tuple[ResourceRule | PolicyRule, ...] = ()
+    paths: tuple[PathRule | PolicyRule, ...] = ()
     incomplete: bool = False
     error: str = ""
 
@@ -74,14 +74,14 @@ def together(errors: Sequence[str]) -> str:
     return once[0] if len(once) == 1 else f"[{', '.join(once)}]" if once else ""
 
 
-EVERYTHING = Rules(
+EVERYTHING = UserRules(
     resources=(ResourceRule(verbs=("*",), groups=("*",), resources=("*",)),),
     paths=(PathRule(verbs=("*",), paths=("*",)),),
 )
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
-class Host:
+class AuthzHost:
     """What the process gives to its authorizers.
 
     `targets` lead to stored objects, `roles` say who has which. By `caller` others are asked; what follows stored
@@ -108,5 +108,5 @@ class Authorizer(Protocol):
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision | Awaitable[Decision]:
         """Whether the user may do this; at once where it can be told, else an awaitable of the answer."""
 
-    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """What the mode lets the user do in a namespace and beyond resources."""

@@ -9,13 +9,13 @@ from typing import Final
 import attrs
 
 from orchtw.authz.decision import Authorizer, Decision
-from orchtw.authz.live_roles import LiveRoles, Run
+from orchtw.authz.live_roles import LiveRoles, RoleRun
 from orchtw.authz.masters import MASTERS
 from orchtw.authz.refusal import forbidden
 from orchtw.errors import Forbidden, NotFound
 from orchtw.registry.write import Write
 from orchtw.request import RequestInfo, UserInfo
-from orchtw.rules.rbac import EVERYTHING, Rule, TooManyRules, compact, go_quote_all, rules_of, uncovered
+from orchtw.rules.rbac import EVERYTHING, PolicyRule, TooManyRules, compact, go_quote_all, rules_of, uncovered
 from orchtw.values.causes import go_quote
 from orchtw.wire.objects import Object
 
@@ -42,7 +42,7 @@ class GrantChecks:
 
     authorizer: Authorizer
     roles: LiveRoles
-    run: Run
+    run: RoleRun
 
     async def creating(self, write: Write) -> None:
         """Verb create, for updates and applies that come to it (reference AUTHZ-3)."""
@@ -77,7 +77,7 @@ class GrantChecks:
         if await self._may(write.user, "escalate", resource.plural, write.namespace, name):
             return
         size = BYTES_A_RULE * len(new.get("rules") or ())
-        wanted: Sequence[Rule] = await self.run(min(size, MAX_BYTES), partial(rules_of, new))
+        wanted: Sequence[PolicyRule] = await self.run(min(size, MAX_BYTES), partial(rules_of, new))
         await self._confirm(write, new, wanted)
         if new.get("aggregationRule") or (old or {}).get("aggregationRule"):
             held, _ = self.roles.held(write.user, write.namespace)
@@ -97,7 +97,7 @@ class GrantChecks:
             raise NotFound.of(plurals[kind], self.roles.group, name)
         await self._confirm(write, new, rules)
 
-    async def _confirm(self, write: Write, new: Object, wanted: Sequence[Rule]) -> None:
+    async def _confirm(self, write: Write, new: Object, wanted: Sequence[PolicyRule]) -> None:
         """Raises Forbidden (403) unless the writer holds all these rules in the namespace (reference AUTHZ-21)."""
         user = write.user
         held, errors = self.roles.held(user, write.namespace)
@@ -115,7 +115,7 @@ class GrantChecks:
             text += f"; resolution errors: [{_aggregate(errors)}]"
         raise self._refusal(write, new, text)
 
-    async def _missing(self, held: Sequence[Rule], wanted: Sequence[Rule]) -> list[str]:
+    async def _missing(self, held: Sequence[PolicyRule], wanted: Sequence[PolicyRule]) -> list[str]:
         """What is wanted and not held, as lines. Raises TooManyRules."""
         size = BYTES_A_RULE * len(held) + BYTES_AN_ATOM * sum(rule.atoms for rule in wanted)
         found: list[str] = await self.run(min(size, MAX_BYTES), partial(_told, held, wanted))
@@ -138,7 +138,7 @@ class GrantChecks:
         return Forbidden.of(resource.plural, resource.group, new["metadata"].get("name", ""), why)
 
 
-def _told(held: Sequence[Rule], wanted: Sequence[Rule]) -> list[str]:
+def _told(held: Sequence[PolicyRule], wanted: Sequence[PolicyRule]) -> list[str]:
     lines = sorted(set(map(str, compact(uncovered(held, wanted)))))
     return lines if len(lines) <= MAX_TOLD else [*lines[:MAX_TOLD], f"and {len(lines) - MAX_TOLD} more"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.authz.decision import ALLOWED, EVERYTHING, Decision, Rules
+from orchtw.authz.decision import ALLOWED, EVERYTHING, Decision, UserRules
 from orchtw.request import RequestInfo, UserInfo
 
 _FORBIDDEN = Decision(None, "Everything is forbidden.")
@@ -15,7 +15,7 @@ class AlwaysAllow:
         """Allowed."""
         return ALLOWED
 
-    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """Everything."""
         return EVERYTHING
 
@@ -27,6 +27,6 @@ class AlwaysDeny:
         """No opinion, with the reason that the refusal will carry."""
         return _FORBIDDEN
 
-    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """Nothing."""
-        return Rules()
+        return UserRules()

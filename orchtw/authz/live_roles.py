@@ -10,13 +10,13 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from orchtw.authz.rbac_index import Binding, Grant, Index, RoleKey
+from orchtw.authz.rbac_index import Binding, Grant, RoleIndex, RoleKey
 from orchtw.errors import TooManyRequests
 from orchtw.naming.names import Naming
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
-from orchtw.rules.rbac import Rule, merged, rules_of
+from orchtw.rules.rbac import PolicyRule, merged, rules_of
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.watch.entry import LARGE_BYTES, Entry
@@ -33,14 +33,14 @@ Place = tuple[str, str, str]
 """Kind, namespace and name of a large object; roles of both kinds are one kind."""
 
 
-class Run(Protocol):
+class RoleRun(Protocol):
     """Where computations on so many bytes are done: `Offload.run`."""
 
     def __call__(self, size_bytes: int, work: Callable[[], Any]) -> Awaitable[Any]: ...
 
 
 async def at_once(size_bytes: int, work: Callable[[], Any]) -> Any:
-    """`Run` without a thread."""
+    """`RoleRun` without a thread."""
     return work()
 
 
@@ -51,13 +51,13 @@ class LiveRoles:
     concerns, `reading` tells.
     """
 
-    def __init__(self, targets: Targets, naming: Naming, run: Run | None = None) -> None:
+    def __init__(self, targets: Targets, naming: Naming, run: RoleRun | None = None) -> None:
         self.group = naming.group(GROUP)
         self.large = Large(run)
-        self.run: Run = at_once if run is None else run
-        self._large_roles: dict[RoleKey, tuple[Entry, Sequence[Rule]]] = {}
+        self.run: RoleRun = at_once if run is None else run
+        self._large_roles: dict[RoleKey, tuple[Entry, Sequence[PolicyRule]]] = {}
         self._targets = targets
-        self._index = Index(self._load)
+        self._index = RoleIndex(self._load)
         self._listeners: tuple[Callable[[], None], ...] = ()
         self._follows = False
 
@@ -97,7 +97,7 @@ class LiveRoles:
         self.follow()
         return self._index.grants(user, namespace)
 
-    def rules(self, role: RoleKey) -> Sequence[Rule] | None:
+    def rules(self, role: RoleKey) -> Sequence[PolicyRule] | None:
         """The rules of a role; None: there is no such role."""
         self.follow()
         return self._index.rules(role)
@@ -119,9 +119,9 @@ class LiveRoles:
         kind = "role" if role[0] else "clusterrole"
         return f'{kind}.{self.group} "{role[1]}" not found'
 
-    def held(self, user: UserInfo, namespace: str) -> tuple[list[Rule], list[str]]:
+    def held(self, user: UserInfo, namespace: str) -> tuple[list[PolicyRule], list[str]]:
         """All rules of the user's roles, and what is said of those that are not there, once each."""
-        rules: list[Rule] = []
+        rules: list[PolicyRule] = []
         missing: dict[str, None] = {}
         for grant in self.grants(user, namespace):
             if grant.rules is None:
@@ -130,7 +130,7 @@ class LiveRoles:
                 rules += grant.rules
         return rules, list(missing)
 
-    def _load(self, role: RoleKey) -> Sequence[Rule] | None:
+    def _load(self, role: RoleKey) -> Sequence[PolicyRule] | None:
         stored = self._stored("roles" if role[0] else "clusterroles")
         try:
             entry: Entry | None = stored.get(*role)
@@ -146,7 +146,7 @@ class LiveRoles:
             return known[1]
         self._large_roles.pop(role, None)
 
-        def keep(rules: Sequence[Rule]) -> None:
+        def keep(rules: Sequence[PolicyRule]) -> None:
             self._large_roles[role] = entry, rules
             self._index.forget_role(role)
             self._tell()
@@ -196,7 +196,7 @@ class Large:
 
     _log = Logger()
 
-    def __init__(self, run: Run | None) -> None:
+    def __init__(self, run: RoleRun | None) -> None:
         self.run = run
         self._reading: dict[Place, _Reading] = {}
         self._ended: list[Deferred[None]] = []
@@ -285,7 +285,7 @@ class _BindingChanges:
 
     _log = Logger()
 
-    def __init__(self, plural: str, stored: Stored, index: Index, tell: Callable[[], None], large: Large) -> None:
+    def __init__(self, plural: str, stored: Stored, index: RoleIndex, tell: Callable[[], None], large: Large) -> None:
         self._plural = plural
         self._stored = stored
         self._index = index

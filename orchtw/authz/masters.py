@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, Decision, Rules
+from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, Decision, UserRules
 from orchtw.request import RequestInfo, UserInfo
 
 MASTERS = "system:masters"
@@ -15,6 +15,6 @@ class Masters:
         """Allowed by membership alone, whatever is asked."""
         return ALLOWED if MASTERS in user.groups else NO_OPINION
 
-    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """Everything, for members."""
-        return EVERYTHING if MASTERS in user.groups else Rules()
+        return EVERYTHING if MASTERS in user.groups else UserRules()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
-from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision, Host, Rules
+from orchtw.authz.decision import ALLOWED, NO_OPINION, AuthzHost, Decision, UserRules
 from orchtw.authz.node_graph import NodeGraph
 from orchtw.authz.node_references import ACCOUNTS, CLAIMS, CONFIG_MAPS, SECRETS, Reference
 from orchtw.authz.node_rules import NodeRules
@@ -18,13 +18,13 @@ GROUP: Final = "system:nodes"
 PREFIX: Final = "system:node:"
 
 _OWN_VERBS: Final = ("get", "create", "update", "patch", "delete")
-_UNLISTED: Final = Rules(incomplete=True, error="node authorizer does not support user rule resolution")
+_UNLISTED: Final = UserRules(incomplete=True, error="node authorizer does not support user rule resolution")
 
 Answer = Decision | Awaitable[Decision]
 Check = Callable[[str, RequestInfo], Answer]
 
 
-class Node:
+class NodeAuthorizer:
     """Allows users `system:node:<name>` in group `system:nodes` what the pods on that node need; refuses nothing."""
 
     def __init__(self, graph: NodeGraph, naming: Naming) -> None:
@@ -54,10 +54,10 @@ class Node:
             return check(node, info)
         return ALLOWED if self._rules.allow(info) else NO_OPINION
 
-    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """Nothing, and for nodes the reason why that is not all."""
         is_node = user.name.startswith(PREFIX) and GROUP in user.groups
-        return _UNLISTED if is_node else Rules()
+        return _UNLISTED if is_node else UserRules()
 
     def _read(self, node: str, info: RequestInfo) -> Answer:
         if info.verb not in ("get", "list", "watch"):
@@ -138,8 +138,8 @@ def _decided(node: str, found: bool) -> Decision:
     return Decision(None, f"no relationship found between node '{node}' and this object")
 
 
-def from_flags(host: Host, config: Config) -> Node:
+def from_flags(host: AuthzHost, config: Config) -> NodeAuthorizer:
     """The authorizer, whose graph is filled when the host's services start."""
     graph = NodeGraph(host.targets, host.naming, host.clock)
     graph.setServiceParent(host.services)  # type: ignore[no-untyped-call]
-    return Node(graph, host.naming)
+    return NodeAuthorizer(graph, host.naming)

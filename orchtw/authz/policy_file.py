@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from twisted.logger import Logger
 
-from orchtw.authz.abac import Policies, Policy
+from orchtw.authz.abac import AbacPolicy, Policies
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
@@ -34,7 +34,7 @@ def from_flags(config: Config, naming: Naming) -> Policies:
     return Policies(load(path, naming))
 
 
-def load(path: Path, naming: Naming) -> list[Policy]:
+def load(path: Path, naming: Naming) -> list[AbacPolicy]:
     """The policies of a file in UTF-8; blank lines and those that begin with `#` are skipped.
 
     Lines of the oldest form, which have no version, are taken with a warning in the log. Raises ConfigError.
@@ -66,7 +66,7 @@ def _text(path: Path) -> str:
         raise ConfigError(f"{_FLAG}: {path}: is not UTF-8 text") from None
 
 
-def _policy(text: str, naming: Naming) -> tuple[Policy, bool]:
+def _policy(text: str, naming: Naming) -> tuple[AbacPolicy, bool]:
     """The policy of a line, and whether it says its version."""
     try:
         line = loads(text)
@@ -89,8 +89,8 @@ def _policy(text: str, naming: Naming) -> tuple[Policy, bool]:
     raise _Wrong(f"no kind {go_quote(kind)} is registered for version {go_quote(version)}: use {group}/v1beta1")
 
 
-def _versioned(spec: dict[str, Any]) -> Policy:
-    return Policy(
+def _versioned(spec: dict[str, Any]) -> AbacPolicy:
+    return AbacPolicy(
         user=_field(spec, "user", str, ""),
         group=_field(spec, "group", str, ""),
         readonly=_field(spec, "readonly", bool, False),
@@ -101,11 +101,11 @@ def _versioned(spec: dict[str, Any]) -> Policy:
     ).for_authenticated()
 
 
-def _unversioned(line: dict[str, Any]) -> Policy:
+def _unversioned(line: dict[str, Any]) -> AbacPolicy:
     """What the oldest form means: what it leaves out is anything, in every API group."""
     user, group = _field(line, "user", str, ""), _field(line, "group", str, "")
     namespace, resource = _field(line, "namespace", str, ""), _field(line, "resource", str, "")
-    return Policy(
+    return AbacPolicy(
         user=user,
         group=group if user or group else "*",
         readonly=_field(line, "readonly", bool, False),

@@ -8,7 +8,7 @@ from typing import Final
 
 import attrs
 
-from orchtw.authz.decision import Decision, Rules
+from orchtw.authz.decision import Decision, UserRules
 from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.rbac_index import Grant
 from orchtw.naming.names import Naming
@@ -71,13 +71,13 @@ class RBAC:
             return self._settle(user, info)
         return decision
 
-    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """The rules of the roles that the user has."""
         held, errors = self._roles.held(user, namespace)
         told = held[:MAX_TOLD]
         if len(held) > len(told):
             errors.append(f"there are {len(held) - len(told)} more rules")
-        return Rules(
+        return UserRules(
             resources=tuple(each for each in told if each.resources),
             paths=tuple(each for each in told if each.paths),
             incomplete=len(held) > len(told) or self._roles.reading(user, namespace) is not None,

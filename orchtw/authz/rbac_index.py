@@ -11,7 +11,7 @@ from typing import Final
 import attrs
 
 from orchtw.request import UserInfo
-from orchtw.rules.rbac import Rule
+from orchtw.rules.rbac import PolicyRule
 from orchtw.values.causes import go_quote
 from orchtw.wire.objects import Object
 
@@ -73,16 +73,16 @@ class Grant:
     """A role that a user has: its rules (None: there is no such role), and how to tell where it came from."""
 
     role: RoleKey
-    rules: Sequence[Rule] | None
+    rules: Sequence[PolicyRule] | None
     reason: str
 
 
-class Index:
+class RoleIndex:
     """`load_role` gives the rules of a role, None where there is none; they are kept until the role changes."""
 
-    def __init__(self, load_role: Callable[[RoleKey], Sequence[Rule] | None]) -> None:
+    def __init__(self, load_role: Callable[[RoleKey], Sequence[PolicyRule] | None]) -> None:
         self._load_role = load_role
-        self._rules: dict[RoleKey, Sequence[Rule] | None] = {}
+        self._rules: dict[RoleKey, Sequence[PolicyRule] | None] = {}
         self._bindings: dict[tuple[str, str], Binding] = {}
         self._by_subject: dict[tuple[str, Subject], dict[tuple[str, str], Binding]] = {}
 
@@ -108,7 +108,7 @@ class Index:
         """The role has changed, or is gone."""
         self._rules.pop(key, None)
 
-    def rules(self, key: RoleKey) -> Sequence[Rule] | None:
+    def rules(self, key: RoleKey) -> Sequence[PolicyRule] | None:
         """The rules of a role; None: there is no such role."""
         if key not in self._rules:
             if len(self._rules) >= MAX_KEPT:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 
 from orchtw.authz import factories
-from orchtw.authz.decision import Authorizer, Decision, Host, Rules, together
+from orchtw.authz.decision import Authorizer, AuthzHost, Decision, UserRules, together
 from orchtw.authz.masters import Masters
 from orchtw.config import Config
 from orchtw.request import RequestInfo, UserInfo
 
 
-class Union:
+class AuthorizerUnion:
     """Asks each authorizer; the reasons of those without an opinion are joined, and so are their errors."""
 
     def __init__(self, authorizers: Sequence[Authorizer]) -> None:
@@ -29,10 +29,10 @@ class Union:
             undecided.append(decision)
         return _joined(undecided)
 
-    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """What all of them together allow."""
         found = [each.rules_for(user, namespace) for each in self._authorizers]
-        return Rules(
+        return UserRules(
             resources=tuple(rule for rules in found for rule in rules.resources),
             paths=tuple(rule for rules in found for rule in rules.paths),
             incomplete=any(rules.incomplete for rules in found),
@@ -58,9 +58,9 @@ def _joined(undecided: Sequence[Decision]) -> Decision:
     return Decision(None, reason, together([each.error for each in undecided]))
 
 
-def chain(host: Host, config: Config) -> Union:
+def chain(host: AuthzHost, config: Config) -> AuthorizerUnion:
     """`system:masters` first, then the modes of `--authorization-mode` in their order.
 
     Raises ConfigError for files of a mode that cannot be used.
     """
-    return Union((Masters(), *(make(host, config) for make in factories(config))))
+    return AuthorizerUnion((Masters(), *(make(host, config) for make in factories(config))))

@@ -12,13 +12,13 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from orchtw.authn.shared_calls import SharedCalls
-from orchtw.authz.decision import Decision, Host, Rules
+from orchtw.authz.decision import AuthzHost, Decision, UserRules
 from orchtw.authz.remembered import Remembered
 from orchtw.authz.webhook_review import decision_of, review, spec_of
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.outbound import retries
-from orchtw.outbound.answers import BadAnswer
+from orchtw.outbound.answers import BadResponse
 from orchtw.outbound.caller import CallFailed
 from orchtw.outbound.kubeconfig import load
 from orchtw.request import RequestInfo, UserInfo
@@ -33,14 +33,14 @@ ANSWER_BYTES: Final = 256 * 1024
 LOG_INTERVAL_S: Final = 1.0
 """Between two lines about troubles: requests may come in thousands while the webhook is away."""
 
-_UNLISTED: Final = Rules(incomplete=True, error="webhook authorizer does not support user rule resolution")
+_UNLISTED: Final = UserRules(incomplete=True, error="webhook authorizer does not support user rule resolution")
 
 Ask = Callable[[bytes], Awaitable[bytes]]
 """The webhook's answer to a review, both as JSON. Raises CallFailed."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Settings:
+class WebhookSettings:
     """Reviews are of `version` of the group that `api_version` names whole; answers are remembered so long."""
 
     version: str
@@ -58,7 +58,7 @@ class Webhook:
 
     _log = Logger()
 
-    def __init__(self, ask: Ask, settings: Settings, clock: IReactorTime) -> None:
+    def __init__(self, ask: Ask, settings: WebhookSettings, clock: IReactorTime) -> None:
         self._ask = ask
         self._settings = settings
         self._clock = clock
@@ -78,7 +78,7 @@ class Webhook:
             return known
         return self._calls.result(key, lambda: self._asked(key, spec, remember=_length(info) < LONG_QUESTION))
 
-    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """Nothing, and the reason why that is not all."""
         return _UNLISTED
 
@@ -87,7 +87,7 @@ class Webhook:
         try:
             answer = await self._ask(review(spec, settings.api_version))
             decision = decision_of(answer, settings.api_version)
-        except (CallFailed, BadAnswer) as problem:
+        except (CallFailed, BadResponse) as problem:
             return self._unanswered(str(problem))
         if remember:
             if decision.allowed:
@@ -110,7 +110,7 @@ def _length(info: RequestInfo) -> int:
     return sum(map(len, texts)) + len(info.path)
 
 
-def from_flags(host: Host, config: Config) -> Webhook:
+def from_flags(host: AuthzHost, config: Config) -> Webhook:
     """The webhook of `--authorization-webhook-config-file`. Raises ConfigError for a file that is no good."""
     path = config.authorization_webhook_config_file
     assert path is not None
@@ -123,7 +123,7 @@ def from_flags(host: Host, config: Config) -> Webhook:
         return retries.post(host.caller, remote, body, host.clock, host.random, limit_bytes=ANSWER_BYTES)
 
     version = config.authorization_webhook_version
-    settings = Settings(
+    settings = WebhookSettings(
         version=version,
         api_version=host.naming.translate(f"authorization.orch.io/{version}"),
         authorized_ttl_s=config.authorization_webhook_cache_authorized_ttl_s,

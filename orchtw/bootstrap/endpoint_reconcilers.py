@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 import attrs
 
-from orchtw.bootstrap.server_leases import Place, ServerLeases
+from orchtw.bootstrap.server_leases import LeasePlace, ServerLeases
 from orchtw.wire.objects import Object
 
 LEASE: Final = "lease"
@@ -18,7 +18,7 @@ NONE: Final = "none"
 class EndpointReconciler(Protocol):
     """Of this server's `leases`, what says where it is and whether it is about to end."""
 
-    async def places(self, endpoints: Object | None) -> list[Place] | None:
+    async def places(self, endpoints: Object | None) -> list[LeasePlace] | None:
         """The servers to name, in order; None: leave the endpoints to others. `endpoints` are the present ones.
 
         Raises what the store raises.
@@ -31,7 +31,7 @@ class ByLease:
 
     leases: ServerLeases
 
-    async def places(self, endpoints: Object | None) -> list[Place]:
+    async def places(self, endpoints: Object | None) -> list[LeasePlace]:
         """See `EndpointReconciler`."""
         return await self.leases.living()
 
@@ -46,7 +46,7 @@ class ByCount:
     leases: ServerLeases
     count: int
 
-    async def places(self, endpoints: Object | None) -> list[Place]:
+    async def places(self, endpoints: Object | None) -> list[LeasePlace]:
         """See `EndpointReconciler`."""
         mine = self.leases.place
         others = [each for each in _named(endpoints) if each != mine]
@@ -74,11 +74,11 @@ RECONCILERS: Final[Mapping[str, Callable[[ServerLeases, int], EndpointReconciler
 """By the value of `--endpoint-reconciler-type`; the number is `--apiserver-count`."""
 
 
-def _named(endpoints: Object | None) -> list[Place]:
+def _named(endpoints: Object | None) -> list[LeasePlace]:
     """The servers that endpoints name."""
     subsets = (endpoints or {}).get("subsets") or []
     return [
-        Place(address["ip"], port["port"])
+        LeasePlace(address["ip"], port["port"])
         for subset in subsets
         for port in subset.get("ports") or []
         for address in subset.get("addresses") or []

@@ -11,7 +11,7 @@ from typing import Any, Final
 import attrs
 import orjson
 
-from orchtw.storage.interface import Kept, KeyValue, Store
+from orchtw.storage.interface import KeptHistory, KeyValue, Store
 
 SERVERS: Final = "/registry/servers/"
 RENEWAL_S: Final = 5.0
@@ -20,7 +20,7 @@ LIFE_S: Final = 15.0
 
 
 @attrs.frozen(slots=True, order=True)
-class Place:
+class LeasePlace:
     """Where a server can be reached."""
 
     address: str
@@ -39,7 +39,7 @@ class Record:
     """
 
     name: str
-    place: Place
+    place: LeasePlace
     since: int
     accepted: bool
     facts: Mapping[str, Any]
@@ -53,14 +53,20 @@ class ServerLeases:
     """
 
     def __init__(
-        self, store: Store, place: Place, name: str, facts: Mapping[str, Any] | None = None, *, alone: bool = False
+        self,
+        store: Store,
+        place: LeasePlace,
+        name: str,
+        facts: Mapping[str, Any] | None = None,
+        *,
+        alone: bool = False,
     ) -> None:
         self.place = place
         self.name = name
         self.shared = store.shared and not alone
         self._store = store
         self._facts = facts or {}
-        self._kept: Kept | None = None
+        self._kept: KeptHistory | None = None
         self.left = False
         self.accepted = False
         self.since = 0
@@ -107,7 +113,7 @@ class ServerLeases:
         found = (_read(item) for item in (await self._store.list(SERVERS)).items)
         return sorted((record for record in found if record is not None), key=lambda each: (each.since, each.name))
 
-    async def living(self) -> list[Place]:
+    async def living(self) -> list[LeasePlace]:
         """Where servers are that are alive and may serve, in order. Raises what the store raises."""
         if not self.shared:
             return [] if self.left else [self.place]
@@ -120,7 +126,7 @@ def _read(item: KeyValue) -> Record | None:
         said = orjson.loads(item.value)
         return Record(
             name=item.key.removeprefix(SERVERS),
-            place=Place(str(said["address"]), int(said["port"])),
+            place=LeasePlace(str(said["address"]), int(said["port"])),
             since=int(said["since"]) or item.revision,
             accepted=bool(said["accepted"]),
             facts=dict(said["facts"]),

@@ -11,7 +11,7 @@ from twisted.internet.task import deferLater
 
 from orchtw.bootstrap.endpoint_reconcilers import EndpointReconciler
 from orchtw.bootstrap.maker import Maker
-from orchtw.bootstrap.server_leases import Place
+from orchtw.bootstrap.server_leases import LeasePlace
 from orchtw.errors import Invalid
 from orchtw.rules.services import family_of
 
@@ -31,7 +31,7 @@ class ServerService:
 
     clock: IReactorTime
     cluster_ip: str
-    mine: Place
+    mine: LeasePlace
     reconciler: EndpointReconciler
 
     async def publish(self, maker: Maker) -> None:
@@ -68,7 +68,7 @@ class ServerService:
         await maker.ensure_content("", "v1", "endpoints", {"metadata": meta, "subsets": subsets})
         await self._point_slice(maker, places)
 
-    async def _point_slice(self, maker: Maker, places: Sequence[Place]) -> None:
+    async def _point_slice(self, maker: Maker, places: Sequence[LeasePlace]) -> None:
         """A slice has addresses of one family and one set of ports.
 
         Every server makes the same choice, as each would else undo the others': the lowest port, IPv4 before IPv6.

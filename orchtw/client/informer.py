@@ -1,4 +1,4 @@
-"""List and watch: a `Reflector` keeps a `Sink` up to date, an `Informer` is the sink that most controllers want."""
+"""List and watch: a `Reflector` keeps an `EventSink` up to date; an `Informer` is the sink of most controllers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchtw.client.interface import Client, Item, Resource, Watch
 from orchtw.client.work_queue import Backoff
 from orchtw.errors import Expired, NotFound, StatusError
 from orchtw.responses.slices import Steps, in_turns
-from orchtw.watch.turns import Turns
+from orchtw.watch.turns import ReactorTurns
 
 RELIST = Backoff(first_s=0.8, factor=2.0, limit_s=30.0, jitter=0.5)
 """Between attempts at a list or watch that fails."""
@@ -25,7 +25,7 @@ _FOR_GOOD = frozenset({400, 401, 403, 404, 405, 406, 415, 422})
 """Codes of a list that is not allowed, or that there is not."""
 
 
-class Sink(Protocol):
+class EventSink(Protocol):
     """What a reflector keeps up to date with one resource."""
 
     def replaced(self, items: Sequence[Item]) -> Steps[None]:
@@ -54,10 +54,10 @@ class Reflector:
         self,
         client: Client,
         resource: Resource,
-        sink: Sink,
+        sink: EventSink,
         clock: IReactorTime,
         random: Random,
-        turns: Turns | None,
+        turns: ReactorTurns | None,
     ) -> None:
         self.synced = False
         self.refused = False
@@ -179,7 +179,7 @@ class Informer:
         resource: Resource,
         clock: IReactorTime,
         random: Random,
-        turns: Turns | None,
+        turns: ReactorTurns | None,
         *,
         resync_s: float = 0.0,
         name: str = "",
@@ -219,7 +219,7 @@ class Informer:
             self._repeating.cancel()
 
     def replaced(self, items: Sequence[Item]) -> Steps[None]:
-        """See `Sink`, as `changed` and `removed`: only what differs is handed on."""
+        """See `EventSink`, as `changed` and `removed`: only what differs is handed on."""
         gone = set(self.items)
         name, known, handlers = self._name, self.items, self._handlers
         for item in items:
@@ -279,7 +279,7 @@ class Informer:
             yield
 
 
-async def _taken(turns: Turns | None, steps: Steps[None]) -> None:
+async def _taken(turns: ReactorTurns | None, steps: Steps[None]) -> None:
     """All steps have been made, in turns if there are any."""
     if turns is None:
         deque(steps, maxlen=0)

@@ -19,8 +19,8 @@ from orchtw.client.interface import Client, Item
 from orchtw.client.tenure import Tenure
 from orchtw.client.vital_signs import VitalSigns
 from orchtw.errors import AlreadyExists, NotFound, StatusError
-from orchtw.storage.interface import Kept
-from orchtw.watch.turns import Turns
+from orchtw.storage.interface import KeptHistory
+from orchtw.watch.turns import ReactorTurns
 from orchtw.wire.objects import Object
 
 JITTER = 1.2
@@ -77,7 +77,7 @@ class LeaderElector:
         terms: Terms,
         clock: IReactorTime,
         random: Random,
-        turns: Turns | None,
+        turns: ReactorTurns | None,
         *,
         group: str,
         now: Callable[[], float],
@@ -100,7 +100,7 @@ class LeaderElector:
         self._on_started = started
         self._on_lost = lost
         self._signs = signs
-        self._sign: Kept | None = None
+        self._sign: KeptHistory | None = None
         self._seen: Any = None
         self._seen_at = self._written_at = 0.0
         self._next: IDelayedCall | None = None

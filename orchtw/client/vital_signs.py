@@ -9,7 +9,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Final
 
-from orchtw.storage.interface import Kept, Store
+from orchtw.storage.interface import KeptHistory, Store
 
 SIGNS: Final = "/registry/leaders/"
 
@@ -21,7 +21,7 @@ class VitalSigns:
         self._store = store
         self._prefix = f"{SIGNS}{namespace}/{name}/"
 
-    async def give(self, identity: str, life_s: float) -> Kept:
+    async def give(self, identity: str, life_s: float) -> KeptHistory:
         """Begin to show that the holder of that name lives. Raises what the store raises."""
         return await self._store.keep(self._key(identity), identity.encode("utf-8", "replace"), life_s)
 

@@ -22,18 +22,18 @@ from orchtw.logs.lines import FORMATS, observer
 from orchtw.storage.remote.client import RemoteStore
 from orchtw.storage.remote.link import adopt
 from orchtw.workers.handover import end_with, receive
-from orchtw.workers.shared_metrics import Exchange
+from orchtw.workers.shared_metrics import MetricsExchange
 
 _log = Logger()
 
 
-class Owner:
+class StoreOwner:
     """The process that this one works for, on the other end of `stream`; this is its `worker` of that number."""
 
     def __init__(self, stream: socket.socket, reactor: Any, worker: int) -> None:
         self._stream = stream
         self._reactor = reactor
-        self.exchange = Exchange(worker, reactor, self._ask)
+        self.exchange = MetricsExchange(worker, reactor, self._ask)
         self.store = RemoteStore(self._connect, self._lost, self._end, self.exchange.answer)
 
     def _connect(self, protocol: IProtocol) -> None:
@@ -65,7 +65,7 @@ def run(stream: socket.socket) -> None:
     line = FORMATS[told.config.logging_format]
     log = observer(sys.stderr, line, told.verbosity)
     globalLogBeginner.beginLoggingTo([log], redirectStandardIO=False)
-    owner = Owner(stream, reactor, told.config.worker)
+    owner = StoreOwner(stream, reactor, told.config.worker)
     try:
         with collector_at_rest():
             from orchtw.server import make_worker

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.flags.flag import Kind
+from orchtw.flags.flag import FlagKind
 
 
-def about(section: str, help: str, kind: Kind, short: str = "") -> dict[str, Any]:
+def about(section: str, help: str, kind: FlagKind, short: str = "") -> dict[str, Any]:
     """The metadata of a field of Config: the section and text of `--help`, how values are read, a short name."""
     return {"section": section, "help": help, "kind": kind, "short": short}

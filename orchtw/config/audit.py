@@ -7,12 +7,12 @@ from pathlib import Path
 import attrs
 
 from orchtw.config.about import about
-from orchtw.flags.flag import BOOLEAN, DURATION, FLOAT, INTEGER, PATH, TEXT, Kind
+from orchtw.flags.flag import BOOLEAN, DURATION, FLOAT, INTEGER, PATH, TEXT, FlagKind
 
 VERSION = "audit.orch.io/v1"
 
 
-def _about(help: str, kind: Kind) -> dict[str, object]:
+def _about(help: str, kind: FlagKind) -> dict[str, object]:
     return about("Audit", help, kind)
 
 

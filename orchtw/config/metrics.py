@@ -9,7 +9,7 @@ from typing import Final
 import attrs
 
 from orchtw.config.about import about
-from orchtw.flags.flag import LIST, TEXT, Kind
+from orchtw.flags.flag import LIST, TEXT, FlagKind
 
 PREVIOUS_RELEASE: Final = "1.23"
 _SERIES = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*,[a-zA-Z_][a-zA-Z0-9_]*", re.ASCII)
@@ -41,7 +41,7 @@ def _show(pairs: AllowedLabels) -> str:
     return ",".join(f'"{key}={values}"' for key, values in pairs)
 
 
-ALLOWED = Kind("stringToString", parse_allowed, _show)
+ALLOWED = FlagKind("stringToString", parse_allowed, _show)
 
 
 @attrs.frozen(slots=False, kw_only=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import attrs
 
-from orchtw.flags.flag import Kind
+from orchtw.flags.flag import FlagKind
 
 
 @attrs.frozen(slots=True)
@@ -43,4 +43,4 @@ def _all(texts: Sequence[str]) -> tuple[NamedCertificate, ...]:
     return tuple(_named(text) for text in texts if text)
 
 
-NAMED_CERTIFICATES = Kind("namedCertKey", _all, lambda pairs: ";".join(map(str, pairs)))
+NAMED_CERTIFICATES = FlagKind("namedCertKey", _all, lambda pairs: ";".join(map(str, pairs)))

@@ -12,7 +12,7 @@ from orchtw.flags.flag import BOOLEAN, DURATION, FLOAT, INTEGER, LEVELS, LIST, P
 
 
 @attrs.frozen(slots=False, kw_only=True)
-class Server:
+class ServerOptions:
     """The settings of generic, serving and health."""
 
     data_dir: Path = attrs.field(

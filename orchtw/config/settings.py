@@ -23,7 +23,7 @@ from orchtw.config.cluster import Cluster
 from orchtw.config.controllers import Controllers
 from orchtw.config.hosts import split_host
 from orchtw.config.metrics import Metrics
-from orchtw.config.server import Server
+from orchtw.config.server import ServerOptions
 from orchtw.config.signing import Signing
 from orchtw.config.store import Storage
 from orchtw.flags.flag import PATH, PATHS
@@ -51,7 +51,7 @@ class Config(
     Authentication,
     Storage,
     Metrics,
-    Server,
+    ServerOptions,
 ):
     """How one API server is to run. Attributes are the flags' names; `_s` at the end means seconds.
 

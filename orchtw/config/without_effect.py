@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from orchtw.flags.flag import BOOLEAN, DURATION, INTEGER, LIST, PATH, TEXT, Kind, split_list
+from orchtw.flags.flag import BOOLEAN, DURATION, INTEGER, LIST, PATH, TEXT, FlagKind, split_list
 from orchtw.values.quantity import Quantity
 
 SECTION: Final = "Without effect"
@@ -48,10 +48,10 @@ def _networks(texts: Sequence[str]) -> tuple[str, ...]:
     return found
 
 
-SEVERITY: Final = Kind("severity", _severity)
-PLACE: Final = Kind("traceLocation", _place)
-QUANTITY: Final = Kind("quantity", _quantity)
-NETWORKS: Final = Kind("cidrs", _networks, ",".join)
+SEVERITY: Final = FlagKind("severity", _severity)
+PLACE: Final = FlagKind("traceLocation", _place)
+QUANTITY: Final = FlagKind("quantity", _quantity)
+NETWORKS: Final = FlagKind("cidrs", _networks, ",".join)
 
 _MEMORY: Final = "All objects are kept at hand."
 _OWN_STORE: Final = "The store looks after that itself."
@@ -59,7 +59,7 @@ _LOG_FILES: Final = "The log goes to standard error, or where twistd's --logfile
 _LOG_FORM: Final = "The form of lines is that of --logging-format."
 _NO_CLOUD: Final = "There are no cloud controllers."
 
-WITHOUT_EFFECT: Final[tuple[tuple[str, Kind, Any, str], ...]] = (
+WITHOUT_EFFECT: Final[tuple[tuple[str, FlagKind, Any, str], ...]] = (
     ("permit-address-sharing", BOOLEAN, False, "That is always so."),
     ("contention-profiling", BOOLEAN, False, "There is one thread that matters."),
     ("watch-cache", BOOLEAN, True, _MEMORY),
@@ -102,7 +102,7 @@ WITHOUT_EFFECT: Final[tuple[tuple[str, Kind, Any, str], ...]] = (
 )
 """Name, kind, the release's default, and what is the case instead. Names are of vocabulary `orch`."""
 
-REFUSED: Final[tuple[tuple[str, Kind, Any, str], ...]] = (
+REFUSED: Final[tuple[tuple[str, FlagKind, Any, str], ...]] = (
     (
         "egress-selector-config-file",
         PATH,

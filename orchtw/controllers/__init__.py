@@ -14,9 +14,9 @@ from orchtw.controllers.certificates.cleaning import Cleaner
 from orchtw.controllers.certificates.signing import Signer
 from orchtw.controllers.claim_protection import ClaimProtection
 from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
-from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.controller import Controller, ControllerHost
 from orchtw.controllers.garbage_collector import GarbageCollector
-from orchtw.controllers.manager import Settings
+from orchtw.controllers.manager import ManagerSettings
 from orchtw.controllers.namespace import NamespaceController
 from orchtw.controllers.resource_quota import ResourceQuotaController
 from orchtw.controllers.service_accounts.default_account import ServiceAccountController
@@ -27,7 +27,7 @@ from orchtw.controllers.storage_versions import StorageVersionCollector
 from orchtw.controllers.volume_protection import VolumeProtection
 from orchtw.plugins import ControllerPlugin
 
-CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
+CONTROLLERS: Mapping[str, Callable[[ControllerHost, ManagerSettings], Controller]] = {
     "clusterrole-aggregation": lambda host, settings: ClusterRoleAggregationController(host),
     "csrapproving": lambda host, settings: Approver(host),
     "csrcleaner": lambda host, settings: Cleaner(host),
@@ -71,6 +71,6 @@ def chosen(asked: Sequence[str], plugins: Mapping[str, ControllerPlugin] | None 
     return frozenset(name for name in known if name in asked or (name in others and f"-{name}" not in asked))
 
 
-def enabled(host: Host, settings: Settings) -> list[Controller]:
+def enabled(host: ControllerHost, settings: ManagerSettings) -> list[Controller]:
     """The controllers that are switched on."""
     return [make(host, settings) for name, make in CONTROLLERS.items() if name in settings.enabled]

@@ -8,7 +8,7 @@ from contextlib import suppress
 from orchtw.client.informer import Informer, Reflector
 from orchtw.client.interface import Item
 from orchtw.controllers.claim_users import ClaimUsers
-from orchtw.controllers.controller import Controller, Host, Published, Source
+from orchtw.controllers.controller import Controller, ControllerHost, Published, WorkSource
 from orchtw.errors import NotFound
 from orchtw.rules.storage_protection import CLAIM_FINALIZER
 
@@ -19,7 +19,7 @@ class ClaimProtection(Controller):
     name = "pvc-protection"
     account = "pvc-protection-controller"
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ControllerHost) -> None:
         super().__init__(host, 1)
         self._claims = self.client.resource("", "v1", "persistentvolumeclaims")
         self._finalizer = host.naming.translate(CLAIM_FINALIZER)
@@ -32,7 +32,7 @@ class ClaimProtection(Controller):
         self._informer.handle(self._seen)
 
     @property
-    def sources(self) -> Sequence[Source]:
+    def sources(self) -> Sequence[WorkSource]:
         """Pods before claims, so that nothing is missed of their pods."""
         return (self._pods, self._informer)
 

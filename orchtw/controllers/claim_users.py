@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from orchtw.client.interface import Client, Item, Listing, Resource
 from orchtw.responses.slices import Steps, in_turns
 from orchtw.rules.storage_protection import claims_of
-from orchtw.watch.turns import Turns
+from orchtw.watch.turns import ReactorTurns
 
 NOTHING: frozenset[str] = frozenset()
 
@@ -19,7 +19,7 @@ class ClaimUsers:
     pods cost next to nothing. `freed` is called with a namespace where a pod has let go of claims.
     """
 
-    def __init__(self, client: Client, pods: Resource, turns: Turns, freed: Callable[[str], None]) -> None:
+    def __init__(self, client: Client, pods: Resource, turns: ReactorTurns, freed: Callable[[str], None]) -> None:
         self._client = client
         self._pods = pods
         self._turns = turns

@@ -10,9 +10,9 @@ import attrs
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
-from orchtw.controllers.controller import Controller, Host, Published
+from orchtw.controllers.controller import Controller, ControllerHost, Published
 from orchtw.errors import BadRequest, Conflict, NotFound
-from orchtw.rules.rbac import Rule, rules_of
+from orchtw.rules.rbac import PolicyRule, rules_of
 from orchtw.rules.selectors import LabelSelector, selector_of_object
 from orchtw.wire.objects import Object
 
@@ -25,7 +25,7 @@ class ClusterRoleAggregationController(Controller):
     name = "clusterrole-aggregation"
     account = "clusterrole-aggregation-controller"
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ControllerHost) -> None:
         super().__init__(host, CONCURRENCY)
         group = host.naming.group("rbac.authorization.orch.io")
         self._roles = self.client.resource(group, "v1", "clusterroles")
@@ -107,7 +107,7 @@ def _selectors(item: Item) -> list[LabelSelector]:
 
 def _gathered(own: Item, selected: Sequence[Item]) -> list[Object] | None:
     """All their rules, as objects hold them; None: the role has them already."""
-    found: dict[Rule, None] = {}
+    found: dict[PolicyRule, None] = {}
     for item in selected:
         found.update(dict.fromkeys(rules_of(item.load())))
     return None if tuple(found) == rules_of(own.load()) else [rule.to_json() for rule in found]

@@ -19,7 +19,7 @@ from orchtw.naming.names import Naming
 from orchtw.quota.unsettled import Unsettled
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.rules.contests import Contests, content_of, key_of
-from orchtw.watch.turns import Turns
+from orchtw.watch.turns import ReactorTurns
 from orchtw.wire.objects import Object
 
 T = TypeVar("T")
@@ -49,19 +49,19 @@ class NoAccess:
         return False
 
 
-class Run(Protocol):
+class ControllerRun(Protocol):
     """Where computations on so many bytes are done: `Offload.run`."""
 
     async def __call__(self, size_bytes: int, work: Callable[[], T]) -> T: ...
 
 
 async def at_once(size_bytes: int, work: Callable[[], T]) -> T:
-    """`Run` of a host that has no thread."""
+    """`ControllerRun` of a host that has no thread."""
     return work()
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
-class Host:
+class ControllerHost:
     """What the process that runs the controllers gives to each of them.
 
     `new_client` makes the client of the service account of that name, which may write under a tenure alone, and
@@ -79,10 +79,10 @@ class Host:
     clock: IReactorTime
     random: Random
     now: Callable[[], float]
-    turns: Turns
+    turns: ReactorTurns
     metrics_for: Callable[[str], QueueMetrics] = no_metrics
     access: Access = attrs.field(factory=NoAccess)
-    run: Run = at_once
+    run: ControllerRun = at_once
     unsettled: Unsettled = attrs.field(factory=Unsettled)
     foreign_charges_s: float = 0.0
     tenure: Tenure | None = None
@@ -104,7 +104,7 @@ class Published:
     content: Any
 
 
-class Source(Protocol):
+class WorkSource(Protocol):
     """What feeds a controller: an informer or a reflector."""
 
     @property
@@ -130,7 +130,7 @@ class Controller(Service, ABC):
     backoff: ClassVar[Backoff] = CONTROLLER
     sees_all: ClassVar[bool] = False
 
-    def __init__(self, host: Host, concurrency: int) -> None:
+    def __init__(self, host: ControllerHost, concurrency: int) -> None:
         self.host = host
         self.client = host.client_for(self.account)
         if self.sees_all and host.joined is not None:
@@ -147,7 +147,7 @@ class Controller(Service, ABC):
 
     @property
     @abstractmethod
-    def sources(self) -> Sequence[Source]:
+    def sources(self) -> Sequence[WorkSource]:
         """What feeds the queue at present."""
 
     @abstractmethod

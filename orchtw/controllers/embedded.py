@@ -25,10 +25,10 @@ from orchtw.controllers.certificates.cleaning import Cleaner
 from orchtw.controllers.certificates.signing import Means, Signer
 from orchtw.controllers.claim_protection import ClaimProtection
 from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
-from orchtw.controllers.controller import Controller, Host, no_metrics
+from orchtw.controllers.controller import Controller, ControllerHost, no_metrics
 from orchtw.controllers.election import election_of
 from orchtw.controllers.garbage_collector import GarbageCollector
-from orchtw.controllers.manager import Manager, Settings
+from orchtw.controllers.manager import Manager, ManagerSettings
 from orchtw.controllers.namespace import NamespaceController
 from orchtw.controllers.resource_quota import ResourceQuotaController
 from orchtw.controllers.service_accounts.default_account import ServiceAccountController
@@ -95,7 +95,7 @@ def embedded(
         foreign_charges_s=FOREIGN_CHARGES_S if charges.shared else 0.0,
     )
     installed = config.plugins.of(ControllerPlugin)
-    settings = Settings(
+    settings = ManagerSettings(
         enabled=chosen(config.controllers, installed) - _idle(config, naming, registry, identity),
         concurrent_namespace_syncs=config.concurrent_namespace_syncs,
         concurrent_gc_syncs=config.concurrent_gc_syncs,
@@ -110,7 +110,7 @@ def embedded(
     )
     election = election_of(config, naming, registry, others, lost, works=bool(settings.enabled))
 
-    def make(host: Host) -> list[Controller]:
+    def make(host: ControllerHost) -> list[Controller]:
         added = [plugin.make(host, config) for name, plugin in installed.items() if name in settings.enabled]
         return [*enabled(host, settings), *added]
 
@@ -128,14 +128,14 @@ def _joined(joining: Joining, naming: Naming, client: Client, account: str, tenu
     return joining(client, service_account(account, naming), None if tenure is None else tenure.guard)
 
 
-def host_of(naming: Naming, registry: Registry, clock: IReactorTime) -> Host:
+def host_of(naming: Naming, registry: Registry, clock: IReactorTime) -> ControllerHost:
     """What this process gives to each of its controllers."""
 
     def new_client(account: str, tenure: Tenure | None) -> Client:
         guard = None if tenure is None else tenure.guard
         return InProcessClient(registry, service_account(account, naming), naming.controller_manager, guard)
 
-    return Host(
+    return ControllerHost(
         new_client=new_client, naming=naming, clock=clock, random=SystemRandom(), now=time.time,
         turns=registry.cacher.turns,
     )

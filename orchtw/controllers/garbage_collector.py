@@ -20,8 +20,8 @@ from orchtw.client.informer import Reflector
 from orchtw.client.interface import Item, Resource
 from orchtw.client.owner_references import OwnerReference, reference
 from orchtw.client.work_queue import Retry
-from orchtw.controllers.controller import Controller, Host
-from orchtw.controllers.owner_graph import Graph, Node, Presence
+from orchtw.controllers.controller import Controller, ControllerHost
+from orchtw.controllers.owner_graph import Graph, OwnerNode, Presence
 from orchtw.errors import Conflict, NotFound
 from orchtw.naming.names import Naming
 from orchtw.responses.slices import Steps
@@ -42,7 +42,7 @@ PATCH_ATTEMPTS = 5
 _IGNORED = frozenset({GroupKind("", "Event"), GroupKind("events.orch.io", "Event")})
 
 
-class Verdict(Enum):
+class OwnerVerdict(Enum):
     """What an owner reference is worth: the owner is there, it is gone, or it waits for its dependents to go."""
 
     SOLID = 0
@@ -104,7 +104,7 @@ class GarbageCollector(Controller):
     sees_all = True
     _log = Logger()
 
-    def __init__(self, host: Host, concurrency: int) -> None:
+    def __init__(self, host: ControllerHost, concurrency: int) -> None:
         super().__init__(host, concurrency)
         self.graph = Graph(self.client.resource_of, self.queue.add)
         self._monitors: dict[Resource, Reflector] = {}
@@ -221,7 +221,7 @@ class GarbageCollector(Controller):
             await self._collect(node)
         return None
 
-    async def _collect(self, node: Node) -> None:
+    async def _collect(self, node: OwnerNode) -> None:
         """Delete an object that nobody owns any more; drop references to owners that are gone otherwise."""
         if self.graph.settled(node):
             return
@@ -234,26 +234,28 @@ class GarbageCollector(Controller):
         except Unresolvable:
             return
 
-    async def _judge_live(self, node: Node) -> None:
+    async def _judge_live(self, node: OwnerNode) -> None:
         """Act on the object as it is now, not as it was last seen."""
         meta = await self._live(node)
         if meta is None or meta.get("deletionTimestamp"):
             return
         references = meta.get("ownerReferences") or []
         verdicts = [await self._judge(node, reference(each)) for each in references]
-        if not references or all(verdict is Verdict.SOLID for verdict in verdicts):
+        if not references or all(verdict is OwnerVerdict.SOLID for verdict in verdicts):
             return
-        if Verdict.SOLID in verdicts:
-            solid = [each for each, verdict in zip(references, verdicts, strict=True) if verdict is Verdict.SOLID]
+        if OwnerVerdict.SOLID in verdicts:
+            solid = [
+                each for each, verdict in zip(references, verdicts, strict=True) if verdict is OwnerVerdict.SOLID
+            ]
             await self._patch(node, meta, {"ownerReferences": solid})
-        elif Verdict.WAITING in verdicts and not self.synced:
+        elif OwnerVerdict.WAITING in verdicts and not self.synced:
             raise Retry("not all dependents are known")
-        elif Verdict.WAITING in verdicts and node.dependents:
+        elif OwnerVerdict.WAITING in verdicts and node.dependents:
             await self._delete_before_owner(node, meta, references)
         else:
             await self._delete(node, meta, _policy(meta.get("finalizers") or ()))
 
-    async def _judge(self, node: Node, owner: OwnerReference) -> Verdict:
+    async def _judge(self, node: OwnerNode, owner: OwnerReference) -> OwnerVerdict:
         """What a reference of `node` is worth; looked up where the graph does not know.
 
         Raises Unresolvable, and Retry while the owner's kind is not served.
@@ -261,7 +263,7 @@ class GarbageCollector(Controller):
         resource = self.client.resource_of(owner.api_version, owner.kind)
         if resource is None:
             if self.graph.has_seen_end(owner, node.namespace):
-                return Verdict.DANGLING
+                return OwnerVerdict.DANGLING
             raise Retry(f"{owner.api_version} {owner.kind} is not served")
         if resource.namespaced and not node.namespace:
             await self._warn(node, owner, "")
@@ -274,10 +276,10 @@ class GarbageCollector(Controller):
             if not found:
                 if resource.namespaced:
                     await self._warn_if_elsewhere(node, owner, resource)
-                return Verdict.DANGLING
+                return OwnerVerdict.DANGLING
         elif known.presence is Presence.ABSENT:
-            return Verdict.DANGLING
-        return Verdict.WAITING if known is not None and known.foreground else Verdict.SOLID
+            return OwnerVerdict.DANGLING
+        return OwnerVerdict.WAITING if known is not None and known.foreground else OwnerVerdict.SOLID
 
     async def _exists(self, resource: Resource, namespace: str, owner: OwnerReference) -> bool:
         """Whether exactly the object that is referred to is there now."""
@@ -289,14 +291,14 @@ class GarbageCollector(Controller):
         self.graph.missing(resource, namespace, owner.name, owner.uid)
         return False
 
-    async def _delete_before_owner(self, node: Node, meta: Object, references: list[Object]) -> None:
+    async def _delete_before_owner(self, node: OwnerNode, meta: Object, references: list[Object]) -> None:
         """In a foreground deletion the dependents' own dependents go first; circles are cut."""
         if any(dependent.foreground for dependent in node.dependents or ()):
             unblocked = [{**each, "blockOwnerDeletion": False} for each in references]
             meta = (await self._patch(node, meta, {"ownerReferences": unblocked}))["metadata"]
         await self._delete(node, meta, "Foreground")
 
-    async def _delete(self, node: Node, meta: Object, policy: Propagation) -> None:
+    async def _delete(self, node: OwnerNode, meta: Object, policy: Propagation) -> None:
         options = DeleteOptions(
             propagation=policy, precondition_uid=node.uid, precondition_version=meta["resourceVersion"]
         )
@@ -306,21 +308,21 @@ class GarbageCollector(Controller):
         except NotFound:
             self.graph.removed(node.uid)
 
-    async def _end_foreground(self, node: Node) -> None:
+    async def _end_foreground(self, node: OwnerNode) -> None:
         """Let an object go once nothing blocks its deletion."""
         if not node.blocking:
             await self._take_finalizer(node, FOREGROUND)
 
-    async def _orphan(self, node: Node) -> None:
+    async def _orphan(self, node: OwnerNode) -> None:
         """Take the owner out of all its dependents, then let it go."""
 
-        async def let_go(dependent: Node) -> None:
+        async def let_go(dependent: OwnerNode) -> None:
             await self._drop_owner(dependent, node.uid)
 
         await each(list(node.dependents or ()), let_go, PATCHES_AT_A_TIME)
         await self._take_finalizer(node, ORPHAN)
 
-    async def _drop_owner(self, node: Node, uid: str) -> None:
+    async def _drop_owner(self, node: OwnerNode, uid: str) -> None:
         for _ in range(PATCH_ATTEMPTS):
             meta = await self._live(node)
             if meta is None:
@@ -338,14 +340,14 @@ class GarbageCollector(Controller):
             return
         raise Retry(f"{node.name} changes too fast")
 
-    async def _take_finalizer(self, node: Node, finalizer: str) -> None:
+    async def _take_finalizer(self, node: OwnerNode, finalizer: str) -> None:
         meta = await self._live(node)
         present = (meta or {}).get("finalizers") or []
         if meta is not None and finalizer in present:
             kept = [each for each in present if each != finalizer]
             await self._patch(node, meta, {"finalizers": kept or None})
 
-    async def _live(self, node: Node) -> Object | None:
+    async def _live(self, node: OwnerNode) -> Object | None:
         """The metadata of a node's object now; None, and no node any more, if it is gone."""
         assert node.resource is not None
         item = await self.client.find(node.resource, node.namespace, node.name)
@@ -355,14 +357,14 @@ class GarbageCollector(Controller):
             return None
         return meta
 
-    async def _patch(self, node: Node, meta: Object, changes: Object) -> Object:
+    async def _patch(self, node: OwnerNode, meta: Object, changes: Object) -> Object:
         """Change metadata of exactly the object that was looked at; raises Conflict when it is another by now."""
         assert node.resource is not None
         identity = {"uid": node.uid, "resourceVersion": meta["resourceVersion"]}
         patch = {"metadata": {**identity, **changes}}
         return await self.client.patch(node.resource, node.namespace, node.name, patch)
 
-    async def _warn_if_elsewhere(self, node: Node, owner: OwnerReference, resource: Resource) -> None:
+    async def _warn_if_elsewhere(self, node: OwnerNode, owner: OwnerReference, resource: Resource) -> None:
         """Tell when an owner is missing only because it lives in another namespace."""
         known = self.graph.nodes.get(owner.uid)
         if known is not None and known.presence is Presence.PRESENT:
@@ -376,7 +378,7 @@ class GarbageCollector(Controller):
         if any(item.owner_metadata().uid == owner.uid for item in named):
             await self._warn(node, owner, node.namespace)
 
-    async def _warn(self, node: Node, owner: OwnerReference, namespace: str) -> None:
+    async def _warn(self, node: OwnerNode, owner: OwnerReference, namespace: str) -> None:
         assert node.resource is not None
         if (node.uid, owner.uid) in self._warned:
             return

@@ -14,7 +14,7 @@ from orchtw.client.event_recorder import EventRecorder
 from orchtw.client.leader_election import LeaderElector
 from orchtw.client.tenure import Tenure
 from orchtw.controllers.certificates.signing import Means
-from orchtw.controllers.controller import Controller, Host, Unhealthy
+from orchtw.controllers.controller import Controller, ControllerHost, Unhealthy
 from orchtw.controllers.election import Election
 from orchtw.controllers.service_accounts.token_secrets import LegacyToken
 
@@ -22,7 +22,7 @@ ELECTION_ACCOUNT = "leader-election"
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Settings:
+class ManagerSettings:
     """The controllers' flags. `enabled` are names; `signing` is what certificates are issued with.
 
     `legacy_token` makes tokens for Secrets, which accounts get by themselves if `generates_secrets`.
@@ -51,7 +51,10 @@ class Manager(Service):
     _log = Logger()
 
     def __init__(
-        self, host: Host, make: Callable[[Host], Iterable[Controller]], election: Election | None = None
+        self,
+        host: ControllerHost,
+        make: Callable[[ControllerHost], Iterable[Controller]],
+        election: Election | None = None,
     ) -> None:
         self._host = host
         self._make = make

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from orchtw.client.informer import Informer
 from orchtw.client.interface import BACKGROUND, Item, Resource
 from orchtw.client.work_queue import Backoff, Retry
-from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.controller import Controller, ControllerHost
 from orchtw.controllers.namespace_conditions import Progress, conditions
 from orchtw.errors import MethodNotAllowed, NotFound, StatusError
 from orchtw.registry.system_metadata import rfc3339
@@ -33,7 +33,7 @@ class NamespaceController(Controller):
     # Contents that wait for others are looked at again soon at first, then as often as kube's controller does.
     backoff = Backoff(first_s=0.25, limit_s=FINALIZER_WAIT_S)
 
-    def __init__(self, host: Host, concurrency: int, *, resync_s: float = 0.0) -> None:
+    def __init__(self, host: ControllerHost, concurrency: int, *, resync_s: float = 0.0) -> None:
         super().__init__(host, concurrency)
         self._namespaces = self.client.resource("", "v1", "namespaces")
         clock, random, turns = host.clock, host.random, host.turns

@@ -27,7 +27,7 @@ class Presence(Enum):
     ABSENT = 2
 
 
-class Node:
+class OwnerNode:
     """One object, by uid. Where it lives is certain only if its presence is not UNKNOWN.
 
     `dependents` says of each whether it blocks a deletion in the foreground; `blocking` counts those.
@@ -46,7 +46,7 @@ class Node:
         self.namespace = ""
         self.name = ""
         self.owners: tuple[OwnerReference, ...] = ()
-        self.dependents: dict[Node, bool] | None = None
+        self.dependents: dict[OwnerNode, bool] | None = None
         self.blocking = 0
         self.terminating = False
         self.foreground = False
@@ -86,7 +86,7 @@ class Graph:
 
     resource_of: Callable[[str, str], Resource | None]
     attention: Callable[[str], None]
-    nodes: dict[str, Node] = attrs.field(factory=dict)
+    nodes: dict[str, OwnerNode] = attrs.field(factory=dict)
 
     def changed(self, resource: Resource, namespace: str, name: str, meta: OwnerMetadata) -> None:
         """The object is there, with this owner metadata."""
@@ -95,7 +95,7 @@ class Graph:
         if node is None:
             if not meta.owners and not waits:
                 return
-            node = self.nodes[meta.uid] = Node(meta.uid)
+            node = self.nodes[meta.uid] = OwnerNode(meta.uid)
         waited = node.foreground, node.orphaning
         node.place(resource, namespace, name)
         node.bind(meta)
@@ -153,16 +153,16 @@ class Graph:
             node.place(resource, namespace, name)
             node.presence = Presence.ABSENT
 
-    def parts(self) -> Iterator[list[Node]]:
+    def parts(self) -> Iterator[list[OwnerNode]]:
         """The nodes that there are at first, some at a time; meanwhile they may come and go."""
         nodes = list(self.nodes.values())
         return (nodes[start : start + PART_NODES] for start in range(0, len(nodes), PART_NODES))
 
-    def settled(self, node: Node) -> bool:
+    def settled(self, node: OwnerNode) -> bool:
         """Whether all owners of a node are known to be there, to stay, and to be allowed to own it."""
         return all(self._stays(node, owner) for owner in node.owners)
 
-    def _stays(self, node: Node, reference: OwnerReference) -> bool:
+    def _stays(self, node: OwnerNode, reference: OwnerReference) -> bool:
         owner = self.nodes.get(reference.uid)
         if owner is None or owner.presence is not Presence.PRESENT or owner.foreground:
             return False
@@ -171,7 +171,7 @@ class Graph:
             return False
         return owner.is_at(resource, node.namespace if resource.namespaced else "", reference.name)
 
-    def _set_owners(self, node: Node, references: tuple[OwnerReference, ...]) -> None:
+    def _set_owners(self, node: OwnerNode, references: tuple[OwnerReference, ...]) -> None:
         """Draw the node's edges anew; whoever is concerned gets attention."""
         before, after = _blocking_by_uid(node.owners), _blocking_by_uid(references)
         node.owners = references
@@ -183,10 +183,10 @@ class Graph:
         if references and not self.settled(node):
             self.attention(node.uid)
 
-    def _link(self, node: Node, uid: str, blocking: bool) -> None:
+    def _link(self, node: OwnerNode, uid: str, blocking: bool) -> None:
         owner = self.nodes.get(uid)
         if owner is None:
-            owner = self.nodes[uid] = Node(uid)
+            owner = self.nodes[uid] = OwnerNode(uid)
         if owner.dependents is None:
             owner.dependents = {}
         owner.blocking += blocking - owner.dependents.get(node, False)
@@ -194,7 +194,7 @@ class Graph:
         if owner.foreground and not owner.blocking:
             self.attention(uid)
 
-    def _unlink(self, node: Node, uid: str) -> None:
+    def _unlink(self, node: OwnerNode, uid: str) -> None:
         owner = self.nodes.get(uid)
         if owner is None or not owner.dependents or node not in owner.dependents:
             return
@@ -203,13 +203,13 @@ class Graph:
             self.attention(uid)
         self._drop_if_idle(owner)
 
-    def _drop_if_idle(self, node: Node) -> None:
+    def _drop_if_idle(self, node: OwnerNode) -> None:
         """Forget a node that says nothing any more."""
         if node.owners or node.dependents or node.foreground or node.orphaning:
             return
         self.nodes.pop(node.uid, None)
 
-    def _attention_to(self, nodes: Iterable[Node]) -> None:
+    def _attention_to(self, nodes: Iterable[OwnerNode]) -> None:
         for node in nodes:
             self.attention(node.uid)
 

@@ -14,7 +14,7 @@ from orchtw.quota.amounts import NOTHING, Amounts, only, times, total
 from orchtw.quota.scopes import Requirement
 from orchtw.quota.usage import Evaluator, Usage
 from orchtw.responses.slices import Steps, in_turns
-from orchtw.watch.turns import Turns
+from orchtw.watch.turns import ReactorTurns
 
 Told = Callable[[str, bool], None]
 """Called with a namespace where the use may have changed, and whether it may have become less."""
@@ -93,7 +93,7 @@ class Tally:
         evaluator: Evaluator,
         clock: IReactorTime,
         random: Random,
-        turns: Turns,
+        turns: ReactorTurns,
         told: Told,
     ) -> None:
         self.resource = resource

@@ -16,7 +16,7 @@ from twisted.python.failure import Failure
 from orchtw.client.informer import Informer, Reflector
 from orchtw.client.interface import Item, Resource
 from orchtw.client.work_queue import Backoff, Retry
-from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.controller import Controller, ControllerHost
 from orchtw.controllers.quota_tallies import Tally, Uses
 from orchtw.errors import Conflict, NotFound
 from orchtw.quota.amounts import ZERO, Amount, Amounts, amount, growth, texts, total
@@ -88,8 +88,8 @@ class Said:
 class ResourceQuotaController(Controller):
     """Keys are those of quotas; of the other resources only those are followed that quotas limit.
 
-    What has been charged for a write on its way is not taken back, though there is no object yet: `Host.unsettled`
-    says it of this process' writes, and of those of others it is taken to be so for `Host.foreign_charges_s`.
+    A charge for a write on its way is kept although its object does not exist yet: `ControllerHost.unsettled` tells
+    the writes of this process, and those of other processes count for `ControllerHost.foreign_charges_s`.
     """
 
     name = "resourcequota"
@@ -97,7 +97,7 @@ class ResourceQuotaController(Controller):
     backoff: ClassVar[Backoff] = Backoff(first_s=0.005, limit_s=30.0)
     _log = Logger()
 
-    def __init__(self, host: Host, concurrency: int, resync_s: float) -> None:
+    def __init__(self, host: ControllerHost, concurrency: int, resync_s: float) -> None:
         super().__init__(host, concurrency)
         self._evaluators = Evaluators(host.naming)
         self._quotas = self.client.resource("", "v1", "resourcequotas")

@@ -9,7 +9,7 @@ from typing import Final
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
-from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.controller import Controller, ControllerHost
 from orchtw.errors import NotFound
 from orchtw.rules.options import DeleteOptions
 from orchtw.rules.server_identity import is_of_server
@@ -25,7 +25,7 @@ class StorageVersionCollector(Controller):
     name = "storage-version-gc"
     account = "storage-version-garbage-collector"
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ControllerHost) -> None:
         super().__init__(host, CONCURRENCY)
         naming = host.naming
         self._leases = self.client.resource(naming.group("coordination.orch.io"), "v1", "leases")

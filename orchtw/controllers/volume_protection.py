@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
-from orchtw.controllers.controller import Controller, Host, Published
+from orchtw.controllers.controller import Controller, ControllerHost, Published
 from orchtw.errors import NotFound
 from orchtw.rules.storage_protection import VOLUME_FINALIZER
 
@@ -18,7 +18,7 @@ class VolumeProtection(Controller):
     name = "pv-protection"
     account = "pv-protection-controller"
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ControllerHost) -> None:
         super().__init__(host, 1)
         self._volumes = self.client.resource("", "v1", "persistentvolumes")
         self._finalizer = host.naming.translate(VOLUME_FINALIZER)

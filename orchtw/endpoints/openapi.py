@@ -18,7 +18,7 @@ from orchtw.schema.schemas import Schemas
 from orchtw.wire.json_values import loads
 
 if TYPE_CHECKING:
-    from orchtw.schema.openapi.forms import Encoded, Form
+    from orchtw.schema.openapi.forms import DocumentForm, Encoded
     from orchtw.schema.openapi.published import Published
 
 T = TypeVar("T")
@@ -117,7 +117,7 @@ class OpenAPI:
         if self._merged is None or self._merged[:2] != (documents, revision):
             self._merged = documents, revision, _Documents(published, self._offload)
         together = self._merged[2]
-        form: Form = await together.kept(V2_PATH, lambda: published.v2_with(others))
+        form: DocumentForm = await together.kept(V2_PATH, lambda: published.v2_with(others))
         return await together.answer(request, V2_PATH, form)
 
     def _with_remote(self, own: Encoded) -> Encoded:
@@ -157,7 +157,7 @@ class _Documents:
         self._offload = offload
         self._made: dict[str, Any] = {}
 
-    async def answer(self, request: Request, path: str, form: Form) -> Response:
+    async def answer(self, request: Request, path: str, form: DocumentForm) -> Response:
         """The form that the Accept header prefers, or a bare 406."""
         chosen = preferred(request.headers.get("accept", ""), (JSON, *form.protobuf_types))
         if chosen is None:
@@ -168,7 +168,7 @@ class _Documents:
         encoded = await self._offload.run(WORK_BYTES, lambda: form.protobuf)
         return _conditional(request, form.protobuf_types[0], encoded)
 
-    async def v3(self, path: str) -> Form:
+    async def v3(self, path: str) -> DocumentForm:
         """The v3 document of a part; it may have been rendered already."""
         await self.do(self.published.v3_steps(path))
         return await self._offload.run(WORK_BYTES, lambda: self.published.v3[path])

@@ -9,7 +9,7 @@ from twisted.internet.defer import CancelledError
 
 from orchtw.audit.auditor import Auditor, Record
 from orchtw.audit.bodies import Copied, whole_body
-from orchtw.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, REQUEST_RESPONSE, STARTED, Outcome
+from orchtw.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, REQUEST_RESPONSE, STARTED, PolicyOutcome
 from orchtw.audit.senders import attempts
 from orchtw.audit.sink import Stored
 from orchtw.errors import BadRequest, InternalError, StatusError, Timeout, TooManyRequests, Unauthorized
@@ -85,7 +85,7 @@ class AuditStage:
             return self._read(request, outcome, proceed)
         return self._audited(request, Record(auditor, request, outcome), proceed)
 
-    async def _read(self, request: Request, outcome: Outcome, proceed: Proceed) -> Response:
+    async def _read(self, request: Request, outcome: PolicyOutcome, proceed: Proceed) -> Response:
         # It takes the first step itself. Most reads end in it: their events are made together, and written by one
         # call. Of the others, and of refusals, the first event is made now: nothing has been done that others see.
         rest: Any

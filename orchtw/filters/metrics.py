@@ -7,7 +7,7 @@ from functools import partial
 
 from orchtw.errors import TooManyRequests
 from orchtw.filters.chain import Proceed
-from orchtw.metrics.requests import Kind, RequestMetrics
+from orchtw.metrics.requests import RequestKind, RequestMetrics
 from orchtw.request import Ending, Request, Response, is_short
 
 
@@ -45,7 +45,14 @@ class MetricsStage:
         return response
 
     def _sent(
-        self, kind: Kind, code: int, size: int | None, began: float, webhooks_s: float, running: bool, ending: Ending
+        self,
+        kind: RequestKind,
+        code: int,
+        size: int | None,
+        began: float,
+        webhooks_s: float,
+        running: bool,
+        ending: Ending,
     ) -> None:
         """The answer has been sent or is lost; until then neither it nor its request is held here."""
         if running:

@@ -12,7 +12,7 @@ from typing import Final
 from twisted.logger import Logger
 
 from orchtw.filters.chain import Proceed
-from orchtw.logs.values import VALUES, Values
+from orchtw.logs.values import VALUES, LogValues
 from orchtw.logs.verbosity import REQUESTS, Verbosity
 from orchtw.request import Request, Response
 from orchtw.values.causes import MAX_SHOWN_CHARACTERS, go_quote
@@ -78,7 +78,7 @@ class RequestLog:
         told = " ".join(
             f"{name}={value if isinstance(value, int) else shown(value)}" for name, value in fields.items()
         )
-        self._log.info("{line}", line=f'"{_LINE}" {told}', **{VALUES: Values(_LINE, cut)})
+        self._log.info("{line}", line=f'"{_LINE}" {told}', **{VALUES: LogValues(_LINE, cut)})
 
 
 def _cut(text: str) -> str:

@@ -23,7 +23,7 @@ _BOOLEANS = {
 
 
 @attrs.frozen(slots=True)
-class Kind:
+class FlagKind:
     """A type of value: its name in the help, the reader of all texts given for it, and how a default is shown.
 
     `parse` raises ValueError with a reason that ends the sentence "invalid argument … for … flag:".
@@ -43,7 +43,7 @@ class Flag:
     """
 
     name: str
-    kind: Kind
+    kind: FlagKind
     default: Any
     help: str
     section: str
@@ -144,24 +144,24 @@ def _show_pairs(pairs: Iterable[tuple[str, object]]) -> str:
     return ",".join(f"{key}={value}" for key, value in pairs)
 
 
-TEXT = Kind("string", lambda texts: texts[-1])
-PATHS = Kind(
+TEXT = FlagKind("string", lambda texts: texts[-1])
+PATHS = FlagKind(
     "files",
     lambda texts: tuple(Path(text) for text in split_list(texts)),
     lambda paths: ",".join(map(str, paths)),
 )
-PATH = Kind("file", _path, lambda path: str(path or ""))
-INTEGER = Kind("int", lambda texts: parse_integer(texts[-1]))
-LEVELS = Kind("pattern=N,...", parse_levels, _show_pairs)
-FLOAT = Kind("float32", lambda texts: parse_number(texts[-1]), lambda value: f"{value:g}")
-BOOLEAN = Kind(
+PATH = FlagKind("file", _path, lambda path: str(path or ""))
+INTEGER = FlagKind("int", lambda texts: parse_integer(texts[-1]))
+LEVELS = FlagKind("pattern=N,...", parse_levels, _show_pairs)
+FLOAT = FlagKind("float32", lambda texts: parse_number(texts[-1]), lambda value: f"{value:g}")
+BOOLEAN = FlagKind(
     "", lambda texts: parse_boolean(texts[-1]), lambda value: "" if value is None else str(value).lower(), alone=True
 )
-DURATION = Kind("duration", lambda texts: parse_duration_s(texts[-1]), _show_duration)
-LIST = Kind("strings", split_list, ",".join)
-PAIRS = Kind("mapStringString", parse_pairs, _show_pairs)
-CLAIMS = Kind("mapStringString", parse_claims, _show_pairs)
-SWITCHES = Kind("mapStringBool", parse_switches, _show_pairs)
+DURATION = FlagKind("duration", lambda texts: parse_duration_s(texts[-1]), _show_duration)
+LIST = FlagKind("strings", split_list, ",".join)
+PAIRS = FlagKind("mapStringString", parse_pairs, _show_pairs)
+CLAIMS = FlagKind("mapStringString", parse_claims, _show_pairs)
+SWITCHES = FlagKind("mapStringBool", parse_switches, _show_pairs)
 
 
 def scan(arguments: Sequence[str], flags: Iterable[Flag]) -> tuple[dict[str, list[str]], list[str]]:

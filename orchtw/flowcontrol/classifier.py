@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from orchtw.flowcontrol.levels import KnownFlow, Level
-from orchtw.flowcontrol.matching import BY_NAMESPACE, BY_USER, Rule, Schema
+from orchtw.flowcontrol.matching import BY_NAMESPACE, BY_USER, FlowRule, Schema
 from orchtw.flowcontrol.stats import Stats
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.flowcontrol.mandatory import CATCH_ALL
@@ -18,7 +18,7 @@ MAX_REMEMBERED: Final = 4096
 MAX_REMEMBERED_CHARACTERS: Final = 2048
 """Of a user's name and groups: of longer ones nothing is remembered, so that the memory has a bound."""
 
-Candidate = tuple[Schema, Sequence[Rule]]
+Candidate = tuple[Schema, Sequence[FlowRule]]
 
 
 class Classifier:

@@ -17,7 +17,7 @@ LEAST_QUEUES: Final = 1
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Settings:
+class LevelSettings:
     """A priority level as its object describes it. `shares` are 0 for the level without limits."""
 
     name: str
@@ -27,7 +27,7 @@ class Settings:
     queuing: Queuing | None
 
     @classmethod
-    def of(cls, obj: Mapping[str, Any]) -> Settings:
+    def of(cls, obj: Mapping[str, Any]) -> LevelSettings:
         """Read an object that has passed validation."""
         meta, spec = obj.get("metadata") or {}, obj.get("spec") or {}
         limited = spec.get("limited") or {}
@@ -54,12 +54,12 @@ class Level:
 
     __slots__ = ("gone", "limit", "name", "seating", "shares", "uid")
 
-    def __init__(self, settings: Settings, limit: int) -> None:
+    def __init__(self, settings: LevelSettings, limit: int) -> None:
         self.name = settings.name
         self.seating: Seating | None = None
         self.configure(settings, limit)
 
-    def configure(self, settings: Settings, limit: int) -> None:
+    def configure(self, settings: LevelSettings, limit: int) -> None:
         """Go on with other settings."""
         self.uid = settings.uid
         self.limit = limit
@@ -77,7 +77,7 @@ class Level:
         return self.seating is None or self.seating.idle
 
 
-def limits(settings: Iterable[Settings], total: int) -> dict[str, int]:
+def limits(settings: Iterable[LevelSettings], total: int) -> dict[str, int]:
     """How many seats each level has of all: by its shares, rounded up."""
     limited = [each for each in settings if not each.exempt]
     shares = sum(each.shares for each in limited)

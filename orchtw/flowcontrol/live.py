@@ -7,9 +7,9 @@ from typing import Any, Final, Generic, TypeVar
 
 from twisted.logger import Logger
 
-from orchtw.authz.live_roles import Large, Run
+from orchtw.authz.live_roles import Large, RoleRun
 from orchtw.flowcontrol.classifier import Classifier
-from orchtw.flowcontrol.levels import KnownFlow, Level, Settings, limits
+from orchtw.flowcontrol.levels import KnownFlow, Level, LevelSettings, limits
 from orchtw.flowcontrol.matching import Schema
 from orchtw.flowcontrol.stats import Stats
 from orchtw.naming.names import Naming
@@ -35,13 +35,13 @@ class Live:
     `total` is how many seats all levels have together; `run` is where large objects are read, None: at once.
     """
 
-    def __init__(self, targets: Targets, naming: Naming, total: int, run: Run | None = None) -> None:
+    def __init__(self, targets: Targets, naming: Naming, total: int, run: RoleRun | None = None) -> None:
         self._targets = targets
         self._naming = naming
         self._total = total
         self._run = run
         self._schemas: _Objects[Schema] | None = None
-        self._settings: _Objects[Settings] | None = None
+        self._settings: _Objects[LevelSettings] | None = None
         self._listeners: tuple[Callable[[], None], ...] = ()
         self._classifier: Classifier | None = None
         self.levels: dict[str, Level] = {}
@@ -58,7 +58,7 @@ class Live:
             self._targets.stored_target(group, VERSION, plural).stored for plural in (SCHEMAS, LEVELS)
         )
         self._schemas = _Objects(schemas, Schema.of, self._changed, self._run)
-        self._settings = _Objects(levels, Settings.of, self._changed, self._run)
+        self._settings = _Objects(levels, LevelSettings.of, self._changed, self._run)
 
     def flow(self, user: UserInfo, info: RequestInfo) -> KnownFlow:
         """The flow that a request belongs to."""
@@ -90,7 +90,7 @@ class Live:
 
     def _renewed(self) -> Classifier:
         schemas = {name: Schema.of(_mandatory(name, spec)) for name, spec in FLOW_SCHEMAS.items()}
-        settings = {name: Settings.of(_mandatory(name, spec)) for name, spec in PRIORITY_LEVELS.items()}
+        settings = {name: LevelSettings.of(_mandatory(name, spec)) for name, spec in PRIORITY_LEVELS.items()}
         if self._schemas is not None and self._settings is not None:
             schemas |= self._schemas.known
             settings |= self._settings.known
@@ -130,7 +130,7 @@ class _Objects(Generic[T]):
     _log = Logger()
 
     def __init__(
-        self, stored: Stored, read: Callable[[dict[str, Any]], T], changed: Callable[[], None], run: Run | None
+        self, stored: Stored, read: Callable[[dict[str, Any]], T], changed: Callable[[], None], run: RoleRun | None
     ) -> None:
         self.known: dict[str, T] = {}
         self._stored = stored

@@ -106,7 +106,7 @@ class Subjects:
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
-class Rule:
+class FlowRule:
     """Subjects and what they do. `everything` is said of rules that all requests of their subjects meet."""
 
     subjects: Subjects
@@ -115,7 +115,7 @@ class Rule:
     everything: bool
 
     @classmethod
-    def of(cls, rule: Object) -> Rule:
+    def of(cls, rule: Object) -> FlowRule:
         """The rule of a schema."""
         resources = tuple(map(ResourceRule, rule.get("resourceRules") or ()))
         paths = tuple(map(PathRule, rule.get("nonResourceRules") or ()))
@@ -143,7 +143,7 @@ class Schema:
     precedence: int
     level: str
     by: str
-    rules: Sequence[Rule]
+    rules: Sequence[FlowRule]
     dangling: Mapping[str, Any]
 
     @classmethod
@@ -157,11 +157,11 @@ class Schema:
             precedence=spec.get("matchingPrecedence", 0),
             level=_name(spec.get("priorityLevelConfiguration")),
             by=(spec.get("distinguisherMethod") or {}).get("type", ""),
-            rules=tuple(map(Rule.of, spec.get("rules") or ())),
+            rules=tuple(map(FlowRule.of, spec.get("rules") or ())),
             dangling=next((each for each in conditions if each.get("type") == DANGLING), {}),
         )
 
-    def of_user(self, user: UserInfo) -> Sequence[Rule]:
+    def of_user(self, user: UserInfo) -> Sequence[FlowRule]:
         """Those rules that are about the user."""
         return tuple(rule for rule in self.rules if rule.subjects.name(user))
 

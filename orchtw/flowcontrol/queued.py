@@ -9,7 +9,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.flowcontrol.levels import KnownFlow
-from orchtw.flowcontrol.queueset import Seating, Waiting
+from orchtw.flowcontrol.queueset import Seating, WaitingRequest
 from orchtw.flowcontrol.stats import InFlight, kind_of
 from orchtw.request import Request
 from orchtw.rules.options import request_timeout_s
@@ -23,7 +23,7 @@ WAIT_SHARE: Final = 0.25
 MAX_WAIT_S: Final = 60.0
 
 
-class Queued(Waiting):
+class Queued(WaitingRequest):
     """A request that waits. `flow` is of its schema; `arrived` is a stamp, `since` of the clock."""
 
     __slots__ = ("arrived", "called", "known", "request", "since")

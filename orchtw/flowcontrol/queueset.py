@@ -52,7 +52,7 @@ class Flow:
         return f"<{type(self).__name__} with {self.seats} seats>"
 
 
-class Waiting:
+class WaitingRequest:
     """One that waits for `seats` seats; `pool` says where it got them when it has been called."""
 
     __slots__ = ("flow", "pool", "queue", "seats")
@@ -72,15 +72,15 @@ class Queue:
     def __init__(self, index: int, tag: float) -> None:
         self.index = index
         self.tag = tag
-        self.waiting: OrderedDict[Waiting, None] = OrderedDict()
+        self.waiting: OrderedDict[WaitingRequest, None] = OrderedDict()
         self.waiting_seats = self.executing = self.seats_in_use = 0
 
     @property
-    def head(self) -> Waiting:
+    def head(self) -> WaitingRequest:
         """Who came first."""
         return next(iter(self.waiting))
 
-    def remove(self, waiting: Waiting) -> None:
+    def remove(self, waiting: WaitingRequest) -> None:
         """Somebody waits no more."""
         del self.waiting[waiting]
         self.waiting_seats -= waiting.seats
@@ -145,7 +145,7 @@ class Seating:
         self._seat_marks.see(self.in_use)
         return pool
 
-    def wait(self, waiting: Waiting) -> bool:
+    def wait(self, waiting: WaitingRequest) -> bool:
         """Join the queue of the flow's hand in which the least is waiting; False: that is full too."""
         queuing = self.queuing
         if queuing is None:
@@ -165,7 +165,7 @@ class Seating:
         self._waiting_marks.see(self.waiting)
         return True
 
-    def leave(self, waiting: Waiting) -> None:
+    def leave(self, waiting: WaitingRequest) -> None:
         """Wait no longer."""
         queue = waiting.queue
         assert queue is not None
@@ -175,7 +175,7 @@ class Seating:
         self._waiting_marks.see(self.waiting)
         self._emptied(queue)
 
-    def call(self) -> Waiting | None:
+    def call(self) -> WaitingRequest | None:
         """Who is next has the seats now; None: nobody waits, or there are no seats."""
         queue = self._first()
         if queue is None:
@@ -222,7 +222,7 @@ class Seating:
         assert best is not None
         return best
 
-    def _seat(self, queue: Queue, waiting: Waiting, pool: int) -> Waiting:
+    def _seat(self, queue: Queue, waiting: WaitingRequest, pool: int) -> WaitingRequest:
         queue.remove(waiting)
         seats = waiting.seats = self.width(waiting.seats)
         waiting.pool = pool

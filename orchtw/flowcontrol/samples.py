@@ -13,7 +13,7 @@ from orchtw.flowcontrol.live import Live
 from orchtw.flowcontrol.marks import Marks
 from orchtw.flowcontrol.queueset import Seating
 from orchtw.flowcontrol.stats import InFlight
-from orchtw.metrics.series import Family, Histogram, Shown, Values, histograms
+from orchtw.metrics.series import Family, Histogram, ShownSeries, Values, histograms
 
 INTERVAL_S: Final = 0.1
 SHARES: Final = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -74,7 +74,7 @@ class Samples(Service):
         self._known: set[str] = set()
         self._call: IDelayedCall | None = None
 
-    def families(self) -> Iterable[Shown[Any]]:
+    def families(self) -> Iterable[ShownSeries[Any]]:
         """What `/metrics` shows."""
         pairs = (self._kinds,) if self._live is None else (self._requests, self._seats, self._kinds)
         return [family for pair in pairs for family in (pair.samples, pair.marks)]

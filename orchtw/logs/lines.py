@@ -13,7 +13,7 @@ from typing import Final, TextIO, cast
 import orjson
 from twisted.logger import FileLogObserver, ILogObserver, LogEvent, LogLevel, eventAsText, formatEvent
 
-from orchtw.logs.values import VALUES, Values
+from orchtw.logs.values import VALUES, LogValues
 from orchtw.logs.verbosity import DETAILS, Verbosity
 
 _LETTERS: Final = {LogLevel.warn: "W", LogLevel.error: "E", LogLevel.critical: "F"}
@@ -34,7 +34,7 @@ def text_line(event: LogEvent) -> str:
 
 def json_line(event: LogEvent) -> str:
     """One JSON object: time in milliseconds, place, text, the values in the text, and of a failure its traceback."""
-    values: Values | None = event.get(VALUES)
+    values: LogValues | None = event.get(VALUES)
     line: dict[str, object] = {
         "ts": round(event["log_time"] * 1000, 4),
         "caller": _place(event),

@@ -8,11 +8,11 @@ from typing import Final
 import attrs
 
 VALUES: Final = "log_values"
-"""The key of an event whose text is made of `Values`."""
+"""The key of an event whose text is made of `LogValues`."""
 
 
 @attrs.frozen(slots=True)
-class Values:
+class LogValues:
     """What an event says as a short text and named values, which are so in JSON, where nothing is quoted twice."""
 
     text: str

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from prometheus_client.core import Metric
 
-from orchtw.metrics.series import COUNTER, HISTOGRAM, Histogram, Shown, Values
+from orchtw.metrics.series import COUNTER, HISTOGRAM, Histogram, ShownSeries, Values
 
 PLAIN: Final = "text/plain; version=0.0.4; charset=utf-8"
 OPEN: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -26,7 +26,7 @@ _UNSHOWN: Final = ("_created", "_gsum", "_gcount")
 _PLAIN_TYPES: Final = {"info": "gauge", "stateset": "gauge", "gaugehistogram": "histogram", "unknown": "untyped"}
 
 
-def parts(families: Iterable[Shown[Any] | Metric], *, open_metrics: bool) -> Iterator[bytes]:
+def parts(families: Iterable[ShownSeries[Any] | Metric], *, open_metrics: bool) -> Iterator[bytes]:
     """The families as text, in their order."""
     lines: list[str] = []
     size = 0
@@ -43,7 +43,7 @@ def parts(families: Iterable[Shown[Any] | Metric], *, open_metrics: bool) -> Ite
     yield "".join(lines).encode()
 
 
-def _own(family: Shown[Any], open_metrics: bool) -> Iterator[str]:
+def _own(family: ShownSeries[Any], open_metrics: bool) -> Iterator[str]:
     name, sample = family.name, family.name
     if open_metrics and family.kind == COUNTER:
         name = name.removesuffix(_TOTAL)

@@ -9,12 +9,12 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
-from orchtw.metrics.series import ALPHA, COUNTER, HISTOGRAM, UNEXPECTED, Shown
+from orchtw.metrics.series import ALPHA, COUNTER, HISTOGRAM, UNEXPECTED, ShownSeries
 
 _ENDS: Final = {COUNTER: "_total", HISTOGRAM: "_bucket"}
 """By type: how the samples of a family of the library are named."""
 
-F = TypeVar("F", bound=Shown[Any])
+F = TypeVar("F", bound=ShownSeries[Any])
 
 
 class Registry:
@@ -36,7 +36,7 @@ class Registry:
         self._disabled = frozenset(disabled)
         self._hidden = hidden
         self._allowed = allowed or {}
-        self._families: dict[str, Shown[Any]] = {}
+        self._families: dict[str, ShownSeries[Any]] = {}
         self._collectors: list[tuple[Collector, frozenset[str]]] = []
 
     def add(self, family: F) -> F:
@@ -53,7 +53,7 @@ class Registry:
         """Show what a collector of the library finds; those of its untyped families that are `bare` are counters."""
         self._collectors.append((collector, frozenset(bare)))
 
-    def families(self) -> Iterator[Shown[Any] | Metric]:
+    def families(self) -> Iterator[ShownSeries[Any] | Metric]:
         """What is shown."""
         for name, family in self._families.items():
             if name not in self._disabled and not self._is_hidden(family):
@@ -83,7 +83,7 @@ class Registry:
             sums[sample.name, shown] = sums.get((sample.name, shown), 0) + sample.value
         metric.samples = [Sample(name, dict(labels), value) for (name, labels), value in sums.items()]
 
-    def all(self) -> Iterable[Shown[Any]]:
+    def all(self) -> Iterable[ShownSeries[Any]]:
         """Its own families, those that are not shown too."""
         return self._families.values()
 
@@ -103,7 +103,7 @@ class Registry:
         for family in self._families.values():
             family.reset()
 
-    def _is_hidden(self, family: Shown[Any]) -> bool:
+    def _is_hidden(self, family: ShownSeries[Any]) -> bool:
         if not family.since or self._hidden:
             return False
         major, minor, _ = family.since.split(".")

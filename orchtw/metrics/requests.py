@@ -42,7 +42,7 @@ Named = Callable[[str, str, str, str], tuple[str, str, str, str] | None]
 """Of group, version, resource and sub-resource those that are served; None if the resource is not."""
 
 
-class Kind:
+class RequestKind:
     """The series of equal requests: what `RequestMetrics.of` finds."""
 
     __slots__ = ("_metrics", "codes", "dry_run", "durations", "labels", "less_webhooks", "sizes", "validates")
@@ -76,7 +76,7 @@ class RequestMetrics:
     def __init__(self, registry: Registry, named: Named) -> None:
         self._named = named
         self._changed = False
-        self._kinds: dict[tuple[object, ...], Kind] = {}
+        self._kinds: dict[tuple[object, ...], RequestKind] = {}
         add, most = registry.add, MOST_KINDS
         self.total = add(counters(
             "apiserver_request_total", "Requests by verb, dry run, resource, scope and code of the answer.",
@@ -115,7 +115,7 @@ class RequestMetrics:
             "Deprecated APIs that have been requested, and the release in which they are removed.",
             ("group", "version", "resource", "subresource", "removed_release"), stability=STABLE))  # fmt: skip
 
-    def of(self, request: Request) -> Kind:
+    def of(self, request: Request) -> RequestKind:
         """The series of such requests."""
         info = request.info
         if info is None:
@@ -131,7 +131,7 @@ class RequestMetrics:
         kind = self._kinds.get(key)
         return self._new(key, request, info) if kind is None else kind
 
-    def _new(self, key: tuple[object, ...], request: Request, info: RequestInfo) -> Kind:
+    def _new(self, key: tuple[object, ...], request: Request, info: RequestInfo) -> RequestKind:
         """Series for requests that are new. What clients may make up is not kept under its own words."""
         verb, scope = verb_of(request, info), scope_of(info)
         if not info.is_resource:
@@ -151,11 +151,11 @@ class RequestMetrics:
             self._kinds[key] = kind
         return kind
 
-    def _made(self, labels: Labels, dry_run: str) -> Kind:
+    def _made(self, labels: Labels, dry_run: str) -> RequestKind:
         """The one of these labels."""
         kind = self._kinds.get((labels, dry_run))
         if kind is None:
-            kind = self._kinds[labels, dry_run] = Kind(self, labels, dry_run)
+            kind = self._kinds[labels, dry_run] = RequestKind(self, labels, dry_run)
         return kind
 
     def resources_changed(self) -> None:
@@ -172,7 +172,7 @@ class RequestMetrics:
                 del self._kinds[key]
                 self._let_go(kind)
 
-    def _let_go(self, kind: Kind) -> None:
+    def _let_go(self, kind: RequestKind) -> None:
         verb, *rest = shown = kind.labels.values
         self.durations.forget(verb, kind.dry_run, *rest)
         for code in kind.codes:
@@ -180,17 +180,17 @@ class RequestMetrics:
         for family in (self.less_webhooks, self.sizes, self.running, self._running_deprecated):
             family.forget(*shown)
 
-    def total_of(self, kind: Kind, code: int) -> Number:
+    def total_of(self, kind: RequestKind, code: int) -> Number:
         """The count of answers with this code."""
         shown = kind.labels.values
         return self.total.of(kind.labels.verb, kind.dry_run, *shown[1:], code_of(code))
 
-    def opened(self, kind: Kind, change: int) -> None:
+    def opened(self, kind: RequestKind, change: int) -> None:
         """One more long-running request, or one less (-1)."""
         for family in (self.running, self._running_deprecated):
             family.of(*kind.labels.values).value += change
 
-    def terminated(self, kind: Kind, code: int) -> None:
+    def terminated(self, kind: RequestKind, code: int) -> None:
         """The server has given up a request to defend itself."""
         self.terminations.of(*kind.labels.values, code_of(code)).value += 1
 
@@ -207,7 +207,7 @@ class RequestMetrics:
         """A deprecated version has been asked for (reference VER-8)."""
         self.deprecated.of(info.group, info.version, info.resource, info.subresource, removed).value = 1
 
-    def aborted(self, kind: Kind) -> None:
+    def aborted(self, kind: RequestKind) -> None:
         """A client has left before its answer."""
         self.aborts.of(*kind.labels.values[:-1]).value += 1
 

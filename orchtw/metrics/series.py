@@ -85,7 +85,7 @@ class Series(Protocol):
 S = TypeVar("S", bound=Series)
 
 
-class Shown(ABC, Generic[S]):
+class ShownSeries(ABC, Generic[S]):
     """A family as `/metrics` shows it: name, kind, words and what it holds at present.
 
     `since` is the release that deprecated it (`1.23.0`), empty for none.
@@ -112,7 +112,7 @@ class Shown(ABC, Generic[S]):
         """Let all counts begin anew; a gauge says what is so now, and stays."""
 
 
-class Family(Shown[S]):
+class Family(ShownSeries[S]):
     """A family whose series are made when they are first asked for.
 
     It has no more than `most`: then all labels of further ones are OTHER.
@@ -155,7 +155,7 @@ class Family(Shown[S]):
         return values
 
     def series(self) -> Iterable[tuple[Values, S]]:
-        """See `Shown`, as those below."""
+        """See `ShownSeries`, as those below."""
         return list(self._series.items())
 
     def allow(self, label: str, values: frozenset[str]) -> None:
@@ -168,7 +168,7 @@ class Family(Shown[S]):
                 each.reset()
 
 
-class Read(Shown[Number]):
+class Read(ShownSeries[Number]):
     """A family that is read off something else whenever somebody asks: values and number for each series."""
 
     def __init__(self, read: Callable[[], Iterable[tuple[Values, float]]], name: str, kind: str, text: str,
@@ -178,7 +178,7 @@ class Read(Shown[Number]):
         self._allowed: dict[int, frozenset[str]] = {}
 
     def series(self) -> Iterable[tuple[Values, Number]]:
-        """See `Shown`; values that are not allowed are added up."""
+        """See `ShownSeries`; values that are not allowed are added up."""
         found: dict[Values, Number] = {}
         for values, number in self._read():
             shown = tuple(v if v in self._allowed.get(at, (v,)) else UNEXPECTED for at, v in enumerate(values))
@@ -186,12 +186,12 @@ class Read(Shown[Number]):
         return found.items()
 
     def allow(self, label: str, values: frozenset[str]) -> None:
-        """See `Shown`."""
+        """See `ShownSeries`."""
         if label in self.labels:
             self._allowed[self.labels.index(label)] = values
 
 
-class Single(Shown[Histogram]):
+class Single(ShownSeries[Histogram]):
     """A histogram without labels, which somebody else keeps."""
 
     def __init__(self, histogram: Histogram, name: str, text: str) -> None:
@@ -199,11 +199,11 @@ class Single(Shown[Histogram]):
         self._histogram = histogram
 
     def series(self) -> Iterable[tuple[Values, Histogram]]:
-        """See `Shown`."""
+        """See `ShownSeries`."""
         return (((), self._histogram),)
 
     def reset(self) -> None:
-        """See `Shown`."""
+        """See `ShownSeries`."""
         self._histogram.reset()
 
 

@@ -10,7 +10,7 @@ from orchtw.wire.json_values import loads
 _SHOWN: Final = 200
 
 
-class BadAnswer(Exception):
+class BadResponse(Exception):
     """An answer that cannot be understood; the text says why."""
 
 
@@ -19,9 +19,9 @@ def answered(answer: bytes) -> dict[str, Any]:
     try:
         whole = loads(answer)
     except ValueError:
-        raise BadAnswer("the webhook's answer is not JSON") from None
+        raise BadResponse("the webhook's answer is not JSON") from None
     if not isinstance(whole, dict):
-        raise BadAnswer("the webhook's answer is not an object")
+        raise BadResponse("the webhook's answer is not an object")
     return whole
 
 
@@ -30,7 +30,7 @@ def check_type(whole: dict[str, Any], kind: str, api_version: str) -> None:
     for name, expected in (("kind", kind), ("apiVersion", api_version)):
         found = field(whole, name, str, "")
         if found != expected:
-            raise BadAnswer(f"the webhook's answer has {name} {go_quote(found[:_SHOWN])}, expected {expected}")
+            raise BadResponse(f"the webhook's answer has {name} {go_quote(found[:_SHOWN])}, expected {expected}")
 
 
 def field(fields: dict[str, Any], name: str, kind: type, missing: Any) -> Any:
@@ -39,5 +39,5 @@ def field(fields: dict[str, Any], name: str, kind: type, missing: Any) -> Any:
     if value is None:
         return missing
     if not isinstance(value, kind):
-        raise BadAnswer(f"the webhook's answer has a wrong type of {name}")
+        raise BadResponse(f"the webhook's answer has a wrong type of {name}")
     return value

@@ -15,11 +15,11 @@ from twisted.python.failure import Failure
 
 from orchtw.errors import ConfigError, TooManyRequests
 from orchtw.metrics.registry import Registry
-from orchtw.outbound.credentials import CredentialsError, Shown
+from orchtw.outbound.credentials import CredentialsError, ShownHeaders
 from orchtw.outbound.destination import Destination, default_port
 from orchtw.outbound.dialer import Unreachable
 from orchtw.outbound.errors import said_by, status_words
-from orchtw.outbound.limits import Crowded, Turns
+from orchtw.outbound.limits import CallTurns, Crowded
 from orchtw.outbound.metrics import CallMetrics
 from orchtw.outbound.policy import BadTLS
 from orchtw.outbound.pools import Pools, Way, web_module
@@ -92,7 +92,7 @@ class Question:
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Answer:
+class CallAnswer:
     """A whole answer; names of headers are in lower case, of a repeated one the first value counts."""
 
     code: int
@@ -124,7 +124,7 @@ class Caller(Service):
         left_s: float | None = None,
         limit_bytes: int = ANSWER_BYTES,
         agent: str = "",
-        turns: Turns | None = None,
+        turns: CallTurns | None = None,
     ) -> bytes:
         """The body of a webhook's answer to a JSON object; `left_s` is less time than the URL says there is.
 
@@ -153,7 +153,7 @@ class Caller(Service):
 
     async def ask(
         self, remote: Remote, question: Question, *, timeout_s: float, limit_bytes: int = ANSWER_BYTES
-    ) -> Answer:
+    ) -> CallAnswer:
         """A whole answer, whatever its code. Raises CallFailed; who cancels it drops the connection."""
         began, code = perf_counter(), 0
         try:
@@ -215,7 +215,7 @@ class Caller(Service):
         finally:
             self._running.discard(running)
 
-    async def _ask(self, remote: Remote, question: Question, limit_bytes: int) -> Answer:
+    async def _ask(self, remote: Remote, question: Question, limit_bytes: int) -> CallAnswer:
         web = await web_module(self._reactor)
         response = await self._open(remote, question)
         try:
@@ -224,7 +224,7 @@ class Caller(Service):
             raise CallFailed(str(problem)) from None
         lines = response.headers.getAllRawHeaders()
         headers = {name.decode("latin-1").lower(): values[0].decode("latin-1") for name, values in lines}
-        return Answer(code=response.code, headers=headers, body=body)
+        return CallAnswer(code=response.code, headers=headers, body=body)
 
     async def _open(self, remote: Remote, question: Question) -> Any:
         shown = await self._shown(remote, question)
@@ -236,7 +236,7 @@ class Caller(Service):
             await web.collected(response, _REFUSAL_BYTES)
         return await self._sent(remote, question, await self._shown(remote, question))
 
-    async def _sent(self, remote: Remote, question: Question, shown: Shown) -> Any:
+    async def _sent(self, remote: Remote, question: Question, shown: ShownHeaders) -> Any:
         try:
             pool, web = await self._pools.of(_way(remote, shown)), await web_module(self._reactor)
             headers: Any = {"User-Agent": self._agent, **question.headers, **dict(shown.headers)}
@@ -257,14 +257,14 @@ class Caller(Service):
         except _TROUBLES as problem:
             raise _failed(remote, question, str(problem)) from None
 
-    async def _shown(self, remote: Remote, question: Question) -> Shown:
+    async def _shown(self, remote: Remote, question: Question) -> ShownHeaders:
         try:
-            return Shown() if remote.credentials is None else await remote.credentials.current()
+            return ShownHeaders() if remote.credentials is None else await remote.credentials.current()
         except CredentialsError as problem:
             raise _failed(remote, question, str(problem)) from None
 
 
-async def _in_turn(turns: Turns, work: Coroutine[Deferred[Any], Any, T]) -> T:
+async def _in_turn(turns: CallTurns, work: Coroutine[Deferred[Any], Any, T]) -> T:
     try:
         await turns.take()
     except BaseException:
@@ -281,7 +281,7 @@ def _failed(remote: Remote, question: Question, why: str) -> CallFailed:
     return CallFailed(shown, why)
 
 
-def _way(remote: Remote, shown: Shown) -> Way:
+def _way(remote: Remote, shown: ShownHeaders) -> Way:
     tls = remote.tls
     if shown.certificate:
         tls = attrs.evolve(tls, certificate=shown.certificate, key=shown.key)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import attrs
 
 from orchtw.errors import ConfigError
-from orchtw.outbound.credentials import REREAD_S, Credentials, Shown
+from orchtw.outbound.credentials import REREAD_S, Credentials, ShownHeaders
 from orchtw.outbound.policy import BadTLS, TLSPolicy
 
 Read = Callable[[], TLSPolicy]
@@ -27,16 +27,16 @@ class CertificateFiles:
         self._held = read()
         self._due_s = seconds() + REREAD_S
 
-    async def current(self) -> Shown:
+    async def current(self) -> ShownHeaders:
         """By the certificate that was read in the last minute, unless the others bring one of their own."""
         if self._seconds() >= self._due_s:
             self._read()
-        shown = Shown() if self._others is None else await self._others.current()
+        shown = ShownHeaders() if self._others is None else await self._others.current()
         if shown.certificate:
             return shown
         return attrs.evolve(shown, certificate=self._held.certificate, key=self._held.key)
 
-    def refused(self, shown: Shown) -> bool:
+    def refused(self, shown: ShownHeaders) -> bool:
         """Whether the others have something else to show, or the files do by now."""
         if shown.certificate != self._held.certificate:  # the others' own, or that of the files before the last look
             return self._others is None or self._others.refused(shown)

@@ -14,7 +14,7 @@ REREAD_S: Final = 60.0
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Shown:
+class ShownHeaders:
     """What one request shows: headers, and PEM bytes of a client certificate and key if there are any."""
 
     headers: tuple[tuple[str, str], ...] = attrs.field(default=(), repr=False)
@@ -29,10 +29,10 @@ class CredentialsError(Exception):
 class Credentials(Protocol):
     """Where they come from."""
 
-    async def current(self) -> Shown:
+    async def current(self) -> ShownHeaders:
         """For the next request. Raises CredentialsError."""
 
-    def refused(self, shown: Shown) -> bool:
+    def refused(self, shown: ShownHeaders) -> bool:
         """The other side has answered 401 to these: whether it is worth asking once more."""
 
 
@@ -40,13 +40,13 @@ class Credentials(Protocol):
 class Fixed:
     """The same for ever."""
 
-    shown: Shown
+    shown: ShownHeaders
 
-    async def current(self) -> Shown:
+    async def current(self) -> ShownHeaders:
         """Always the same."""
         return self.shown
 
-    def refused(self, _shown: Shown) -> bool:
+    def refused(self, _shown: ShownHeaders) -> bool:
         """There are no others."""
         return False
 
@@ -59,12 +59,12 @@ class Certified:
     key: bytes = attrs.field(repr=False)
     others: Credentials | None = None
 
-    async def current(self) -> Shown:
+    async def current(self) -> ShownHeaders:
         """Both, unless the others have a certificate of their own."""
-        shown = Shown() if self.others is None else await self.others.current()
+        shown = ShownHeaders() if self.others is None else await self.others.current()
         return shown if shown.certificate else attrs.evolve(shown, certificate=self.certificate, key=self.key)
 
-    def refused(self, shown: Shown) -> bool:
+    def refused(self, shown: ShownHeaders) -> bool:
         """The certificate stays the same."""
         return self.others is not None and self.others.refused(shown)
 
@@ -78,13 +78,13 @@ class TokenOf:
         self._shown = bearer(token)
         self._due_s = seconds() + REREAD_S
 
-    async def current(self) -> Shown:
+    async def current(self) -> ShownHeaders:
         """By the token that was read in the last minute."""
         if self._seconds() >= self._due_s:
             self._read()
         return self._shown
 
-    def refused(self, shown: Shown) -> bool:
+    def refused(self, shown: ShownHeaders) -> bool:
         """Whether the file holds another one by now."""
         if self._shown == shown:
             self._read()
@@ -100,11 +100,13 @@ class TokenOf:
             self._shown = bearer(token)
 
 
-def bearer(token: str) -> Shown:
+def bearer(token: str) -> ShownHeaders:
     """Shows a token."""
-    return Shown(headers=(("Authorization", f"Bearer {token}"),))
+    return ShownHeaders(headers=(("Authorization", f"Bearer {token}"),))
 
 
-def basic(username: str, password: str) -> Shown:
+def basic(username: str, password: str) -> ShownHeaders:
     """Shows name and password."""
-    return Shown(headers=(("Authorization", f"Basic {b64encode(f'{username}:{password}'.encode()).decode()}"),))
+    return ShownHeaders(
+        headers=(("Authorization", f"Basic {b64encode(f'{username}:{password}'.encode()).decode()}"),)
+    )

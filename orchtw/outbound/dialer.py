@@ -18,7 +18,7 @@ from orchtw.errors import TooManyRequests
 from orchtw.outbound.addresses import is_address, is_public_unicast
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.errors import dialling_words
-from orchtw.outbound.exchange import Outcome
+from orchtw.outbound.exchange import CallOutcome
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ class Line(Interface):
     def secured(self) -> Deferred[None]:
         """Fires when bytes can be sent, and fails when the connection cannot be had."""
 
-    def on_end(self, tell: Callable[[Outcome], None]) -> None:
+    def on_end(self, tell: Callable[[CallOutcome], None]) -> None:
         """Have `tell` called once, when the connection is over or will never be."""
 
     def keep_alive(self) -> None:
@@ -97,7 +97,7 @@ class Dialer:
         made.on_end(self._ended)
         return made
 
-    def _ended(self, _outcome: Outcome) -> None:
+    def _ended(self, _outcome: CallOutcome) -> None:
         self._open -= 1
 
     async def _connect(self, destination: Destination, exchange: Connected) -> Connected:

@@ -30,7 +30,7 @@ HELD_BYTES: Final = 64 * 1024
 _KEEPALIVE: Final = ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 3))
 
 
-class Outcome(Enum):
+class CallOutcome(Enum):
     """How an exchange ended."""
 
     WHOLE = "whole"
@@ -46,7 +46,7 @@ class Broken(Exception):
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Head:
+class ResponseHead:
     """Code and headers of an answer, the headers in their order and spelling."""
 
     code: int
@@ -57,18 +57,18 @@ class Head:
         return next((value for key, value in self.headers if key.lower() == name), "")
 
 
-class Sink(Interface):
+class BodySink(Interface):
     """Takes the body of an answer, or the other protocol's bytes."""
 
     def received(self, data: bytes) -> None:
         """Some bytes; may pause the exchange."""
 
-    def ended(self, outcome: Outcome) -> None:
+    def ended(self, outcome: CallOutcome) -> None:
         """There are no more. Called once, unless the sink's own side has aborted the exchange."""
 
 
 @implementer(IHandshakeListener, IHalfCloseableProtocol)
-class Exchange(Protocol):
+class ClientExchange(Protocol):
     """Sends a request when told to and reads its answer.
 
     `secured` fires when bytes can be sent, and fails when the connection cannot be had. What follows the head waits,
@@ -83,23 +83,23 @@ class Exchange(Protocol):
         self._tls = tls
         self._keep = keep
         self._h11 = h11.Connection(our_role=h11.CLIENT, max_incomplete_event_size=HEAD_BYTES)
-        self._answer: Deferred[Head] | None = None
+        self._answer: Deferred[ResponseHead] | None = None
         self._upgraded = False
-        self._sink: Sink | None = None
+        self._sink: BodySink | None = None
         self._held: list[bytes] = []
         self._held_bytes = 0
         self._paused = False
-        self._outcome: Outcome | None = None
+        self._outcome: CallOutcome | None = None
         self._told = self._lost = False
-        self._listeners: list[Callable[[Outcome], None]] = []
+        self._listeners: list[Callable[[CallOutcome], None]] = []
 
-    def on_end(self, tell: Callable[[Outcome], None]) -> None:
+    def on_end(self, tell: Callable[[CallOutcome], None]) -> None:
         """Have `tell` called once, when the exchange is over."""
         self._listeners.append(tell)
 
     # Asking
 
-    def ask(self, method: str, target: str, headers: Headers, body: bytes = b"") -> Deferred[Head]:
+    def ask(self, method: str, target: str, headers: Headers, body: bytes = b"") -> Deferred[ResponseHead]:
         """Send the request; fires with the head of its answer (an interim one is passed over, a 101 is not).
 
         Fails with Broken. Raises BadRequest (400) for a request that cannot be written down, and ends the exchange.
@@ -120,7 +120,7 @@ class Exchange(Protocol):
 
     # Taking
 
-    def read_into(self, sink: Sink) -> None:
+    def read_into(self, sink: BodySink) -> None:
         """From now on `sink` gets what comes, and first what is there."""
         self._sink = sink
         held, self._held, self._held_bytes = self._held, [], 0
@@ -174,7 +174,7 @@ class Exchange(Protocol):
         if not self.secured.called:
             self.secured.addErrback(lambda _: None)
         if self._outcome is None:
-            self._end(Outcome.ABORTED)
+            self._end(CallOutcome.ABORTED)
             self._drop()
 
     def _drop(self) -> None:
@@ -257,7 +257,7 @@ class Exchange(Protocol):
             self.transport.pauseProducing()
         answer, self._answer = self._answer, None
         if answer is not None:
-            answer.callback(Head(code=event.status_code, headers=headers))
+            answer.callback(ResponseHead(code=event.status_code, headers=headers))
 
     def _begin_other(self, event: h11.InformationalResponse) -> None:
         self._upgraded = True
@@ -280,11 +280,11 @@ class Exchange(Protocol):
     def _complete(self) -> None:
         keep = self._keep if self._reusable() else None
         if keep is None:
-            self._end(Outcome.WHOLE)
+            self._end(CallOutcome.WHOLE)
             self._close()
             return
         transport, self.transport, self._lost = self.transport, None, True
-        self._end(Outcome.WHOLE)
+        self._end(CallOutcome.WHOLE)
         keep(transport)
 
     def _reusable(self) -> bool:
@@ -295,7 +295,7 @@ class Exchange(Protocol):
         if self._outcome is not None:
             return
         if self._upgraded:
-            self._end(Outcome.WHOLE if whole else Outcome.CUT)
+            self._end(CallOutcome.WHOLE if whole else CallOutcome.CUT)
             return
         if whole:
             try:
@@ -308,12 +308,12 @@ class Exchange(Protocol):
 
     def _break(self, why: str) -> None:
         answer, self._answer = self._answer, None
-        self._end(Outcome.CUT)
+        self._end(CallOutcome.CUT)
         self._drop()
         if answer is not None:
             answer.errback(Broken(why))
 
-    def _end(self, outcome: Outcome) -> None:
+    def _end(self, outcome: CallOutcome) -> None:
         if self._outcome is not None:
             return
         self._outcome = outcome

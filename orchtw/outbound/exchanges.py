@@ -13,7 +13,7 @@ from zope.interface import implementer
 
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.dialer import Dialer
-from orchtw.outbound.exchange import Exchange
+from orchtw.outbound.exchange import ClientExchange
 
 IDLE_S: Final = 60.0
 """How long a connection is kept: less than this server, as the other side, would keep it."""
@@ -34,14 +34,14 @@ class Exchanges:
         self._idle: dict[Destination, list[_Idle]] = {}
         self._closed = False
 
-    async def exchange(self, destination: Destination, *, fresh: bool = False) -> tuple[Exchange, bool]:
+    async def exchange(self, destination: Destination, *, fresh: bool = False) -> tuple[ClientExchange, bool]:
         """A connected exchange, and whether its connection was used before; with `fresh` it was not.
 
         Raises as `Dialer.exchange` does.
         """
 
-        def make() -> Exchange:
-            return Exchange(tls=destination.scheme == "https", keep=partial(self._keep, destination))
+        def make() -> ClientExchange:
+            return ClientExchange(tls=destination.scheme == "https", keep=partial(self._keep, destination))
 
         waiting = self._idle.get(destination)
         if waiting and not fresh:
@@ -92,7 +92,7 @@ class _Idle(Protocol):
         else:
             self._timer = timer
 
-    def leave(self, exchange: Exchange) -> None:
+    def leave(self, exchange: ClientExchange) -> None:
         """Hand the connection over to its next exchange."""
         self._leave()
         _hand_over(self.transport, exchange)

@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 
 from orchtw.naming.names import Naming
 from orchtw.outbound.command import Command, CommandFailed, run
-from orchtw.outbound.credentials import CredentialsError, Shown, bearer
+from orchtw.outbound.credentials import CredentialsError, ShownHeaders, bearer
 from orchtw.outbound.policy import BadTLS, TLSPolicy
 from orchtw.values.times import parse_time
 from orchtw.wire.json_values import loads
@@ -26,7 +26,7 @@ MODES: Final = ("Never", "IfAvailable", "Always")
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Plugin:
+class CredentialPlugin:
     """A valid `exec` section; `cluster` is what the command is told of the server, None: nothing."""
 
     api_version: str
@@ -45,29 +45,29 @@ class ExecPlugin:
     """
 
     def __init__(
-        self, plugin: Plugin, naming: Naming, reactor: Any, wall_clock: Callable[[], float] = time.time
+        self, plugin: CredentialPlugin, naming: Naming, reactor: Any, wall_clock: Callable[[], float] = time.time
     ) -> None:
         self._plugin = plugin
         self._reactor = reactor
         self._wall_clock = wall_clock
         self._info_name = f"{naming.environment_prefix}EXEC_INFO"
-        self._shown: Shown | None = None
+        self._shown: ShownHeaders | None = None
         self._expires_s: float | None = None
         self._running: Deferred[None] | None = None
-        self._waiting: list[Deferred[Shown]] = []
+        self._waiting: list[Deferred[ShownHeaders]] = []
 
-    async def current(self) -> Shown:
+    async def current(self) -> ShownHeaders:
         """What the last run said, or a new one. Raises CredentialsError."""
         if self._shown is not None and (self._expires_s is None or self._wall_clock() <= self._expires_s):
             return self._shown
-        waiting: Deferred[Shown] = Deferred(self._waiting.remove)
+        waiting: Deferred[ShownHeaders] = Deferred(self._waiting.remove)
         self._waiting.append(waiting)
         if self._running is None:
             running = Deferred.fromCoroutine(self._run())
             self._running = None if running.called else running
         return await waiting
 
-    def refused(self, shown: Shown) -> bool:
+    def refused(self, shown: ShownHeaders) -> bool:
         """Forget them, unless others have come meanwhile."""
         if self._shown == shown:
             self._shown = None
@@ -82,11 +82,11 @@ class ExecPlugin:
         else:
             self._tell(self._shown)
 
-    def _tell(self, found: Shown | CredentialsError) -> None:
+    def _tell(self, found: ShownHeaders | CredentialsError) -> None:
         self._running = None
         waiting, self._waiting = self._waiting, []
         for each in waiting:
-            if isinstance(found, Shown):
+            if isinstance(found, ShownHeaders):
                 each.callback(found)
             else:
                 each.errback(found)
@@ -101,7 +101,7 @@ class ExecPlugin:
         return Command(name=plugin.command, args=plugin.args, env=env, hint=plugin.install_hint)
 
 
-def credential(output: bytes, api_version: str) -> tuple[Shown, float | None]:
+def credential(output: bytes, api_version: str) -> tuple[ShownHeaders, float | None]:
     """What a command's output shows, and until when by the wall clock. Raises CredentialsError."""
     try:
         found = loads(output)
@@ -120,7 +120,7 @@ def credential(output: bytes, api_version: str) -> tuple[Shown, float | None]:
     return _shown(status), _expires(_text(status, "expirationTimestamp"))
 
 
-def _shown(status: Object) -> Shown:
+def _shown(status: Object) -> ShownHeaders:
     token = _text(status, "token")
     certificate = _text(status, "clientCertificateData").encode()
     key = _text(status, "clientKeyData").encode()
@@ -133,7 +133,7 @@ def _shown(status: Object) -> Shown:
     except BadTLS as problem:
         raise CredentialsError(f"failed parsing client key/certificate: {problem}") from None
     headers = bearer(token).headers if token else ()
-    return Shown(headers=headers, certificate=certificate, key=key)
+    return ShownHeaders(headers=headers, certificate=certificate, key=key)
 
 
 def _expires(text: str) -> float | None:

@@ -14,12 +14,12 @@ from twisted.web.iweb import IResponse
 from zope.interface import implementer
 
 from orchtw.outbound.errors import loss_words
-from orchtw.outbound.exchange import HEAD_BYTES, Outcome, keep_alive
+from orchtw.outbound.exchange import HEAD_BYTES, CallOutcome, keep_alive
 from orchtw.outbound.unanswered import Lost, Stale
 
 
 @implementer(IHandshakeListener)
-class Kept(HTTP11ClientProtocol):
+class KeptConnections(HTTP11ClientProtocol):
     """Adds to Twisted's client: `secured`, its end, a bound for heads of answers, and failures with words.
 
     Nothing is asked to be compressed: what is small is not worth it, and what is large may be a trap.
@@ -34,9 +34,9 @@ class Kept(HTTP11ClientProtocol):
         self._requests = 0
         self._head_bytes = 0
         self._waiting = self._too_long = self._gone = False
-        self._listeners: list[Callable[[Outcome], None]] = []
+        self._listeners: list[Callable[[CallOutcome], None]] = []
 
-    def on_end(self, tell: Callable[[Outcome], None]) -> None:
+    def on_end(self, tell: Callable[[CallOutcome], None]) -> None:
         """Have `tell` called once, when the connection is over or will never be."""
         self._listeners.append(tell)
 
@@ -121,7 +121,7 @@ class Kept(HTTP11ClientProtocol):
     def _tell(self) -> None:
         listeners, self._listeners = self._listeners, []
         for tell in listeners:
-            tell(Outcome.CUT)
+            tell(CallOutcome.CUT)
 
 
 class _Prompt:

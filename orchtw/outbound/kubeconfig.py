@@ -14,8 +14,8 @@ import yaml
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
 from orchtw.outbound.certificate_files import CertificateFiles
-from orchtw.outbound.credentials import Certified, Credentials, Fixed, Shown, TokenOf, basic, bearer
-from orchtw.outbound.exec_plugin import MODES, VERSIONS, ExecPlugin, Plugin
+from orchtw.outbound.credentials import Certified, Credentials, Fixed, ShownHeaders, TokenOf, basic, bearer
+from orchtw.outbound.exec_plugin import MODES, VERSIONS, CredentialPlugin, ExecPlugin
 from orchtw.outbound.fields import Fields
 from orchtw.outbound.policy import BadTLS, TLSPolicy
 from orchtw.outbound.remote import Remote, rooted_url
@@ -185,7 +185,7 @@ class _Reader:
         _sendable(self._user, "tokenFile", bearer(token))
         return token
 
-    def _plugin(self, fields: Fields) -> Plugin:
+    def _plugin(self, fields: Fields) -> CredentialPlugin:
         version = fields.text("apiVersion")
         group = f"client.authentication.{self._naming.api_domain}"
         if version not in {f"{group}/{each}" for each in VERSIONS}:
@@ -199,7 +199,7 @@ class _Reader:
         if mode == "Always":
             text = "exec plugin cannot support interactive mode: standard input is not a terminal"
             raise fields.wrong("interactiveMode", text)
-        return Plugin(
+        return CredentialPlugin(
             api_version=version,
             command=str(fields.path.parent.absolute() / command) if "/" in command else command,
             args=fields.texts("args"),
@@ -235,7 +235,7 @@ class _Reader:
         return found
 
 
-def _sendable(user: Fields, name: str, shown: Shown) -> Shown:
+def _sendable(user: Fields, name: str, shown: ShownHeaders) -> ShownHeaders:
     """Raises ConfigError for what no header can hold; nothing of it is repeated."""
     for _, value in shown.headers:
         if not value.isascii() or not value.isprintable():

@@ -17,7 +17,7 @@ class Crowded(Exception):
     """Too many wait already; the text says so."""
 
 
-class Turns:
+class CallTurns:
     """Room for `running` calls; `waiting` more wait for it, in their order."""
 
     def __init__(self, running: int = RUNNING, waiting: int = WAITING) -> None:

@@ -18,7 +18,7 @@ from zope.interface import implementer
 
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.dialer import Dialer
-from orchtw.outbound.kept import Kept
+from orchtw.outbound.kept import KeptConnections
 
 KEPT: Final = 64
 """Connections that are kept for one host while no request needs them: more at a time are made and closed each time,
@@ -42,7 +42,7 @@ class Pool:
         self._dialer = dialer
         self._route = route
         self._retired = False
-        self._lines: set[Kept] = set()
+        self._lines: set[KeptConnections] = set()
         pool: Any = HTTPConnectionPool(reactor)  # type: ignore[no-untyped-call]
         pool.maxPersistentPerHost = KEPT
         pool.cachedConnectionTimeout = IDLE_S
@@ -72,13 +72,13 @@ class Pool:
         """What connects to a URL's host."""
         return _Endpoint(lambda idle: self._connect(uri, idle))
 
-    async def _connect(self, uri: URI, idle: Idle) -> Kept:
+    async def _connect(self, uri: URI, idle: Idle) -> KeptConnections:
         scheme, host = uri.scheme.decode("ascii"), uri.host.decode("ascii")
         destination = await self._route(scheme, host, uri.port)
         return await self._dialer.exchange(destination, lambda: self._made(idle, destination))
 
-    def _made(self, idle: Idle, destination: Destination) -> Kept:
-        line = Kept(idle, tls=destination.scheme == "https")
+    def _made(self, idle: Idle, destination: Destination) -> KeptConnections:
+        line = KeptConnections(idle, tls=destination.scheme == "https")
         self._lines.add(line)
         line.on_end(lambda _: self._lines.discard(line))
         return line
@@ -92,7 +92,7 @@ class Pool:
 class _Endpoint:
     """Connects by a coroutine."""
 
-    def __init__(self, connect: Callable[[Any], Coroutine[Deferred[Any], Any, Kept]]) -> None:
+    def __init__(self, connect: Callable[[Any], Coroutine[Deferred[Any], Any, KeptConnections]]) -> None:
         self._connect = connect
 
     def connect(self, protocolFactory: Any) -> Deferred[Any]:

@@ -14,7 +14,7 @@ from twisted.internet.threads import deferToThreadPool
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.dialer import Dialer
 from orchtw.outbound.policy import TLSPolicy
-from orchtw.outbound.services import Place, Resolver, ServiceReference
+from orchtw.outbound.services import Resolver, ServicePlace, ServiceReference
 
 if TYPE_CHECKING:
     from orchtw.outbound.pool import Pool
@@ -63,7 +63,7 @@ class Pools:
 
     async def destination(self, way: Way, scheme: str, host: str, port: int) -> Destination:
         """What is dialled. Raises Unresolved, BadTLS."""
-        place = Place(host=host, port=port, public=False)
+        place = ServicePlace(host=host, port=port, public=False)
         if way.service is not None:
             place = await self._resolver.place(way.service, endpoints_only=way.endpoints_only)
         return Destination(

@@ -31,7 +31,7 @@ class ServiceReference:
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Place:
+class ServicePlace:
     """What to dial. With `public` only addresses that pods and nodes can have (see `addresses`)."""
 
     host: str
@@ -39,7 +39,7 @@ class Place:
     public: bool = True
 
 
-class Objects(Interface):
+class ServiceObjects(Interface):
     """What a resolver looks at; None: there is no such object."""
 
     async def service(self, namespace: str, name: str) -> Object | None:
@@ -57,12 +57,12 @@ class Resolver:
     `own` is the Service of this server itself, whose address may be loopback.
     """
 
-    def __init__(self, objects: Objects, own: ServiceReference, random: Random) -> None:
+    def __init__(self, objects: ServiceObjects, own: ServiceReference, random: Random) -> None:
         self._objects = objects
         self._own = own
         self._random = random
 
-    async def place(self, wanted: ServiceReference, *, endpoints_only: bool = False) -> Place:
+    async def place(self, wanted: ServiceReference, *, endpoints_only: bool = False) -> ServicePlace:
         """Where to dial. Raises Unresolved."""
         service = await self._objects.service(wanted.namespace, wanted.name)
         if service is None:
@@ -71,7 +71,7 @@ class Resolver:
         if spec.get("type") == "ExternalName":
             if endpoints_only:
                 raise Unresolved('unsupported service type "ExternalName"')
-            return Place(host=spec.get("externalName", ""), port=wanted.port)
+            return ServicePlace(host=spec.get("externalName", ""), port=wanted.port)
         port = _port(service, wanted)
         endpoints = await self._objects.endpoints(wanted.namespace, wanted.name)
         if endpoints is not None:
@@ -80,12 +80,12 @@ class Resolver:
             raise Unresolved(f"endpoints {go_quote(wanted.name)} not found")
         if spec.get("clusterIP", "None") in ("", "None"):
             raise Unresolved('cannot route to service with ClusterIP "None"')
-        return Place(host=spec["clusterIP"], port=wanted.port)
+        return ServicePlace(host=spec["clusterIP"], port=wanted.port)
 
-    def _endpoint(self, endpoints: Object, port_name: str, wanted: ServiceReference) -> Place:
+    def _endpoint(self, endpoints: Object, port_name: str, wanted: ServiceReference) -> ServicePlace:
         for address, port in ready(endpoints, port_name, self._random):
             ours = (wanted.namespace, wanted.name) == (self._own.namespace, self._own.name)
-            return Place(host=address["ip"], port=port["port"], public=not ours)
+            return ServicePlace(host=address["ip"], port=port["port"], public=not ours)
         raise Unresolved(f"no endpoints available for service {go_quote(wanted.name)}")
 
 

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred, TimeoutError
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.errors import Timeout
-from orchtw.outbound.exchange import Exchange, Head, Outcome
+from orchtw.outbound.exchange import CallOutcome, ClientExchange, ResponseHead
 from orchtw.proxy.backend_body import BackendBody
 from orchtw.proxy.forwarding import switched
 from orchtw.registry.aggregation.backends import Ask, Backends, NoAnswer
@@ -107,8 +107,8 @@ class PassingOn:
         return _answer(request, exchange, head)
 
     async def _answered(
-        self, request: Request, asked: Coroutine[Any, Any, tuple[Exchange, Head]]
-    ) -> tuple[Exchange, Head]:
+        self, request: Request, asked: Coroutine[Any, Any, tuple[ClientExchange, ResponseHead]]
+    ) -> tuple[ClientExchange, ResponseHead]:
         """Raises Timeout (504) when a request that should be short has no answer in time."""
         if _is_long(request):
             return await asked
@@ -150,7 +150,7 @@ def _headers(request: Request, service: ApiService, name: str, *, upgrade: bool)
     return [*lines, *identity_headers(request.user)]
 
 
-def _answer(request: Request, exchange: Exchange, head: Head) -> Response:
+def _answer(request: Request, exchange: ClientExchange, head: ResponseHead) -> Response:
     """What the client gets of the other server's answer, as it comes."""
     if 300 <= head.code < 400 and head.first("location"):
         exchange.abort()
@@ -171,5 +171,5 @@ class _Nobody:
     def received(self, data: bytes) -> None:
         """Never called."""
 
-    def ended(self, outcome: Outcome) -> None:
+    def ended(self, outcome: CallOutcome) -> None:
         """Nobody waits for it."""

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer
 
-from orchtw.outbound.exchange import Exchange, Outcome
+from orchtw.outbound.exchange import CallOutcome, ClientExchange
 from orchtw.request import Ending, ResponseChannel, chunk
 from orchtw.rules.proxied_links import Page
 
@@ -17,7 +17,7 @@ INFLATED_BYTES: Final = 4 << 20
 """What one read, of 64 KiB at most, may become: pages shrink to a tenth, only traps to a thousandth."""
 
 
-class Change(Protocol):
+class BodyChange(Protocol):
     """What becomes of a body on its way."""
 
     def feed(self, data: bytes) -> bytes:
@@ -31,7 +31,7 @@ class Change(Protocol):
 class BackendBody:
     """A `StreamBody`, and the `Sink` of what it streams."""
 
-    def __init__(self, exchange: Exchange, change: Change | None = None) -> None:
+    def __init__(self, exchange: ClientExchange, change: BodyChange | None = None) -> None:
         self._exchange = exchange
         self._change = change
         self._channel: ResponseChannel | None = None
@@ -60,12 +60,12 @@ class BackendBody:
         if data:
             self._channel.write(chunk(data))
 
-    def ended(self, outcome: Outcome) -> None:
+    def ended(self, outcome: CallOutcome) -> None:
         """The end of the body. One that was cut ends the connection: the client must not take it for the whole."""
         channel = self._channel
         if channel is None:
             return
-        if outcome is not Outcome.WHOLE:
+        if outcome is not CallOutcome.WHOLE:
             self._give_up()
             return
         self._channel = None

@@ -8,12 +8,12 @@ from orchtw.admission.attributes import kind_of
 from orchtw.errors import BadRequest
 from orchtw.proxy.connection_options import options_of, stream_query
 from orchtw.proxy.containers import chosen_container
-from orchtw.proxy.forwarding import Outward, Place, forwarded, upgraded
+from orchtw.proxy.forwarding import ForwardingPlace, Outward, forwarded, upgraded
 from orchtw.request import Response
 from orchtw.rules.forwarding import wants_upgrade
 from orchtw.rules.proxied_links import backend_path
 from orchtw.schema.catalogue import joined
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_most_recent
 from orchtw.wire.objects import Object
@@ -24,7 +24,7 @@ _PARTS_OF_PROXY: Final = 3
 _AGENT_PATHS: Final = {"exec": "exec", "attach": "attach", "portforward": "portForward"}
 
 
-async def connect(context: Writing, outward: Outward, call: Call) -> Response:
+async def connect(context: Writing, outward: Outward, call: VerbCall) -> Response:
     """Ask admission about the options of the connection, then connect by what it has made of them.
 
     Raises what plugins raise, NotFound (404), and as `passing_on` does.
@@ -42,7 +42,7 @@ async def connect(context: Writing, outward: Outward, call: Call) -> Response:
     return await _proxy(outward, call, backend_path(options.get("path", "")))
 
 
-def _proxied_path(call: Call) -> str:
+def _proxied_path(call: VerbCall) -> str:
     """What is behind `proxy` in the path, with its slashes at both ends."""
     path = "/".join(call.info.parts[_PARTS_OF_PROXY:])
     if path and not path.startswith("/"):
@@ -50,7 +50,7 @@ def _proxied_path(call: Call) -> str:
     return path + "/" if call.info.path.endswith("/") and not path.endswith("/") else path
 
 
-async def _stream(outward: Outward, call: Call, options: Object) -> Response:
+async def _stream(outward: Outward, call: VerbCall, options: Object) -> Response:
     """Connect with a container of the pod, or the pod's ports, through its node's agent.
 
     Raises BadRequest (400) for a container that cannot be meant, a pod without a node, and no upgrade.
@@ -67,12 +67,12 @@ async def _stream(outward: Outward, call: Call, options: Object) -> Response:
     if not wants_upgrade(call.request.headers):
         raise BadRequest("Upgrade request required")
     query = stream_query(subresource, options)
-    return await upgraded(outward, call.request, Place(destination=agent, path=path, query=query))
+    return await upgraded(outward, call.request, ForwardingPlace(destination=agent, path=path, query=query))
 
 
-async def _proxy(outward: Outward, call: Call, path: str) -> Response:
+async def _proxy(outward: Outward, call: VerbCall, path: str) -> Response:
     request = call.request
-    place = Place(destination=await outward.backends.of(call), path=path, query=request.query)
+    place = ForwardingPlace(destination=await outward.backends.of(call), path=path, query=request.query)
     if wants_upgrade(request.headers):
         return await upgraded(outward, request, place)
     if not path and request.method in ("GET", "HEAD"):

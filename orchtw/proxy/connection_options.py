@@ -9,7 +9,7 @@ from orchtw.errors import BadRequest, Cause, Invalid
 from orchtw.rules.options import Params
 from orchtw.rules.request_info import flag
 from orchtw.schema.codec.codecs import KindCodec
-from orchtw.schema.nodes import Form, ListSchema, Scalar
+from orchtw.schema.nodes import ListSchema, NodeForm, Scalar
 from orchtw.values.causes import NOT_NEGATIVE, forbidden, go_quote, invalid
 from orchtw.values.times import parse_time
 from orchtw.wire.objects import Object
@@ -33,7 +33,7 @@ def options_of(codec: KindCodec, params: Params) -> Object:
             given[name] = [_value(field.node.element, text) for text in values]
         elif field.node is Scalar.BOOL:
             given[name] = flag(params, name)
-        elif field.node is not Form.TIME or values[0] not in ("", "null"):
+        elif field.node is not NodeForm.TIME or values[0] not in ("", "null"):
             given[name] = _value(field.node, values[0])
     return codec.normalise(given)
 
@@ -41,7 +41,7 @@ def options_of(codec: KindCodec, params: Params) -> Object:
 def _value(node: Any, text: str) -> Any:
     if node in _WIDTHS:
         return _integer(text, _WIDTHS[node])
-    if node is Form.TIME:
+    if node is NodeForm.TIME:
         _check_time(text)
     return text
 

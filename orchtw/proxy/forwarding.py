@@ -11,8 +11,8 @@ import attrs
 from orchtw.errors import BadRequest, ServiceUnavailable, StatusError
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.dialer import AddressNotAllowed, Dialer, Unreachable
-from orchtw.outbound.exchange import Broken, Exchange, Head
-from orchtw.proxy.backend_body import BackendBody, Change, InflatedPage
+from orchtw.outbound.exchange import Broken, ClientExchange, ResponseHead
+from orchtw.proxy.backend_body import BackendBody, BodyChange, InflatedPage
 from orchtw.proxy.node_agents import NodeAgents
 from orchtw.proxy.service import Backends
 from orchtw.request import Request, Response
@@ -36,7 +36,7 @@ class Outward:
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Place:
+class ForwardingPlace:
     """What is asked for at the other end: a path, decoded, and a raw query."""
 
     destination: Destination
@@ -55,7 +55,7 @@ class Place:
         return f"{self.destination.scheme}://{self.destination.authority}{self.target}"
 
 
-async def upgraded(outward: Outward, request: Request, place: Place) -> Response:
+async def upgraded(outward: Outward, request: Request, place: ForwardingPlace) -> Response:
     """101 and the other side's bytes, or the answer with which it refuses.
 
     Raises Forbidden (403) for a page of another origin, and 500 when nobody answers there as one must.
@@ -81,13 +81,13 @@ async def upgraded(outward: Outward, request: Request, place: Place) -> Response
     return answer(request, exchange, head)
 
 
-def switched(exchange: Exchange, head: Head) -> Response:
+def switched(exchange: ClientExchange, head: ResponseHead) -> Response:
     """The 101 of the other side, after which both sides' bytes pass as they are."""
     lines = switching_headers(head.headers)
     return Response(code=101, headers=lines, stream=Upgraded(exchange), upgrade=partial(join, exchange))
 
 
-async def forwarded(outward: Outward, request: Request, place: Place) -> Response:
+async def forwarded(outward: Outward, request: Request, place: ForwardingPlace) -> Response:
     """The other side's answer, with the links of pages rewritten.
 
     Raises ServiceUnavailable (503) when nobody answers.
@@ -118,20 +118,22 @@ def _unreachable(why: str) -> StatusError:
     return ServiceUnavailable(f"error trying to reach service: {why}")
 
 
-async def dialled(outward: Outward, destination: Destination, refusal: Callable[[str], StatusError]) -> Exchange:
+async def dialled(
+    outward: Outward, destination: Destination, refusal: Callable[[str], StatusError]
+) -> ClientExchange:
     """A connection to `destination`. Raises what `refusal` makes of the reason when there is none.
 
     Raises BadRequest (400) for an address that may not be dialled, TooManyRequests (429).
     """
     try:
-        return await outward.dialer.exchange(destination, lambda: Exchange(tls=destination.scheme == "https"))
+        return await outward.dialer.exchange(destination, lambda: ClientExchange(tls=destination.scheme == "https"))
     except AddressNotAllowed as problem:
         raise BadRequest(str(problem)) from None
     except Unreachable as problem:
         raise refusal(str(problem)) from None
 
 
-def answer(request: Request, exchange: Exchange, head: Head, links: Links | None = None) -> Response:
+def answer(request: Request, exchange: ClientExchange, head: ResponseHead, links: Links | None = None) -> Response:
     """What the client gets of another server's answer; with `links`, those of a page are rewritten."""
     try:
         return _answer(request, exchange, head, links)
@@ -140,10 +142,10 @@ def answer(request: Request, exchange: Exchange, head: Head, links: Links | None
         raise
 
 
-def _answer(request: Request, exchange: Exchange, head: Head, links: Links | None) -> Response:
+def _answer(request: Request, exchange: ClientExchange, head: ResponseHead, links: Links | None) -> Response:
     # Only pages have cookies: a node's agent has none to set.
     headers = response_headers(head.headers, cookies=links is not None)
-    change: Change | None = None
+    change: BodyChange | None = None
     if links is not None:
         headers, change = _through(links, head, headers)
     length = head.first("content-length")
@@ -155,8 +157,8 @@ def _answer(request: Request, exchange: Exchange, head: Head, links: Links | Non
 
 
 def _through(
-    links: Links, head: Head, headers: list[tuple[str, str]]
-) -> tuple[list[tuple[str, str]], Change | None]:
+    links: Links, head: ResponseHead, headers: list[tuple[str, str]]
+) -> tuple[list[tuple[str, str]], BodyChange | None]:
     """Headers whose Location leads through the proxy, and what rewrites the body if that is a page."""
     if location := head.first("location"):
         found = links.rewritten(location)

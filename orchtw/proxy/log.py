@@ -7,14 +7,14 @@ from typing import Final
 from twisted.internet.defer import Deferred
 
 from orchtw.errors import BadRequest, InternalError, StatusError
-from orchtw.outbound.exchange import Broken, Exchange, Head, Outcome
+from orchtw.outbound.exchange import Broken, CallOutcome, ClientExchange, ResponseHead
 from orchtw.proxy.backend_body import BackendBody
 from orchtw.proxy.connection_options import check_log_options, log_query, options_of
 from orchtw.proxy.containers import chosen_container
-from orchtw.proxy.forwarding import Outward, Place, dialled
+from orchtw.proxy.forwarding import ForwardingPlace, Outward, dialled
 from orchtw.request import Response
 from orchtw.values.causes import go_quote
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_most_recent
 
@@ -46,7 +46,7 @@ class AgentRefused(StatusError):
         self.code, self.reason = code, reason  # type: ignore[misc]
 
 
-async def log(context: Writing, outward: Outward, call: Call) -> Response:
+async def log(context: Writing, outward: Outward, call: VerbCall) -> Response:
     """The log as plain text, as it comes if it is followed; 204 for a pod that no node runs.
 
     Raises Invalid (422), NotFound (404), BadRequest (400), 500 when the agent cannot be reached, and what stands for
@@ -63,7 +63,7 @@ async def log(context: Writing, outward: Outward, call: Call) -> Response:
     agent = await outward.agents.of(node, verified=not options.get("insecureSkipTLSVerifyBackend"))
     meta = pod["metadata"]
     path = f"/containerLogs/{meta['namespace']}/{meta['name']}/{container}"
-    place = Place(destination=agent, path=path, query=log_query(options))
+    place = ForwardingPlace(destination=agent, path=path, query=log_query(options))
     exchange, head = await _asked(context, outward, place)
     if 200 <= head.code <= 206:
         return Response(content_type="text/plain", stream=BackendBody(exchange), patient=True)
@@ -73,7 +73,7 @@ async def log(context: Writing, outward: Outward, call: Call) -> Response:
     raise _refusal(head, await _Text(exchange).read(), call.info.name)
 
 
-async def _asked(context: Writing, outward: Outward, place: Place) -> tuple[Exchange, Head]:
+async def _asked(context: Writing, outward: Outward, place: ForwardingPlace) -> tuple[ClientExchange, ResponseHead]:
     exchange = await dialled(outward, place.destination, lambda why: _failure(place, why))
     headers = [
         ("Host", place.destination.authority),
@@ -87,11 +87,11 @@ async def _asked(context: Writing, outward: Outward, place: Place) -> tuple[Exch
         raise _failure(place, str(problem)) from None
 
 
-def _failure(place: Place, why: str) -> StatusError:
+def _failure(place: ForwardingPlace, why: str) -> StatusError:
     return StatusError(f"Get {go_quote(place.url)}: {why}")
 
 
-def _refusal(head: Head, text: str, name: str) -> StatusError:
+def _refusal(head: ResponseHead, text: str, name: str) -> StatusError:
     """What the client is told of an agent's refusal, in the reference server's words."""
     if head.code == 500:
         return InternalError.of(text)
@@ -109,7 +109,7 @@ def _refusal(head: Head, text: str, name: str) -> StatusError:
 class _Text:
     """Collects the text of a refusal, up to REFUSAL_BYTES (a `Sink`)."""
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: ClientExchange) -> None:
         self._exchange = exchange
         self._text = b""
         self._whole: Deferred[str] = Deferred(lambda _: exchange.abort())
@@ -124,9 +124,9 @@ class _Text:
         self._text += data[: REFUSAL_BYTES - len(self._text)]
         if len(self._text) == REFUSAL_BYTES:
             self._exchange.abort()
-            self.ended(Outcome.ABORTED)
+            self.ended(CallOutcome.ABORTED)
 
-    def ended(self, _outcome: Outcome) -> None:
+    def ended(self, _outcome: CallOutcome) -> None:
         """That was all."""
         if not self._whole.called:
             self._whole.callback(self._text.decode("utf-8", "replace"))

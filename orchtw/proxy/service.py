@@ -16,7 +16,7 @@ from orchtw.outbound.tls import ClientTLS
 from orchtw.proxy.node_agents import NodeAgents
 from orchtw.registry.targets import Targets
 from orchtw.values.causes import go_quote
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.get import find_in
 from orchtw.wire.objects import Object
 
@@ -28,7 +28,7 @@ _NOBODY: Final = ClientTLS()
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Asked:
+class AskedService:
     """A name such as `https:web:443`, taken apart; scheme and port may be empty."""
 
     scheme: Literal["", "http", "https"]
@@ -36,7 +36,7 @@ class Asked:
     port: str
 
     @classmethod
-    def of(cls, text: str, singular: str) -> Asked:
+    def of(cls, text: str, singular: str) -> AskedService:
         """Raises BadRequest (400) for a name that is none."""
         parts = text.split(":")
         if len(parts) < 3:
@@ -62,7 +62,7 @@ class Backends:
             "nodes": self.node,
         }
 
-    async def of(self, call: Call) -> Destination:
+    async def of(self, call: VerbCall) -> Destination:
         """Where a call of the sub-resource `proxy` goes. Raises as the method for its resource."""
         found: Destination = await self._ways[call.target.resource.plural](call.info.namespace, call.info.name)
         return found
@@ -72,7 +72,7 @@ class Backends:
 
         Raises NotFound (404), BadRequest (400) for an address that no pod can have.
         """
-        asked = Asked.of(text, "pod")
+        asked = AskedService.of(text, "pod")
         pod = await find_in(self._pods, namespace, asked.name)
         port = asked.port or next(_declared_ports(pod), "")
         address = next(iter(_addresses(pod)), "")
@@ -85,7 +85,7 @@ class Backends:
 
         Raises NotFound (404), BadRequest (400), ServiceUnavailable (503).
         """
-        asked = Asked.of(text, "service")
+        asked = AskedService.of(text, "service")
         port = asked.port
         if port.isascii() and port.isdigit():
             port = _port_name(await find_in(self._services, namespace, asked.name), port)
@@ -102,7 +102,7 @@ class Backends:
 
         Raises NotFound (404), BadRequest (400).
         """
-        asked = Asked.of(text, "node")
+        asked = AskedService.of(text, "node")
         agent = await self._agents.of(asked.name)
         if asked.port in ("", str(agent.port)):
             return agent

@@ -64,7 +64,7 @@ class Standing:
         for name, more in charge.items():
             self.changed[name] = self.used(name).plus(more)
 
-    def concerned(self, asked: Asked) -> list[str]:
+    def concerned(self, asked: AskedUsage) -> list[str]:
         """Which of its entries a write concerns; none if its object has not all of the scopes."""
         hard = self.quota.hard
         found = [name for name in asked.evaluator.names.union(asked.used) if name in hard]
@@ -88,7 +88,7 @@ class Limited:
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
-class Asked:
+class AskedUsage:
     """What a write asks for: the use of its object, and by how much that grows.
 
     `limited` are the rules for its resource. `missing` is what the object does not say.
@@ -106,7 +106,7 @@ Charges = Mapping[str, Amounts]
 """By the names of quotas: what a write uses of each."""
 
 
-def fit(standings: Iterable[Standing], asked: Asked) -> Charges:
+def fit(standings: Iterable[Standing], asked: AskedUsage) -> Charges:
     """What a write uses of quotas. Raises Refused, with the text for the client."""
     covered: set[str] = set()
     concerned: list[Standing] = []
@@ -129,7 +129,7 @@ def fit(standings: Iterable[Standing], asked: Asked) -> Charges:
     return {each.quota.name: charge for each in concerned if (charge := _charged(each, asked.grows))}
 
 
-def _check_covered(standings: Iterable[Standing], asked: Asked, covered: set[str]) -> None:
+def _check_covered(standings: Iterable[Standing], asked: AskedUsage, covered: set[str]) -> None:
     names = {name for limited in asked.limited for name in limited.names(asked.used)}
     if names - covered:
         raise Refused(f"insufficient quota to consume: {listed(names - covered)}")

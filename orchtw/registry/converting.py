@@ -23,7 +23,7 @@ MAX_CONVERSIONS: Final = 64
 _known: ContextVar[Known | None] = ContextVar("known", default=None)
 
 
-class Run(Protocol):
+class ConversionRun(Protocol):
     """See `Offload.run`."""
 
     async def __call__(self, size_bytes: int, work: Callable[[], T]) -> T: ...

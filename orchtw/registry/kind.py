@@ -10,7 +10,7 @@ from orchtw.schema.kinds import GroupKind
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Kind(Traits):
+class KindRecord(Traits):
     """The traits of a stored kind, by name, and the strategy that knows the rest of its rules."""
 
     group: str

@@ -21,7 +21,7 @@ from orchtw.errors import InternalError
 from orchtw.naming.names import Naming
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.storage.cache.cacher import ResourceCache
-from orchtw.storage.interface import Op, Outcome, Store
+from orchtw.storage.interface import Op, Store, WriteOutcome
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 
@@ -102,7 +102,7 @@ class StoredObjects(Protocol):
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Host:
+class ReservationHost:
     """Services of the server to reservations.
 
     `stored` finds the objects of a group, version and plural, whether requests may name them or not; their caches
@@ -116,7 +116,7 @@ class Host:
     random: Random
 
 
-MakeReservations = Callable[[Host, Config], Reservations]
+MakeReservations = Callable[[ReservationHost, Config], Reservations]
 """Makes the reservations of one kind, once in the life of a process."""
 
 
@@ -135,15 +135,15 @@ class Hold:
             self._open = False
             self._reservation.release()
 
-    def commit(self, store: Store, op: Op) -> Deferred[Outcome]:
+    def commit(self, store: Store, op: Op) -> Deferred[WriteOutcome]:
         """Commit `op`; from now on its outcome alone says whether the reservation is kept.
 
         Whoever waits for the answer may be cancelled: the store goes on, and so does what is held.
         """
-        waiting: Deferred[Outcome] = Deferred()
+        waiting: Deferred[WriteOutcome] = Deferred()
         self._open = False
 
-        def ended(result: Outcome | Failure) -> None:
+        def ended(result: WriteOutcome | Failure) -> None:
             self._settle(result)
             if waiting.called and isinstance(result, Failure):
                 self._log.failure("a write that nobody waits for any more failed", failure=result)
@@ -152,11 +152,11 @@ class Hold:
         maybeDeferred(store.commit, op).addBoth(ended)
         return waiting
 
-    def _settle(self, result: Outcome | Failure) -> None:
+    def _settle(self, result: WriteOutcome | Failure) -> None:
         try:
             if isinstance(result, Failure) and isinstance(result.value, InternalError):
                 self._reservation.doubt()
-            elif isinstance(result, Outcome) and result.revision:
+            elif isinstance(result, WriteOutcome) and result.revision:
                 self._reservation.keep()
             else:
                 self._reservation.release()

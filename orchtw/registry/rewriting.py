@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from orchtw.naming.names import Naming
 from orchtw.registry.targets import storage_prefix
-from orchtw.renaming.whole_objects import Objects
+from orchtw.renaming.whole_objects import ObjectRenaming
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.schema.codec.envelope import unwrap, wrap
@@ -19,7 +19,7 @@ class StoredNames:
     def __init__(self, old: Naming, new: Naming) -> None:
         catalogue = Catalogue.load(new)
         self._codecs = Codecs(catalogue)
-        self._objects = Objects(old, self._codecs)
+        self._objects = ObjectRenaming(old, self._codecs)
         self._old = old
         self._naming = new
         self._homes = {storage_prefix(each, new): each for each in homes(catalogue)}

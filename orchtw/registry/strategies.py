@@ -23,13 +23,13 @@ from orchtw.registry.groups import (
     scheduling,
     storage,
 )
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.kinds import GroupKind
 
-_GROUPS: tuple[tuple[Kind, ...], ...] = (
+_GROUPS: tuple[tuple[KindRecord, ...], ...] = (
     core.KINDS,
     admissionregistration.KINDS,
     apiextensions.KINDS,
@@ -50,7 +50,7 @@ _GROUPS: tuple[tuple[Kind, ...], ...] = (
     storage.KINDS,
 )
 
-KINDS: dict[GroupKind, Kind] = {kind.group_kind: kind for kinds in _GROUPS for kind in kinds}
+KINDS: dict[GroupKind, KindRecord] = {kind.group_kind: kind for kinds in _GROUPS for kind in kinds}
 """Of stored kinds; one without a record, such as a custom resource, is as any other."""
 
 

@@ -10,12 +10,12 @@ import attrs
 from orchtw.config import Config
 from orchtw.naming.names import Naming
 from orchtw.registry.older_values import OlderValues
-from orchtw.registry.reservations import Host
+from orchtw.registry.reservations import ReservationHost
 from orchtw.registry.stored import Stored
 from orchtw.registry.strategies import strategy_for
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.target import Target
-from orchtw.registry.versioning import MakeVersioning, Parts
+from orchtw.registry.versioning import MakeVersioning, VersioningParts
 from orchtw.rules.warnings import deprecation
 from orchtw.schema.catalogue import Catalogue, GroupInfo, ResourceType, added_group, with_added
 from orchtw.schema.codec.codecs import Codecs, KindCodec
@@ -115,7 +115,7 @@ class Targets:
         self._stored[home] = stored
         self._replace(home, targets)
 
-    def configure(self, host: Host, config: Config) -> None:
+    def configure(self, host: ReservationHost, config: Config) -> None:
         """Give the strategies of the release's kinds what follows from flags; before the first write."""
         for stored in self._stored.values():
             strategy = stored.strategy
@@ -291,7 +291,7 @@ class Targets:
         stored = versioning.stored(home, codec, strategies[home.version], storage_prefix(home, naming))
         targets = [
             versioning.target(
-                Parts(
+                VersioningParts(
                     resource=resource,
                     codec=codec,
                     stored=stored,

@@ -15,7 +15,7 @@ from orchtw.schema.codec.codecs import KindCodec
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Parts:
+class VersioningParts:
     """What every target has."""
 
     resource: ResourceType
@@ -31,7 +31,7 @@ class Versioning(Protocol):
     def stored(self, resource: ResourceType, codec: KindCodec, strategy: Strategy, prefix: str) -> Stored:
         """Where its objects live; resource, codec and strategy are those of the storage version."""
 
-    def target(self, parts: Parts) -> Target:
+    def target(self, parts: VersioningParts) -> Target:
         """What serves it in one version."""
 
 

@@ -18,7 +18,7 @@ PLAIN = WriteOptions()
 """The options of a write that was asked for without any."""
 
 
-class View(Protocol):
+class WriteView(Protocol):
     """What a sub-resource shows of an object, and admission sees in its place: the Scale of a workload."""
 
     def show(self, obj: Object) -> Object:
@@ -56,7 +56,7 @@ class Write:
     size_bytes: int = 0
     options: WriteOptions | DeleteOptions = PLAIN
     request: Request | None = None
-    view: View | None = None
+    view: WriteView | None = None
     admitted: bool = False
     own: bool = False
     guard: Callable[[], Guard] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.apply.path_element import SELF, FieldName, Key, PathElement, Value, element_text, order, parse_element
-from orchtw.renaming.value_functions import Rename, Values
+from orchtw.renaming.value_functions import Rename, ValueFunctions
 from orchtw.schema.nodes import ListSchema, MapSchema, Node, Scalar, StructSchema
 from orchtw.schema.values import in_order
 
@@ -15,7 +15,7 @@ Tree = dict[str, Any]
 class Fields:
     """Follows a set along the schema of the object that it is about."""
 
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: ValueFunctions) -> None:
         self._values = values
 
     def translate(self, tree: Tree, node: Node | None, rule: Rename | None = None) -> Tree:

@@ -12,7 +12,7 @@ from typing import Any
 from orchtw.renaming.identifiers import Names
 from orchtw.renaming.positions import ANYWHERE, IN, IN_NAMESPACES, OBJECTS, QUANTITIES, REFERENCES
 from orchtw.schema.kinds import GroupKind
-from orchtw.schema.nodes import EitherSchema, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
+from orchtw.schema.nodes import EitherSchema, ListSchema, MapSchema, Node, NodeForm, Scalar, StructSchema
 from orchtw.schema.values import in_order
 from orchtw.wire.objects import Object
 
@@ -20,7 +20,7 @@ Translate = Callable[[Any], Any]
 Rename = Callable[[str], str]
 
 
-class Values:
+class ValueFunctions:
     """The functions of one pair of vocabularies; each is compiled when it is first asked for."""
 
     def __init__(self, names: Names) -> None:
@@ -36,7 +36,7 @@ class Values:
         """How the names in a field are translated; None: there are none."""
         method = IN.get((_short(struct), key)) or ANYWHERE.get(key)
         node = struct.keys[key].node
-        if method is None and isinstance(node, MapSchema) and node.value is Form.QUANTITY:
+        if method is None and isinstance(node, MapSchema) and node.value is NodeForm.QUANTITY:
             method = QUANTITIES
         return None if method is None else getattr(self.names, method)
 

@@ -11,7 +11,7 @@ import orjson
 from orchtw.naming.names import Naming
 from orchtw.renaming.fields import Fields
 from orchtw.renaming.identifiers import Names
-from orchtw.renaming.value_functions import Values, renamed_keys
+from orchtw.renaming.value_functions import ValueFunctions, renamed_keys
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.conversion.autoscaling import CURRENT_METRICS, METRICS
 from orchtw.schema.kinds import GroupKind
@@ -24,7 +24,7 @@ _METRICS = (METRICS, CURRENT_METRICS)
 """Annotations that are fields of the version which is stored: their values are the API's, not a user's."""
 
 
-class Objects:
+class ObjectRenaming:
     """From the vocabulary `old` into that of `codecs`.
 
     Objects are canonical dicts under the JSON keys of `codecs` (which Protobuf gives, as it has numbers), with all
@@ -35,7 +35,7 @@ class Objects:
         self._codecs = codecs
         new = codecs.catalogue.naming
         self._names = Names(old, new, [new.neutral(group.name) for group in codecs.catalogue.groups])
-        self._values = Values(self._names)
+        self._values = ValueFunctions(self._names)
         self._fields = Fields(self._values)
         self._kept_set = lru_cache(maxsize=_CACHED_SETS)(self._read_set)
         self._special: dict[GroupKind, Callable[[Object, Object], Object]] = {

@@ -49,7 +49,7 @@ class Held:
         self._entries = None
 
 
-class Form(Protocol):
+class PieceForm(Protocol):
     """How objects stand in a list: the encoding of each behind a lead."""
 
     encode: Callable[[Entry], bytes]
@@ -123,7 +123,7 @@ class Pieces(Sequence[bytes], ABC):
 class Items(Pieces):
     """The objects of a list in pieces; `length` is their size in bytes. Large ones are pieces that are shared."""
 
-    def __init__(self, held: Held, form: Form, groups: Sequence[Group], length: int) -> None:
+    def __init__(self, held: Held, form: PieceForm, groups: Sequence[Group], length: int) -> None:
         self.length = length
         self._held = held
         self._form = form
@@ -141,7 +141,7 @@ class Items(Pieces):
         return encoding if start == stop else self._form.lead(len(encoding), stop == 0)
 
 
-def items_of(held: Held, form: Form) -> Generator[None, None, Items]:
+def items_of(held: Held, form: PieceForm) -> Generator[None, None, Items]:
     """The objects of a list, each encoded once if that has not been done, in steps."""
     groups: list[Group] = []
     begin = size = length = 0
@@ -166,7 +166,7 @@ def items_of(held: Held, form: Form) -> Generator[None, None, Items]:
     return Items(held, form, groups, length)
 
 
-def parts_of(held: Held, form: Form) -> Iterator[bytes]:
+def parts_of(held: Held, form: PieceForm) -> Iterator[bytes]:
     """The objects of a list, each encoded when it is its turn."""
     for number, entries in enumerate(held.runs(STRIDE)):
         yield form.join(list(map(form.encode, entries)), number == 0)

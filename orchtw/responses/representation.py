@@ -20,7 +20,17 @@ from orchtw.registry.offload import INLINE_BYTES, Offload
 from orchtw.registry.target import Forms, Target
 from orchtw.request import Response
 from orchtw.responses.made_stream import MadeStream, ThreadParts
-from orchtw.responses.pieces import PIECE_BYTES, Form, Framed, Held, Items, JsonForm, ProtobufForm, items_of, parts_of
+from orchtw.responses.pieces import (
+    PIECE_BYTES,
+    Framed,
+    Held,
+    Items,
+    JsonForm,
+    PieceForm,
+    ProtobufForm,
+    items_of,
+    parts_of,
+)
 from orchtw.responses.slices import Steps, begun, in_some_turns, in_turns
 from orchtw.responses.text_forms import list_parts, object_parts
 from orchtw.responses.transforms import Transforms
@@ -31,7 +41,7 @@ from orchtw.schema.codec.envelope import ENVELOPE_END, envelope_head, wrap
 from orchtw.schema.codec.wire import delimited, varint
 from orchtw.watch.entry import LARGE_BYTES, Entry, size_at_rest
 from orchtw.watch.frames import Wire
-from orchtw.watch.turns import Turns
+from orchtw.watch.turns import ReactorTurns
 from orchtw.wire.objects import Object
 
 Params = Mapping[str, list[str]]
@@ -52,7 +62,7 @@ class Representations:
         self,
         codecs: Codecs,
         transforms: Transforms,
-        turns: Turns,
+        turns: ReactorTurns,
         offload: Offload,
         sent: Callable[[str, str, str], Histogram] | None = None,
     ) -> None:
@@ -239,14 +249,14 @@ class Representations:
         return _framed(head, await self._items(held, form) if items is None else items, LIST_END, accept)
 
     async def _protobuf_list(
-        self, form: Form, held: Held, meta: Object, accept: Negotiated, kind: tuple[str, str]
+        self, form: PieceForm, held: Held, meta: Object, accept: Negotiated, kind: tuple[str, str]
     ) -> Response:
         items = await self._items(held, form)
         list_meta = delimited(METADATA_FIELD, self._list_meta.encode_protobuf(meta))
         head = envelope_head(*kind) + varint(len(list_meta) + items.length) + list_meta
         return _framed(head, items, ENVELOPE_END, accept)
 
-    async def _items(self, held: Held, form: Form) -> Items:
+    async def _items(self, held: Held, form: PieceForm) -> Items:
         return await in_turns(self._turns, items_of(held, form))
 
 

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from twisted.internet.defer import Deferred
 
-from orchtw.watch.turns import Turns
+from orchtw.watch.turns import ReactorTurns
 
 T = TypeVar("T")
 Steps = Generator[None, None, T]
@@ -21,7 +21,7 @@ COMPLETE_BYTES: Final = 1 << 20
 """Bodies up to this size that are made within one slice are sent with their length."""
 
 
-async def in_turns(turns: Turns, steps: Steps[T]) -> T:
+async def in_turns(turns: ReactorTurns, steps: Steps[T]) -> T:
     """The result of `steps`; at once if it is there within a slice. Raises what `steps` raises.
 
     When the client leaves meanwhile, the wait is cancelled and `steps` goes no further.
@@ -32,7 +32,7 @@ async def in_turns(turns: Turns, steps: Steps[T]) -> T:
         await _turn(turns)
 
 
-async def in_some_turns(turns: Turns, steps: Steps[T], slices: int) -> T | None:
+async def in_some_turns(turns: ReactorTurns, steps: Steps[T], slices: int) -> T | None:
     """The same if no more than so many slices lead to it, else None."""
     for _ in range(slices):
         for done in _slice(turns, steps):
@@ -41,7 +41,7 @@ async def in_some_turns(turns: Turns, steps: Steps[T], slices: int) -> T | None:
     return None
 
 
-def _slice(turns: Turns, steps: Steps[T]) -> tuple[T] | tuple[()]:
+def _slice(turns: ReactorTurns, steps: Steps[T]) -> tuple[T] | tuple[()]:
     """One slice of `steps`, and the result if it is there."""
     end = turns.end()
     while True:
@@ -53,14 +53,14 @@ def _slice(turns: Turns, steps: Steps[T]) -> tuple[T] | tuple[()]:
             return ()
 
 
-def _turn(turns: Turns) -> Deferred[None]:
+def _turn(turns: ReactorTurns) -> Deferred[None]:
     """Fires in one of the next turns."""
     waiting: Deferred[None] = Deferred()
     turns.later(lambda: None if waiting.called else waiting.callback(None))
     return waiting
 
 
-def begun(turns: Turns, parts: Iterator[bytes]) -> bytes | Iterator[bytes]:
+def begun(turns: ReactorTurns, parts: Iterator[bytes]) -> bytes | Iterator[bytes]:
     """The body that `parts` make: as a whole if that takes no longer than a slice, else in parts made when asked for.
 
     Each of these parts takes no longer than a slice and has about PART_BYTES at most, if the given ones do.
@@ -77,7 +77,7 @@ def begun(turns: Turns, parts: Iterator[bytes]) -> bytes | Iterator[bytes]:
     return b"".join(made)
 
 
-def _paced(turns: Turns, parts: Iterator[bytes]) -> Iterator[bytes]:
+def _paced(turns: ReactorTurns, parts: Iterator[bytes]) -> Iterator[bytes]:
     """`parts`, as many joined as a slice makes."""
     made: list[bytes] = []
     size = 0

@@ -20,7 +20,7 @@ MAX_ATOMS: Final = 20_000
 
 
 @attrs.frozen(slots=True)
-class Rule:
+class PolicyRule:
     """One rule: `verbs` on resources (maybe with names only), or on paths."""
 
     verbs: tuple[str, ...]
@@ -30,7 +30,7 @@ class Rule:
     paths: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, rule: Object) -> Rule:
+    def of(cls, rule: Object) -> PolicyRule:
         """A rule as objects hold it."""
         return cls(*(tuple(rule.get(key) or ()) for key in _KEYS))
 
@@ -77,7 +77,7 @@ class Rule:
 
 _KEYS: Final = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
 
-EVERYTHING: Final = (Rule((ALL,), (ALL,), (ALL,)), Rule((ALL,), paths=(ALL,)))
+EVERYTHING: Final = (PolicyRule((ALL,), (ALL,), (ALL,)), PolicyRule((ALL,), paths=(ALL,)))
 """What only an administrator of the whole cluster holds."""
 
 
@@ -89,14 +89,14 @@ class TooManyRules(Exception):
     """Rules that stand for more than can be compared."""
 
 
-def rules_of(role: Mapping[str, Any]) -> tuple[Rule, ...]:
+def rules_of(role: Mapping[str, Any]) -> tuple[PolicyRule, ...]:
     """The rules of a role."""
-    return tuple(map(Rule.of, role.get("rules") or ()))
+    return tuple(map(PolicyRule.of, role.get("rules") or ()))
 
 
-def merged(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+def merged(rules: Iterable[PolicyRule]) -> tuple[PolicyRule, ...]:
     """Fewer rules that allow the same: those on objects that differ only in their resources, or names, are one."""
-    others: list[Rule] = []
+    others: list[PolicyRule] = []
     resources: dict[tuple[tuple[str, ...], ...], dict[str, None]] = {}
     names: dict[tuple[tuple[str, ...], ...], dict[str, None]] = {}
     for rule in rules:
@@ -107,8 +107,8 @@ def merged(rules: Iterable[Rule]) -> tuple[Rule, ...]:
         else:
             resources.setdefault((rule.verbs, rule.groups), {}).update(dict.fromkeys(rule.resources))
     return (
-        *(Rule(verbs, groups, tuple(several)) for (verbs, groups), several in resources.items()),
-        *(Rule(verbs, groups, found, tuple(several)) for (verbs, groups, found), several in names.items()),
+        *(PolicyRule(verbs, groups, tuple(several)) for (verbs, groups), several in resources.items()),
+        *(PolicyRule(verbs, groups, found, tuple(several)) for (verbs, groups, found), several in names.items()),
         *others,
     )
 
@@ -118,13 +118,13 @@ def go_quote_all(texts: Iterable[str]) -> str:
     return "[" + " ".join(map(go_quote, texts)) + "]"
 
 
-def uncovered(held: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
+def uncovered(held: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
     """What is in `wanted` and in none of the rules `held`, each verb, resource and name by itself.
 
     Raises TooManyRules.
     """
     owned = [_Owned(rule) for rule in held]
-    missing: dict[Rule, None] = {}
+    missing: dict[PolicyRule, None] = {}
     left, steps_left = MAX_ATOMS, MAX_STEPS
     known = set(held)
     for rule in wanted:
@@ -146,10 +146,10 @@ def uncovered(held: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
     return list(missing)
 
 
-def compact(rules: Iterable[Rule]) -> list[Rule]:
+def compact(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
     """Single rules of the same resource as one with several verbs (reference AUTHZ-21)."""
-    found: list[Rule] = []
-    verbs: dict[Rule, list[str]] = {}
+    found: list[PolicyRule] = []
+    verbs: dict[PolicyRule, list[str]] = {}
     for rule in rules:
         if rule.paths or len(rule.names) > 1 or len(rule.groups) != 1 or len(rule.resources) != 1:
             found.append(rule)
@@ -158,16 +158,16 @@ def compact(rules: Iterable[Rule]) -> list[Rule]:
     return found + [attrs.evolve(rule, verbs=tuple(several)) for rule, several in verbs.items()]
 
 
-def _atoms(rule: Rule) -> Iterator[Rule]:
+def _atoms(rule: PolicyRule) -> Iterator[PolicyRule]:
     """The rule broken down to one verb on one resource, name or path each."""
     for group in rule.groups:
         for resource in rule.resources:
             for verb in rule.verbs:
                 for name in rule.names or (None,):
-                    yield Rule((verb,), (group,), (resource,), () if name is None else (name,))
+                    yield PolicyRule((verb,), (group,), (resource,), () if name is None else (name,))
     for path in rule.paths:
         for verb in rule.verbs:
-            yield Rule((verb,), paths=(path,))
+            yield PolicyRule((verb,), paths=(path,))
 
 
 class _Owned:
@@ -175,14 +175,14 @@ class _Owned:
 
     __slots__ = ("_groups", "_names", "_paths", "_resources", "_verbs")
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: PolicyRule) -> None:
         self._verbs = frozenset(rule.verbs)
         self._groups = frozenset(rule.groups)
         self._resources = frozenset(rule.resources)
         self._names = frozenset(rule.names)
         self._paths = rule.paths
 
-    def meets(self, rule: Rule) -> bool:
+    def meets(self, rule: PolicyRule) -> bool:
         """Whether it can cover any part of the rule."""
         if not (ALL in self._verbs or not self._verbs.isdisjoint(rule.verbs)):
             return False
@@ -190,7 +190,7 @@ class _Owned:
             return bool(self._paths)
         return ALL in self._groups or not self._groups.isdisjoint(rule.groups)
 
-    def covers(self, atom: Rule) -> bool:
+    def covers(self, atom: PolicyRule) -> bool:
         """Whether who holds it may do all that the single rule allows."""
         if not (ALL in self._verbs or atom.verbs[0] in self._verbs):
             return False

@@ -16,10 +16,10 @@ from orchtw.schema.nodes import (
     EitherSchema,
     EnumSchema,
     Field,
-    Form,
     ListSchema,
     MapSchema,
     Node,
+    NodeForm,
     Scalar,
     StructSchema,
 )
@@ -36,16 +36,16 @@ _SCALARS = {
 }
 # Keyed by the last parts of the full name, which say enough.
 _FORMS = {
-    "meta.v1.Time": Form.TIME,
-    "meta.v1.MicroTime": Form.MICRO_TIME,
-    "meta.v1.Duration": Form.DURATION,
-    "meta.v1.FieldsV1": Form.OBJECT,
-    "api.resource.Quantity": Form.QUANTITY,
-    "api.resource.QuantityValue": Form.QUANTITY,
-    "util.intstr.IntOrString": Form.INT_OR_STRING,
-    "pkg.runtime.RawExtension": Form.ANY,
-    "apiextensions.v1.JSON": Form.ANY,
-    "apiextensions.v1beta1.JSON": Form.ANY,
+    "meta.v1.Time": NodeForm.TIME,
+    "meta.v1.MicroTime": NodeForm.MICRO_TIME,
+    "meta.v1.Duration": NodeForm.DURATION,
+    "meta.v1.FieldsV1": NodeForm.OBJECT,
+    "api.resource.Quantity": NodeForm.QUANTITY,
+    "api.resource.QuantityValue": NodeForm.QUANTITY,
+    "util.intstr.IntOrString": NodeForm.INT_OR_STRING,
+    "pkg.runtime.RawExtension": NodeForm.ANY,
+    "apiextensions.v1.JSON": NodeForm.ANY,
+    "apiextensions.v1beta1.JSON": NodeForm.ANY,
 }
 _EITHERS = {
     "JSONSchemaPropsOrArray": Alternative.SCHEMAS,
@@ -96,7 +96,7 @@ class SchemaCompiler:
             return EitherSchema(schema, _EITHERS[descriptor.name])
         options = descriptors.message_options(descriptor)
         if options.go_form == _STRINGS_FORM:
-            return Form.STRINGS
+            return NodeForm.STRINGS
         return StructSchema(
             descriptor.full_name,
             lambda: [self._field(field) for field in descriptor.fields],

@@ -26,7 +26,7 @@ class Scalar(Enum):
     BYTES = auto()
 
 
-class Form(Enum):
+class NodeForm(Enum):
     """A message with a JSON form of its own (reference ENC-19)."""
 
     TIME = auto()
@@ -66,7 +66,7 @@ class EnumSchema:
 
 
 @attrs.frozen(slots=True, eq=False, kw_only=True)
-class Rules:
+class StructRules:
     """What a value must be beyond its type; `orchtw.schema.validation` checks it.
 
     `required`: there, and where absence is zero, not zero; `required_detail` is said where it is not. `immutable`:
@@ -91,8 +91,8 @@ class Rules:
     detail: str = ""
     required_detail: str = ""
     unique_by: str = ""
-    key: Rules | None = None
-    item: Rules | None = None
+    key: StructRules | None = None
+    item: StructRules | None = None
 
 
 @attrs.frozen(slots=True, eq=False)
@@ -157,7 +157,7 @@ class Field:
     union_discriminator: bool = False
     element_pointer: bool = False
     markers: tuple[str, ...] = ()
-    rules: Rules | None = None
+    rules: StructRules | None = None
     unchecked: bool = False
     description: str = ""
 
@@ -232,4 +232,4 @@ class StructSchema:
         return self._flat
 
 
-Node = Scalar | Form | StructSchema | ListSchema | MapSchema | EitherSchema
+Node = Scalar | NodeForm | StructSchema | ListSchema | MapSchema | EitherSchema

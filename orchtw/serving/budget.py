@@ -29,7 +29,7 @@ class _Pool:
         self.still: OrderedDict[Holding, None] = OrderedDict()
 
 
-class Budget:
+class InflightBudget:
     """The budget of all connections of a listener: `limit_bytes`, of which anonymous peers have their share.
 
     `seconds` is the time on a clock that may be coarse. `ended` and `refused` count what the budget has cost
@@ -94,7 +94,7 @@ class Holding:
 
     __slots__ = ("_budget", "_bytes", "_end", "_pins", "_pool", "moved_s")
 
-    def __init__(self, budget: Budget, pool: _Pool, end: Callable[[], None]) -> None:
+    def __init__(self, budget: InflightBudget, pool: _Pool, end: Callable[[], None]) -> None:
         self._budget = budget
         self._pool = pool
         self._end = end

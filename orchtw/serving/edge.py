@@ -12,7 +12,7 @@ from twisted.logger import Logger
 
 from orchtw.errors import StatusError
 from orchtw.request import Request, Response
-from orchtw.serving.budget import Budget
+from orchtw.serving.budget import InflightBudget
 from orchtw.serving.compression import GzipCache, RunInThread
 from orchtw.serving.heads import http_date
 from orchtw.serving.limits import EdgeLimits
@@ -72,7 +72,7 @@ class Edge:
         self.screen = screen
         self.decline = decline
         self.limits = limits or EdgeLimits()
-        self.budget = Budget(self.limits.inflight_bytes, lambda: self.now)
+        self.budget = InflightBudget(self.limits.inflight_bytes, lambda: self.now)
         self.run_in_thread = run_in_thread
         self.channels: set[Channel] = set()
         self.compressed = GzipCache() if compressed is None else compressed

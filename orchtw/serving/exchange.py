@@ -24,7 +24,7 @@ OF_BODIES = (RequestEntityTooLarge, TooManyRequests)
 _log = Logger()
 
 
-class Exchange(Answering):
+class ServerExchange(Answering):
     """Has the app answer a request, and tells who wants to know when the answer has been sent.
 
     A read whose client leaves is cancelled, and so is what is passed on to others; a write runs to its end.

@@ -9,7 +9,7 @@ from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchtw.outbound.exchange import Exchange, Outcome
+from orchtw.outbound.exchange import CallOutcome, ClientExchange
 from orchtw.request import Ending, Response
 from orchtw.serving.answers import ending_of
 from orchtw.serving.edge import Edge
@@ -21,7 +21,7 @@ HALF_CLOSED_S: Final = 60.0
 class Upgraded:
     """The stream of an answer whose connection is handed over; it never starts, and knows when it is not sent."""
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: ClientExchange) -> None:
         self._exchange = exchange
 
     def start(self, _channel: Any) -> None:
@@ -33,7 +33,7 @@ class Upgraded:
         self._exchange.abort()
 
 
-def join(exchange: Exchange, transport: Any, received: bytes, response: Response, edge: Edge) -> None:
+def join(exchange: ClientExchange, transport: Any, received: bytes, response: Response, edge: Edge) -> None:
     """Let client and backend talk on a connection whose 101 has been written: see `Upgrade`."""
     Relay(exchange, response, edge).take_over(transport, received)
 
@@ -52,7 +52,7 @@ class Relay(Protocol):
     _left = _ended = False
     _progress = -1
 
-    def __init__(self, exchange: Exchange, response: Response, edge: Edge) -> None:
+    def __init__(self, exchange: ClientExchange, response: Response, edge: Edge) -> None:
         self._exchange = exchange
         self._response = response
         self._edge = edge
@@ -102,7 +102,7 @@ class Relay(Protocol):
         self._since = self._edge.now
         self.transport.write(data)
 
-    def ended(self, _outcome: Outcome) -> None:
+    def ended(self, _outcome: CallOutcome) -> None:
         """The backend is done, or gone: the client gets what there is, and then the end."""
         self._leave(Ending.COMPLETE)
 
@@ -162,7 +162,7 @@ class _Reading:
 class _Sending:
     """Reads the backend while the client takes what it sends."""
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: ClientExchange) -> None:
         self._exchange = exchange
 
     def pauseProducing(self) -> None:

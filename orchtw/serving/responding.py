@@ -9,7 +9,7 @@ from orchtw.errors import BadRequest
 from orchtw.request import Ending, Response, StreamBody, chunk
 from orchtw.serving.answers import status_response
 from orchtw.serving.edge import Edge
-from orchtw.serving.exchange import Exchange
+from orchtw.serving.exchange import ServerExchange
 from orchtw.serving.heads import BODILESS, head
 from orchtw.serving.limits import FREE_BYTES
 from orchtw.serving.request_parser import HTTP10, KEEP_ALIVE, UPGRADE, RequestParser
@@ -24,7 +24,7 @@ UNSENT_BYTES = 65536
 _JOINED_BYTES = 16000
 
 
-class Responding(Exchange):
+class Responding(ServerExchange):
     """Writes answers, and goes on to the next request when one has been sent."""
 
     __slots__ = ("_ended", "_flags", "_held", "_parser", "_phase", "_reading_paused", "_retired")

@@ -11,22 +11,22 @@ from types import MappingProxyType
 
 from orchtw.config import Config
 from orchtw.plugins import StoragePlugin
-from orchtw.storage.interface import Host, Store
+from orchtw.storage.interface import Store, StoreHost
 
 
-def _sqlite(host: Host, config: Config) -> Store:
+def _sqlite(host: StoreHost, config: Config) -> Store:
     from orchtw.storage.sqlite.store import in_folder
 
     return in_folder(host, config)
 
 
-def _etcd(host: Host, config: Config) -> Store:
+def _etcd(host: StoreHost, config: Config) -> Store:
     from orchtw.storage.etcd.opening import in_cluster
 
     return in_cluster(host, config)
 
 
-MakeStore = Callable[[Host, Config], Store]
+MakeStore = Callable[[StoreHost, Config], Store]
 
 STORES: Mapping[str, MakeStore] = MappingProxyType({"sqlite": _sqlite, "etcd3": _etcd})
 """Factories by name: each makes the store that the flags ask for, yet to be probed and started."""

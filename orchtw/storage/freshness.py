@@ -16,7 +16,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchtw.errors import Timeout
 from orchtw.storage.interface import Store
-from orchtw.watch.log import Head
+from orchtw.watch.log import LogHead
 
 WAIT_S: Final = 3.0
 """How long a read waits for a revision to come (reference READ-8)."""
@@ -32,7 +32,7 @@ class Freshness:
     than which the state must not be older. `head` says how far the cache is.
     """
 
-    def __init__(self, store: Store, head: Head, clock: IReactorTime) -> None:
+    def __init__(self, store: Store, head: LogHead, clock: IReactorTime) -> None:
         self._store = store
         self._shared = store.shared
         self._head = head

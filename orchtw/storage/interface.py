@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 import attrs
 from twisted.internet.defer import Deferred
 
-from orchtw.metrics.series import Shown
+from orchtw.metrics.series import ShownSeries
 
 SCAN_ITEMS: Final = 500
 """Of a page of `Store.scan` where the store has no better way: of 6 KiB objects, 3 MiB."""
@@ -83,7 +83,7 @@ class Op:
 
 
 @attrs.frozen(slots=True)
-class Outcome:
+class WriteOutcome:
     """The outcome of an `Op`: the revision it was committed at, or 0 and what stands there instead.
 
     `current` is only filled when `revision` is 0; None then means that the key does not exist. Deleting a
@@ -138,7 +138,7 @@ class Subscription(abc.ABC):
         """End the feed: `deliver` is not called again, even from within `deliver`. Safe to call twice."""
 
 
-class Kept(abc.ABC):
+class KeptHistory(abc.ABC):
     """A value that lasts while its writer renews it. `revision` is that of its write."""
 
     revision: int
@@ -174,7 +174,7 @@ class Evidence(Protocol):
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
-class Host:
+class StoreHost:
     """What the process gives to its store.
 
     `reactor` runs it and times it. `vocabulary` is that of its objects (empty: whichever the store is of);
@@ -238,7 +238,7 @@ class Store(abc.ABC):
         """What it takes elsewhere, in bytes, by where that is."""
         return {}
 
-    def metrics(self) -> Iterable[Shown[Any]]:
+    def metrics(self) -> Iterable[ShownSeries[Any]]:
         """What the store measures of itself."""
         return ()
 
@@ -294,7 +294,7 @@ class Store(abc.ABC):
                 start = page.items[-1].key + "\0"
 
     @abc.abstractmethod
-    def commit(self, op: Op) -> Deferred[Outcome]:
+    def commit(self, op: Op) -> Deferred[WriteOutcome]:
         """Write `op` if its precondition holds; the answer fires when the write is durable.
 
         Writes of one key are decided in the order of the calls; all writes are if the store is not shared. Every live
@@ -304,7 +304,7 @@ class Store(abc.ABC):
         it is there after the next start is then open. Cancelling the Deferred gives up the answer, not the write.
         """
 
-    async def keep(self, key: str, value: bytes, life_s: float) -> Kept:
+    async def keep(self, key: str, value: bytes, life_s: float) -> KeptHistory:
         """Write a value that ends `life_s` seconds after it was last renewed, which need not be a write.
 
         Raises what `commit` fails with.
@@ -356,7 +356,7 @@ class Store(abc.ABC):
         """
 
 
-class _Rewritten(Kept):
+class _Rewritten(KeptHistory):
     """Renewed by writing it again."""
 
     def __init__(self, store: Store, op: Op) -> None:
@@ -369,12 +369,12 @@ class _Rewritten(Kept):
         self.revision = (await self._store.commit(self._op)).revision
 
     async def renew(self) -> bool:
-        """See `Kept`."""
+        """See `KeptHistory`."""
         outcome = await self._store.commit(attrs.evolve(self._op, expected=self.revision))
         if outcome.revision:
             self.revision = outcome.revision
         return bool(outcome.revision)
 
     async def end(self) -> None:
-        """See `Kept`."""
+        """See `KeptHistory`."""
         await self._store.commit(Op(self._op.key, None, self.revision))

@@ -22,7 +22,7 @@ import orjson
 from twisted.internet.defer import Deferred
 
 from orchtw.naming.names import Naming
-from orchtw.testing.webhook import Asked, Reply, WebhookServer
+from orchtw.testing.webhook import Reply, WebhookRequest, WebhookServer
 
 Response = dict[str, Any]
 Answers = Callable[[dict[str, Any]], Any]
@@ -92,7 +92,7 @@ class AdmissionWebhook:
         """Close everything; suitable for addCleanup."""
         return self.server.stop()
 
-    async def _answer(self, asked: Asked) -> Any:
+    async def _answer(self, asked: WebhookRequest) -> Any:
         review = asked.json
         request = review["request"]
         self.reviews.append(request)

@@ -84,7 +84,7 @@ class Files:
         return files
 
 
-class Member:
+class EtcdMember:
     """One member. Its folder outlives its process."""
 
     def __init__(self, name: str, folder: Path, files: Files | None) -> None:
@@ -187,7 +187,7 @@ class EtcdCluster:
     ) -> None:
         self.folder = Path(folder).absolute()
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.members = [Member(f"m{number}", self.folder, files) for number in range(members)]
+        self.members = [EtcdMember(f"m{number}", self.folder, files) for number in range(members)]
         self._flags = flags
         self._files = files
 
@@ -196,7 +196,7 @@ class EtcdCluster:
         """The URLs for clients."""
         return [member.endpoint for member in self.members]
 
-    def spawn(self, member: Member) -> None:
+    def spawn(self, member: EtcdMember) -> None:
         """Start one member, anew or again."""
         everyone = ",".join(f"{each.name}={each.peer}" for each in self.members)
         member.spawn(everyone, self._flags)
@@ -233,7 +233,7 @@ class EtcdCluster:
         ended = subprocess.run(command, env=environment, check=True, capture_output=True)
         return ended.stdout.decode(errors="replace")
 
-    def log(self, member: Member) -> str:
+    def log(self, member: EtcdMember) -> str:
         """What a member has printed."""
         return (self.folder / f"{member.name}.log").read_text(errors="replace")
 

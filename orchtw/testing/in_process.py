@@ -29,14 +29,14 @@ from orchtw.naming.names import Naming
 from orchtw.request import Ending, Peer, Request, Response
 from orchtw.serving.watch_stream import WatchStream
 from orchtw.testing.in_process_stream import Collected
-from orchtw.testing.in_process_watch import Watch
+from orchtw.testing.in_process_watch import InProcessWatch
 
 TOKEN = "in-process-administrator"
 TOKENS = f'{TOKEN},admin,admin,"system:masters"\n'
 
 
 @attrs.frozen(slots=True)
-class Answer:
+class ClientAnswer:
     """A complete response. Names of headers are in lower case, and the values of one that is repeated are joined."""
 
     code: int
@@ -77,7 +77,7 @@ class InProcessServer:
 
     async def request(
         self, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None
-    ) -> Answer:
+    ) -> ClientAnswer:
         """Send one request; a body that is not bytes is sent as JSON. Raises ValueError for a watch: see `watch`."""
         response = await self._respond(method, url, body, headers)
         if isinstance(response.stream, WatchStream):
@@ -87,12 +87,12 @@ class InProcessServer:
             response.body = await Collected(response.stream).whole
         return _answer(response)
 
-    async def watch(self, url: str, headers: Mapping[str, str] | None = None) -> Watch:
+    async def watch(self, url: str, headers: Mapping[str, str] | None = None) -> InProcessWatch:
         """Begin a watch, such as `/api/v1/configmaps?watch=1`. Raises ValueError with the answer if it is refused."""
         response = await self._respond("GET", url, None, headers)
         if not isinstance(response.stream, WatchStream):
             raise ValueError(f"{url} is no watch: {_answer(response)}")
-        return Watch(response)
+        return InProcessWatch(response)
 
     async def _respond(self, method: str, url: str, body: Any, headers: Mapping[str, str] | None) -> Response:
         path, _, query = url.partition("?")
@@ -106,7 +106,7 @@ class InProcessServer:
         return await self.instance.app(request)
 
 
-def _answer(response: Response) -> Answer:
+def _answer(response: Response) -> ClientAnswer:
     pieces = [response.body] if isinstance(response.body, bytes) else response.body
     body = b"".join(pieces if response.parts is None else response.parts)
     response.end(Ending.COMPLETE)
@@ -115,4 +115,4 @@ def _answer(response: Response) -> Answer:
     for name, value in response.headers:
         repeated.setdefault(name.lower(), []).append(value)
     headers |= {name: ", ".join(values) for name, values in repeated.items()}
-    return Answer(response.code, headers, body)
+    return ClientAnswer(response.code, headers, body)

@@ -20,7 +20,7 @@ class WatchEnded(Exception):
     """The server has ended the watch: its time is over, or the server stops."""
 
 
-class Watch:
+class InProcessWatch:
     """Reads the JSON events of one watch. Neither side waits for the other: events that have not been read are
     kept."""
 

@@ -25,9 +25,9 @@ from twisted.internet.ssl import Certificate, CertificateOptions, trustRootFromC
 
 from orchtw.config import host_and_port
 from orchtw.pki import certificates
-from orchtw.testing.webhook_connection import HANG_UP, Answering, Asked, Connection, Reply
+from orchtw.testing.webhook_connection import HANG_UP, Answering, Reply, WebhookConnection, WebhookRequest
 
-__all__ = ["HANG_UP", "Answering", "Asked", "Reply", "WebhookServer"]
+__all__ = ["HANG_UP", "Answering", "WebhookRequest", "Reply", "WebhookServer"]
 
 LOOPBACK = "127.0.0.1"
 
@@ -52,12 +52,12 @@ class WebhookServer:
         tls: bool = True,
     ) -> None:
         self.answer = answer
-        self.asked: list[Asked] = []
+        self.asked: list[WebhookRequest] = []
         self.accepted = 0
         self._reactor = reactor
         self._address = address
         self._tls = tls
-        self._connections: set[Connection] = set()
+        self._connections: set[WebhookConnection] = set()
         self._made = datetime.now(UTC) - age
         self._authority = certificates.new_authority("webhook-authority", self._made)
         self._options = self._made_options(hosts, client_ca)
@@ -96,7 +96,7 @@ class WebhookServer:
 
     def start(self) -> None:
         """Listen, again on the same port after a stop."""
-        factory = Factory.forProtocol(lambda: Connection(self))
+        factory = Factory.forProtocol(lambda: WebhookConnection(self))
         factory.noisy = False
         if self._tls:
             self._listening = self._reactor.listenSSL(self.port, factory, self._options, interface=self._address)
@@ -139,11 +139,11 @@ class WebhookServer:
 
     # For its connections
 
-    def opened(self, connection: Connection) -> None:
+    def opened(self, connection: WebhookConnection) -> None:
         """One more."""
         self.accepted += 1
         self._connections.add(connection)
 
-    def closed(self, connection: Connection) -> None:
+    def closed(self, connection: WebhookConnection) -> None:
         """One less."""
         self._connections.discard(connection)

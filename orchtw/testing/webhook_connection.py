@@ -18,7 +18,7 @@ from zope.interface import implementer
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Asked:
+class WebhookRequest:
     """One request as it came; names of headers are in lower case. `user` is the common name of its certificate."""
 
     method: str
@@ -56,30 +56,30 @@ class Reply:
 HANG_UP = Reply(raw=b"", close=True)
 """Ends the connection without a word."""
 
-Answering = Callable[[Asked], Any]
+Answering = Callable[[WebhookRequest], Any]
 """What is answered: a Reply, bytes, a JSON value, or something that can be awaited for one."""
 
 
-class Server(Interface):
+class ReviewServer(Interface):
     """What a connection belongs to."""
 
     answer: Answering
-    asked: list[Asked]
+    asked: list[WebhookRequest]
 
-    def opened(self, connection: Connection) -> None:
+    def opened(self, connection: WebhookConnection) -> None:
         """It is there."""
 
-    def closed(self, connection: Connection) -> None:
+    def closed(self, connection: WebhookConnection) -> None:
         """It is gone."""
 
 
 @implementer(IHalfCloseableProtocol)
-class Connection(Protocol):
+class WebhookConnection(Protocol):
     """Reads requests, has them answered and writes the answers; `gone` fires at its end."""
 
     transport: Any
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ReviewServer) -> None:
         self.gone: Deferred[None] = Deferred()
         self._server = server
         self._h11 = h11.Connection(h11.SERVER)
@@ -128,7 +128,7 @@ class Connection(Protocol):
 
     async def _answer(self) -> None:
         assert self._request is not None
-        asked = Asked(
+        asked = WebhookRequest(
             method=self._request.method.decode(),
             target=self._request.target.decode(),
             headers={name.decode(): value.decode("latin-1") for name, value in self._request.headers},

@@ -6,24 +6,24 @@ from functools import partial
 
 from orchtw.apply.configuration import read_configuration
 from orchtw.errors import NotFound
-from orchtw.registry.write import View, Written
+from orchtw.registry.write import WriteView, Written
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import WriteOptions, patch_options
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.patch import patch
 from orchtw.verbs.request_bodies import directive_of
 from orchtw.wire.objects import Object
 
 
-async def patch_or_apply(context: Writing, call: Call) -> Response:
+async def patch_or_apply(context: Writing, call: VerbCall) -> Response:
     """PATCH: an apply where the body's type says so, else one of the other kinds of patch."""
     kind = patch_type(call.request.headers.get("content-type", ""), strategic=call.target.codec.protobuf)
     return await (apply if kind == "apply" else patch)(context, call)
 
 
-async def apply(context: Writing, call: Call) -> Response:
+async def apply(context: Writing, call: VerbCall) -> Response:
     """200 and the merged object, or 201 where there was none.
 
     Raises BadRequest (400, no object of the kind), Conflict (409, a cause per field that others own),
@@ -38,7 +38,7 @@ async def apply(context: Writing, call: Call) -> Response:
 
 
 async def write_applied(
-    context: Writing, call: Call, document: Object, options: WriteOptions, view: View | None = None
+    context: Writing, call: VerbCall, document: Object, options: WriteOptions, view: WriteView | None = None
 ) -> Written:
     """Merge what a manager wants into the call's object, which may be new; `view` is that of `Write`.
 

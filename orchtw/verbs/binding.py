@@ -12,14 +12,14 @@ from orchtw.request import Request, Response
 from orchtw.responses.accept import Acceptance
 from orchtw.rules.options import create_options
 from orchtw.values.causes import not_supported, required
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.request_bodies import read
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Submission
 
 
-async def bind_pod(context: Writing, call: Call) -> Response:
+async def bind_pod(context: Writing, call: VerbCall) -> Response:
     """POST on pods/binding: 201 and a Status.
 
     Raises BadRequest (400, another pod's name), Invalid (422), NotFound (404), Conflict (409, the pod has a node or

@@ -7,7 +7,7 @@ import attrs
 from orchtw.admission.attributes import Operation
 from orchtw.apply.managed_fields import manager_name
 from orchtw.registry.target import Target
-from orchtw.registry.write import View, Write
+from orchtw.registry.write import Write, WriteView
 from orchtw.request import Request, RequestInfo, UserInfo
 from orchtw.rules.negotiation import Negotiated
 from orchtw.rules.options import DeleteOptions, WriteOptions
@@ -16,7 +16,7 @@ from orchtw.writes.admissions import Submission
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
-class Call:
+class VerbCall:
     """The request, what it names, and the format of its answer."""
 
     request: Request
@@ -34,7 +34,7 @@ class Call:
         from_live: bool = False,
         whole: bool = False,
         applies: bool = False,
-        view: View | None = None,
+        view: WriteView | None = None,
         admitted: bool = False,
     ) -> Write:
         """The write that this call stands for; `name` and `namespace` where the path has none.

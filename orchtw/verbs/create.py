@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from orchtw.request import Response
 from orchtw.rules.options import create_options
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.request_bodies import read
 
 
-async def create(context: Writing, call: Call) -> Response:
+async def create(context: Writing, call: VerbCall) -> Response:
     """201 and the stored object, dry run included.
 
     Raises BadRequest (400), Invalid (422, a cause per field), AlreadyExists (409), Forbidden (403).

@@ -8,13 +8,13 @@ from orchtw.errors import Forbidden
 from orchtw.request import Response
 from orchtw.rules.options import DeleteOptions, delete_options
 from orchtw.schema.catalogue import ResourceType
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.request_bodies import read_optional
 from orchtw.wire.objects import Object
 
 
-async def delete(context: Writing, call: Call) -> Response:
+async def delete(context: Writing, call: VerbCall) -> Response:
     """200 with a Status once the object is gone, or with the object while something holds it.
 
     Kinds that say so answer with the object either way.
@@ -32,7 +32,7 @@ async def delete(context: Writing, call: Call) -> Response:
     return context.representations.obj(status, context.representations.untransformed(call.accept))
 
 
-async def read_options(context: Writing, call: Call) -> DeleteOptions:
+async def read_options(context: Writing, call: VerbCall) -> DeleteOptions:
     """The options from the body or, without one, the query; who leaves dependents alone unawares is warned."""
     body = await read_optional(context.offload, call.request, context.kinds.delete_options, context.negotiator)
     options = delete_options(call.request.params, body, context.naming)
@@ -43,7 +43,7 @@ async def read_options(context: Writing, call: Call) -> DeleteOptions:
     return options
 
 
-def _check_protected(call: Call) -> None:
+def _check_protected(call: VerbCall) -> None:
     resource, name = call.target.resource, call.info.name
     if why := call.target.strategy.traits.protected.get(name):
         raise Forbidden.of(resource.plural, resource.group, name, why)

@@ -12,7 +12,7 @@ from twisted.internet.task import deferLater
 from orchtw.errors import NotFound, StatusError
 from orchtw.request import Response
 from orchtw.rules.options import DeleteOptions
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Reading, Writing
 from orchtw.verbs.delete import read_options
 from orchtw.verbs.list import options_of, selection_of
@@ -24,7 +24,7 @@ AT_A_TIME: Final = 32
 """Objects that are on their way to the store: some milliseconds of work between two turns of the reactor."""
 
 
-async def deletecollection(reading: Reading, writing: Writing, clock: IReactorTime, call: Call) -> Response:
+async def deletecollection(reading: Reading, writing: Writing, clock: IReactorTime, call: VerbCall) -> Response:
     """200 and the list of what was deleted or began to end.
 
     What is gone meanwhile is skipped. All objects are tried; the first refusal is the answer.
@@ -39,7 +39,7 @@ async def deletecollection(reading: Reading, writing: Writing, clock: IReactorTi
 
 
 async def _delete_all(
-    deletion: Deletion, clock: IReactorTime, call: Call, chosen: Sequence[Entry], how: DeleteOptions
+    deletion: Deletion, clock: IReactorTime, call: VerbCall, chosen: Sequence[Entry], how: DeleteOptions
 ) -> list[Entry]:
     """What was deleted, in the order of the list, a few at a time: the store commits together what comes together."""
     outcomes: list[Entry | StatusError | None] = [None] * len(chosen)

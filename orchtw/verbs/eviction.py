@@ -15,7 +15,7 @@ from orchtw.registry.write import Write
 from orchtw.request import Response
 from orchtw.rules.options import DeleteOptions, create_options, delete_options
 from orchtw.rules.selectors import selector_of_object
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_most_recent
 from orchtw.verbs.request_bodies import read
@@ -27,7 +27,7 @@ MAX_DISRUPTED_PODS = 2000
 """Evictions that a budget's controller has not yet seen, at the most."""
 
 
-async def evict(context: Writing, budgets: Target, call: Call) -> Response:
+async def evict(context: Writing, budgets: Target, call: VerbCall) -> Response:
     """201 and a Status once the pod is being deleted.
 
     Admission sees the creation of an Eviction, and neither the deletion nor the budget's use of its own.
@@ -45,7 +45,7 @@ async def evict(context: Writing, budgets: Target, call: Call) -> Response:
     return context.representations.obj(status, context.representations.untransformed(call.accept), 201)
 
 
-async def _delete(context: Writing, budgets: Target, call: Call, asked: DeleteOptions) -> None:
+async def _delete(context: Writing, budgets: Target, call: VerbCall, asked: DeleteOptions) -> None:
     """Delete the pod: one that costs its budget nothing only as it is now, lest it became healthy meanwhile."""
     for _ in range(MAX_ATTEMPTS):
         entry, how = await find_most_recent(call), asked
@@ -64,7 +64,7 @@ async def _delete(context: Writing, budgets: Target, call: Call, asked: DeleteOp
     raise Conflict.modified("pods", "", call.info.name)
 
 
-async def _read(context: Writing, call: Call) -> Object:
+async def _read(context: Writing, call: VerbCall) -> Object:
     """The Eviction, in either of its versions."""
     versions = (context.kinds.older_eviction,)
     eviction = await read(context.offload, call.request, context.kinds.eviction, context.negotiator, versions)
@@ -72,7 +72,7 @@ async def _read(context: Writing, call: Call) -> Object:
     return eviction
 
 
-def _check(call: Call, eviction: Object) -> None:
+def _check(call: VerbCall, eviction: Object) -> None:
     """Raises BadRequest (400) for another pod's Eviction, and where it contradicts the request's dry run."""
     if eviction["metadata"].get("name", call.info.name) != call.info.name:
         raise BadRequest("name in URL does not match name in Eviction object")
@@ -97,7 +97,7 @@ def _is_ready(pod: Object) -> bool:
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
-async def _charge(context: Writing, budgets: Target, call: Call, pod: Object, *, dry_run: bool) -> bool:
+async def _charge(context: Writing, budgets: Target, call: VerbCall, pod: Object, *, dry_run: bool) -> bool:
     """Take one disruption from the pod's budget; whether the pod may go whatever becomes of it.
 
     A budget with enough healthy pods is not charged for one that is not ready.

@@ -7,13 +7,13 @@ from orchtw.registry.target import Target
 from orchtw.request import Response
 from orchtw.rules.options import get_revision
 from orchtw.storage.freshness import MOST_RECENT
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Reading
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 
 
-async def get(context: Reading, call: Call) -> Response:
+async def get(context: Reading, call: VerbCall) -> Response:
     """The object as it is now: 200, or NotFound (404), or Timeout (504) for a version that does not come."""
     wanted = get_revision(call.request.params)
     if (wait := call.target.stored.cache.freshness.due(wanted)) is not None:
@@ -21,7 +21,7 @@ async def get(context: Reading, call: Call) -> Response:
     return await context.representations.entry(call.target, find(call), call.accept, params=call.request.params)
 
 
-async def find_most_recent(call: Call) -> Entry:
+async def find_most_recent(call: VerbCall) -> Entry:
     """The entry that a call names as it is now; raises NotFound (404), and Timeout (504)."""
     if (wait := call.target.stored.cache.freshness.due(MOST_RECENT)) is not None:
         await wait
@@ -31,7 +31,7 @@ async def find_most_recent(call: Call) -> Entry:
     return entry
 
 
-def find(call: Call) -> Entry:
+def find(call: VerbCall) -> Entry:
     """The cached entry that a call names; raises NotFound (404)."""
     resource = call.target.resource
     namespace = call.info.namespace if resource.namespaced else ""

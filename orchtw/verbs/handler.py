@@ -11,9 +11,9 @@ from orchtw.registry.targets import Targets
 from orchtw.request import Request, RequestInfo, Response
 from orchtw.responses.accept import Acceptance
 from orchtw.rules.request_info import check_segments
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 
-Verb = Callable[[Call], Awaitable[Response]]
+Verb = Callable[[VerbCall], Awaitable[Response]]
 Endpoint = Callable[[Request], Awaitable[Response]]
 Deprecated = Callable[[RequestInfo, str], None]
 Virtual = Mapping[tuple[str, str, str], Mapping[str, Endpoint]]
@@ -71,7 +71,7 @@ class ResourceHandler:
             accept = self._acceptance.any(request)
         else:
             accept = self._acceptance.of(request, info, protobuf=target.codec.protobuf)
-        return await verb(Call(request=request, info=info, user=request.user, target=target, accept=accept))
+        return await verb(VerbCall(request=request, info=info, user=request.user, target=target, accept=accept))
 
     def _warn(self, request: Request, target: Target, info: RequestInfo) -> None:
         """The three signals of reference VER-8: the client's warning, the audit event's annotations, the metric."""

@@ -7,13 +7,13 @@ from typing import Any
 from orchtw.errors import BadRequest
 from orchtw.request import Response
 from orchtw.rules.options import ListOptions, list_options
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Reading
 from orchtw.verbs.list_state import scope_of, state_of
 from orchtw.watch.selection import Selection
 
 
-async def list_objects(context: Reading, call: Call) -> Response:
+async def list_objects(context: Reading, call: VerbCall) -> Response:
     """200 and a list whose version is constant through all its chunks.
 
     Raises BadRequest (400), Expired (410, the version or token is too old), Invalid (422), Timeout (504).
@@ -37,7 +37,7 @@ async def list_objects(context: Reading, call: Call) -> Response:
     return response
 
 
-def options_of(context: Reading, call: Call) -> ListOptions:
+def options_of(context: Reading, call: VerbCall) -> ListOptions:
     """The call's list options; without chunked lists `limit` and `continue` have no meaning."""
     params = call.request.params
     if not context.chunked_lists:
@@ -47,7 +47,7 @@ def options_of(context: Reading, call: Call) -> ListOptions:
     return list_options(params, resource.field_selectors, context.naming, watch=watch, custom=custom)
 
 
-def selection_of(call: Call, options: ListOptions) -> Selection:
+def selection_of(call: VerbCall, options: ListOptions) -> Selection:
     """What the call selects, as one test on entries. A name in a legacy watch path selects that object.
 
     Raises BadRequest (400) if a field selector beside such a name is not about it (reference REQ-6).

@@ -17,7 +17,7 @@ from orchtw.storage.cache.selecting import selected
 from orchtw.storage.cache.union import Candidates
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import KeyValue
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Reading
 from orchtw.watch.entry import Entry
 from orchtw.watch.selection import Selection
@@ -38,7 +38,7 @@ class State:
     beyond: int = 0
 
 
-async def state_of(context: Reading, call: Call, options: ListOptions, selection: Selection) -> State:
+async def state_of(context: Reading, call: VerbCall, options: ListOptions, selection: Selection) -> State:
     """What is selected of the state that the options ask for. Raises InternalError (500): not all can be read."""
     stored = call.target.stored
     stored.cache.check_unlocked(selection.namespace)
@@ -49,7 +49,9 @@ async def state_of(context: Reading, call: Call, options: ListOptions, selection
     return await _now(context, call, options, selection)
 
 
-async def _now(context: Reading, call: Call, options: ListOptions, selection: Selection, start: str = "") -> State:
+async def _now(
+    context: Reading, call: VerbCall, options: ListOptions, selection: Selection, start: str = ""
+) -> State:
     """What is selected of what there is now, from key `start` on."""
     cache = call.target.stored.cache
     if (coming := cache.indexes.coming(selection)) is not None:
@@ -64,7 +66,7 @@ async def _now(context: Reading, call: Call, options: ListOptions, selection: Se
 
 async def _chosen(
     context: Reading,
-    call: Call,
+    call: VerbCall,
     entries: Candidates,
     selection: Selection,
     limit: int,
@@ -83,7 +85,7 @@ async def _chosen(
     return State(found, revision)
 
 
-async def _past(context: Reading, call: Call, options: ListOptions, selection: Selection) -> State:
+async def _past(context: Reading, call: VerbCall, options: ListOptions, selection: Selection) -> State:
     """What is selected at an exact revision, or from where a continue token goes on."""
     if options.position is None:
         return await _exactly(context, call, options, selection, options.revision or 0, "")
@@ -103,7 +105,7 @@ async def _past(context: Reading, call: Call, options: ListOptions, selection: S
 
 
 async def _exactly(
-    context: Reading, call: Call, options: ListOptions, selection: Selection, revision: int, start: str
+    context: Reading, call: VerbCall, options: ListOptions, selection: Selection, revision: int, start: str
 ) -> State:
     """The state at a revision: out of the cache as far as its log reaches, else out of the store's history."""
     if revision > context.cacher.revision:
@@ -123,7 +125,7 @@ async def _exactly(
 
 
 async def _of_history(
-    context: Reading, call: Call, options: ListOptions, selection: Selection, revision: int, start: str
+    context: Reading, call: VerbCall, options: ListOptions, selection: Selection, revision: int, start: str
 ) -> State:
     """The same out of the store, page by page."""
     stored, limit = call.target.stored, options.limit
@@ -153,7 +155,7 @@ def _is_large(item: KeyValue) -> bool:
     return len(item.value) > INLINE_BYTES
 
 
-def _build(call: Call, items: Sequence[KeyValue], selection: Selection) -> Generator[None, None, list[Entry]]:
+def _build(call: VerbCall, items: Sequence[KeyValue], selection: Selection) -> Generator[None, None, list[Entry]]:
     """The selected ones of stored values."""
     found: list[Entry] = []
     for start in range(0, len(items), BUILD_STRIDE):
@@ -163,7 +165,7 @@ def _build(call: Call, items: Sequence[KeyValue], selection: Selection) -> Gener
     return found
 
 
-async def _build_large(context: Reading, call: Call, item: KeyValue, selection: Selection) -> list[Entry]:
+async def _build_large(context: Reading, call: VerbCall, item: KeyValue, selection: Selection) -> list[Entry]:
     """The same of one large value, and its JSON, in the thread."""
 
     def work() -> list[Entry]:
@@ -175,7 +177,7 @@ async def _build_large(context: Reading, call: Call, item: KeyValue, selection: 
     return await context.offload.run(len(item.value), work)
 
 
-def _built(call: Call, item: KeyValue, selection: Selection) -> list[Entry]:
+def _built(call: VerbCall, item: KeyValue, selection: Selection) -> list[Entry]:
     """A stored value's entry, or nothing if it is not selected or cannot be read."""
     stored = call.target.stored
     try:
@@ -185,7 +187,7 @@ def _built(call: Call, item: KeyValue, selection: Selection) -> list[Entry]:
     return [entry] if selection.matches(entry) else []
 
 
-def scope_of(call: Call) -> str:
+def scope_of(call: VerbCall) -> str:
     """The start of all keys below the listed prefix: continue tokens name keys without it."""
     namespace = call.info.namespace if call.target.resource.namespaced else ""
     return f"{namespace}/" if namespace else ""

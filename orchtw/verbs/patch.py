@@ -16,7 +16,7 @@ from orchtw.schema.codec.mismatch import describe
 from orchtw.schema.codec.strict_fields import IGNORE, STRICT, strict_error
 from orchtw.schema.validation.metadata import drop_unstored
 from orchtw.values.causes import go_quote
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.request_bodies import directive_of
 from orchtw.wire.objects import Object
@@ -24,7 +24,7 @@ from orchtw.wire.objects import Object
 _TOO_DEEP = "error decoding patch: nested too deeply"
 
 
-async def patch(context: Writing, call: Call) -> Response:
+async def patch(context: Writing, call: VerbCall) -> Response:
     """200 and the patched object, in the asked version.
 
     Raises BadRequest (400, not a patch), UnsupportedMediaType (415), NotFound (404), Conflict (409, the

@@ -16,7 +16,7 @@ from orchtw.schema.tables.cells_workloads import scale as scale_cells
 from orchtw.schema.tables.layout import TableLayout
 from orchtw.schema.tables.partial import partial_metadata
 from orchtw.verbs.apply import read_document, write_applied
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_most_recent
 from orchtw.verbs.patch import read_changes
@@ -32,12 +32,12 @@ COLUMNS = (
 """Of a Scale's Table (reference TABLE-8)."""
 
 
-async def get_scale(context: Writing, call: Call) -> Response:
+async def get_scale(context: Writing, call: VerbCall) -> Response:
     """200 and the Scale of an object; NotFound (404)."""
     return _answer(context, call, call.target.load(await find_most_recent(call)))
 
 
-async def update_scale(context: Writing, call: Call) -> Response:
+async def update_scale(context: Writing, call: VerbCall) -> Response:
     """200 and the new Scale. Raises NotFound (404), Conflict (409, a stale version), Invalid (422)."""
     options = update_options(call.request.params, context.naming)
     scale = await read(context.offload, call.request, context.kinds.scale, context.negotiator)
@@ -47,7 +47,7 @@ async def update_scale(context: Writing, call: Call) -> Response:
     return await _write(context, call, lambda _: scale, write)
 
 
-async def patch_scale(context: Writing, call: Call) -> Response:
+async def patch_scale(context: Writing, call: VerbCall) -> Response:
     """200 and the patched Scale. Raises as `update_scale` does, and UnsupportedMediaType (415)."""
     sent = call.request.headers.get("content-type", "")
     if patch_type(sent, strategic=call.target.codec.protobuf) == "apply":
@@ -58,7 +58,7 @@ async def patch_scale(context: Writing, call: Call) -> Response:
     return await _write(context, call, changes.of, write)
 
 
-async def _apply(context: Writing, call: Call) -> Response:
+async def _apply(context: Writing, call: VerbCall) -> Response:
     """The applied Scale as an apply of the object's replicas (reference APPLY-16)."""
     options = patch_options(call.request.params, context.naming, apply=True)
     codec = context.kinds.scale
@@ -89,7 +89,7 @@ async def _apply(context: Writing, call: Call) -> Response:
     return _answer(context, call, call.target.load(written.entry))
 
 
-async def _write(context: Writing, call: Call, change: Callable[[Object], Object], write: Write) -> Response:
+async def _write(context: Writing, call: VerbCall, change: Callable[[Object], Object], write: Write) -> Response:
     """Store the replicas of the Scale that `change` makes of the present one."""
 
     mapping = _mapping(call)
@@ -126,7 +126,7 @@ class ScaleView:
         return self._mapping.take(obj, scale["spec"].get("replicas", 0))
 
 
-def _mapping(call: Call) -> ScaleMapping:
+def _mapping(call: VerbCall) -> ScaleMapping:
     return call.target.strategy.scale
 
 
@@ -143,12 +143,12 @@ def _scale(codec: KindCodec, obj: Object, replicas: int, present: int, selector:
     )
 
 
-def _answer(context: Writing, call: Call, obj: Object) -> Response:
+def _answer(context: Writing, call: VerbCall, obj: Object) -> Response:
     scale = _scale(context.kinds.scale, obj, *_mapping(call).show(obj))
     return context.representations.obj(_shown(context, call, scale), call.accept)
 
 
-def _shown(context: Writing, call: Call, scale: Object) -> Object:
+def _shown(context: Writing, call: VerbCall, scale: Object) -> Object:
     """The Scale, or the Table or metadata that stands for it; raises NotAcceptable (406) for a list's metadata."""
     form, version = call.accept.transform, call.accept.transform_version
     check_transform(call.accept, context.kinds.scale.kind, is_list=False)

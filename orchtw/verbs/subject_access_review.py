@@ -9,7 +9,7 @@ from typing import Final
 import attrs
 
 from orchtw.authn.method import TokenReviewer
-from orchtw.authz.decision import Authorizer, Decision, Rules
+from orchtw.authz.decision import Authorizer, Decision, UserRules
 from orchtw.errors import BadRequest, Cause, Invalid, Unauthorized
 from orchtw.registry.offload import Offload
 from orchtw.request import Request, RequestInfo, Response, UserInfo
@@ -188,7 +188,7 @@ def _user_json(user: UserInfo) -> Object:
     return {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
 
 
-def _rules_json(rules: Rules) -> Object:
+def _rules_json(rules: UserRules) -> Object:
     resources = [
         {
             "verbs": list(rule.verbs),

@@ -15,7 +15,7 @@ from orchtw.request import Response
 from orchtw.rules.options import create_options
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.values.causes import invalid
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_in, find_most_recent
 from orchtw.verbs.request_bodies import read
@@ -34,7 +34,7 @@ class TokenRequests:
         self._tokens = tokens
         self._bound = {kind: targets.stored_target("", "v1", plural) for kind, plural in _BOUND.items()}
 
-    async def create(self, call: Call) -> Response:
+    async def create(self, call: VerbCall) -> Response:
         """201 and the request with its token.
 
         Raises NotFound (404), Invalid (422, the time), BadRequest (400, what it cannot be bound to), Conflict (409,
@@ -67,7 +67,7 @@ class TokenRequests:
         status = {"token": token, "expirationTimestamp": rfc3339(now + seconds)}
         return codec.normalise({**request, "status": status})
 
-    def _settle(self, call: Call, account: Object, now: int, request: Object) -> None:
+    def _settle(self, call: VerbCall, account: Object, now: int, request: Object) -> None:
         """Complete a request, and refuse one that is another account's or asks for a time that is not given."""
         kind, group = self._context.kinds.token_request.kind, self._context.naming.authentication_group
         _check_names(request, call, kind, group)
@@ -83,7 +83,7 @@ class TokenRequests:
         request["metadata"] = {**request["metadata"], **named}
         request["status"] = {"token": "", "expirationTimestamp": None}
 
-    async def _find_bound(self, request: Object, call: Call) -> Object | None:
+    async def _find_bound(self, request: Object, call: VerbCall) -> Object | None:
         reference = request["spec"].get("boundObjectRef")
         if reference is None:
             return None
@@ -107,7 +107,7 @@ class TokenRequests:
             )
         return {**found, "kind": kind}
 
-    def _cap(self, request: Object, call: Call) -> None:
+    def _cap(self, request: Object, call: VerbCall) -> None:
         """Cut the time to the longest that is allowed, with a warning."""
         asked, longest = request["spec"]["expirationSeconds"], self._tokens.max_s
         if longest and asked > longest:
@@ -115,7 +115,7 @@ class TokenRequests:
             request["spec"]["expirationSeconds"] = longest
 
 
-def _check_names(request: Object, call: Call, kind: str, group: str) -> None:
+def _check_names(request: Object, call: VerbCall, kind: str, group: str) -> None:
     """Raise Invalid (422) for another name or namespace than the path's; both may be left out."""
     for key, wanted in (("name", call.info.name), ("namespace", call.info.namespace)):
         if (found := request["metadata"].get(key)) and found != wanted:

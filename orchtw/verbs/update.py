@@ -5,13 +5,13 @@ from __future__ import annotations
 from orchtw.registry.identity import match_place, own_metadata
 from orchtw.request import Response
 from orchtw.rules.options import update_options
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.request_bodies import decode, read
 from orchtw.wire.objects import Object
 
 
-async def update(context: Writing, call: Call) -> Response:
+async def update(context: Writing, call: VerbCall) -> Response:
     """200 and the stored object, or 201 where the PUT created it.
 
     That the body is the object of the path is looked at before whether there is one.

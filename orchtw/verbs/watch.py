@@ -7,7 +7,7 @@ from typing import Final
 from orchtw.request import Response
 from orchtw.serving.watch_stream import WatchStream
 from orchtw.storage.freshness import MOST_RECENT
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Reading, WatchTimes
 from orchtw.verbs.list import options_of, selection_of
 
@@ -15,7 +15,7 @@ STARTED: Final = 1000
 """Objects of the state that are converted before a watch begins; the others are while it is sent."""
 
 
-async def watch(context: Reading, times: WatchTimes, call: Call) -> Response:
+async def watch(context: Reading, times: WatchTimes, call: VerbCall) -> Response:
     """200 and a stream of events that ends at the deadline.
 
     Without a version it begins with what is there now, at version 0 with what the cache has. Raises BadRequest (400),

@@ -9,7 +9,7 @@ from orchtw.responses.representation import Representations
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.websocket import UpgradeRequired, check_origin, handshake, is_websocket
 from orchtw.serving.websocket import messages_by_format, open_socket
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.handler import Verb
 
 
@@ -22,7 +22,7 @@ class WebSocketWatch:
         self._representations = representations
         self._messages = messages_by_format()
 
-    async def __call__(self, call: Call) -> Response:
+    async def __call__(self, call: VerbCall) -> Response:
         """101 and the events as messages, or what `watch` answers to others.
 
         Raises BadRequest (400) for a malformed handshake, Forbidden (403) for a page of another origin, and what

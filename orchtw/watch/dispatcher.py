@@ -7,10 +7,10 @@ from collections.abc import Hashable
 
 from orchtw.watch.frames import Wire
 from orchtw.watch.group import Group
-from orchtw.watch.log import Event, EventLog, Head
-from orchtw.watch.recent import Budget
+from orchtw.watch.log import Event, EventLog, LogHead
+from orchtw.watch.recent import RecentBudget
 from orchtw.watch.selection import Indexer, Selection
-from orchtw.watch.turns import SLICE_S, Turns
+from orchtw.watch.turns import SLICE_S, ReactorTurns
 
 Table = dict[Hashable, dict[Group, None]]
 
@@ -21,7 +21,7 @@ class Dispatcher:
     A group is looked up by the terms of the event's new and old state; what it finds there it filters itself.
     """
 
-    def __init__(self, log: EventLog, head: Head, budget: Budget, turns: Turns) -> None:
+    def __init__(self, log: EventLog, head: LogHead, budget: RecentBudget, turns: ReactorTurns) -> None:
         self.closed = False
         self.expired = 0  # watches that had fallen behind the history
         self.turns = turns

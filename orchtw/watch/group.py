@@ -14,10 +14,10 @@ from orchtw.request import chunk, chunks
 from orchtw.watch.entry import Entry
 from orchtw.watch.frames import ADDED, DELETED, MODIFIED, Wire
 from orchtw.watch.gate import Gate
-from orchtw.watch.log import Event, EventLog, Head
-from orchtw.watch.recent import Batch, Budget, Recent
+from orchtw.watch.log import Event, EventLog, LogHead
+from orchtw.watch.recent import Batch, Recent, RecentBudget
 from orchtw.watch.selection import Selection
-from orchtw.watch.turns import Turns
+from orchtw.watch.turns import ReactorTurns
 
 MAX_WRITE_BYTES: Final = 64 * 1024  # what a transport buffers before it pauses us; more would lie there per member
 SCAN_EVENTS: Final = 256  # events looked at in one go when catching up from the log
@@ -68,9 +68,9 @@ class Group:
         selection: Selection,
         wire: Wire,
         log: EventLog,
-        head: Head,
-        budget: Budget,
-        turns: Turns,
+        head: LogHead,
+        budget: RecentBudget,
+        turns: ReactorTurns,
         on_empty: Callable[[Group], None],
     ) -> None:
         self.selection = selection

@@ -20,7 +20,7 @@ TOTAL_SUPERSEDED_BYTES: Final = 256 * 1024 * 1024  # of all logs together
 
 
 @attrs.define(slots=True, eq=False, weakref_slot=False)
-class Head:
+class LogHead:
     """How far the whole server has seen the store: one counter for all resources."""
 
     revision: int = 0

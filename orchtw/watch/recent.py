@@ -25,7 +25,7 @@ class Batch:
 
 
 @attrs.define(slots=True, eq=False)
-class Budget:
+class RecentBudget:
     """Bytes that the recent batches of all groups hold, and may hold."""
 
     limit_bytes: int = RECENT_TOTAL_BYTES
@@ -35,7 +35,7 @@ class Budget:
 class Recent:
     """Consecutive batches, the oldest forgotten first."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: RecentBudget) -> None:
         self._budget = budget
         self._batches: list[Batch] = []
         self._afters: list[int] = []

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 import attrs
 
 from orchtw.watch.log import Superseded
-from orchtw.watch.recent import Budget
+from orchtw.watch.recent import RecentBudget
 
 MAX_PINNED_BYTES: Final = 256 << 20  # of objects neither live nor in a log, all resources together
 MAX_INDEX_BYTES: Final = 128 << 20  # of the indexes of all resources
@@ -41,12 +41,12 @@ class Room:
     rows: int = 0
     pinned: int = 0
     history: Superseded = attrs.field(init=False)
-    recent: Budget = attrs.field(init=False)
-    indexes: Budget = attrs.field(init=False)
+    recent: RecentBudget = attrs.field(init=False)
+    indexes: RecentBudget = attrs.field(init=False)
     compressed: Yielding | None = None
 
     def __attrs_post_init__(self) -> None:
-        self.history, self.recent, self.indexes = Superseded(), Budget(), Budget(MAX_INDEX_BYTES)
+        self.history, self.recent, self.indexes = Superseded(), RecentBudget(), RecentBudget(MAX_INDEX_BYTES)
         if self.limit:
             self.history.limit_bytes = min(self.history.limit_bytes, self.limit // 3)
             self.recent.limit_bytes = min(self.recent.limit_bytes, self.limit // 8)

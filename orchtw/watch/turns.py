@@ -11,7 +11,7 @@ WORK_S: Final = 0.005  # the same of all sliced work of a turn; with its last st
 SHORT_S: Final = 0.0005  # what newcomers get at once when the turn has had its slice
 
 
-class Turns:
+class ReactorTurns:
     """One queue of unfinished work, of which each turn of the reactor does a slice.
 
     `seconds` is the clock that measures slices; `call_soon` runs a function in the next turn. Work that waits is a

@@ -21,7 +21,7 @@ from orchtw.watch.selection import Selection
 SCAN_ENTRIES: Final = 64  # entries looked at in one go when the state is replayed: each may have to be read first
 
 
-class Sink(Protocol):
+class WatchSink(Protocol):
     """Where a member's bytes go: the body of a response."""
 
     def write(self, framed: bytes) -> None:
@@ -102,9 +102,9 @@ class Watcher:
         self._draining = False
         self._ended = False
         self._group: Group | None = None
-        self._sink: Sink | None = None
+        self._sink: WatchSink | None = None
 
-    def start(self, sink: Sink) -> None:
+    def start(self, sink: WatchSink) -> None:
         """Join the group and write what there is; everything goes to `sink` from now on."""
         if self._ended:
             return

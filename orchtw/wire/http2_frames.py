@@ -15,7 +15,7 @@ _SETTING: Final = Struct(">HI")
 _WORD: Final = Struct(">I")
 
 
-class Kind:
+class FrameKind:
     """Types of frames: plain numbers, which cost less than members of an enumeration."""
 
     DATA: Final = 0
@@ -74,27 +74,29 @@ def head(length: int, kind: int, flags: int, stream: int) -> bytes:
 def settings(values: Iterable[tuple[int, int]]) -> bytes:
     """A frame that tells the other side our settings."""
     content = b"".join(_SETTING.pack(number, value) for number, value in values)
-    return head(len(content), Kind.SETTINGS, 0, 0) + content
+    return head(len(content), FrameKind.SETTINGS, 0, 0) + content
 
 
 def acknowledged_settings() -> bytes:
     """A frame that says that the other side's settings are kept."""
-    return head(0, Kind.SETTINGS, Flag.ACK, 0)
+    return head(0, FrameKind.SETTINGS, Flag.ACK, 0)
 
 
 def acknowledged_ping(content: bytes) -> bytes:
     """The answer to a ping."""
-    return head(8, Kind.PING, Flag.ACK, 0) + content
+    return head(8, FrameKind.PING, Flag.ACK, 0) + content
 
 
 def fields_frames(stream: int, block: bytes, flags: int, limit: int) -> bytes:
     """The frames of a list of fields, of which each holds at most `limit` bytes."""
     if len(block) <= limit:
-        return head(len(block), Kind.HEADERS, flags | Flag.END_HEADERS, stream) + block
-    frames = [head(limit, Kind.HEADERS, flags, stream), block[:limit]]
+        return head(len(block), FrameKind.HEADERS, flags | Flag.END_HEADERS, stream) + block
+    frames = [head(limit, FrameKind.HEADERS, flags, stream), block[:limit]]
     for at in range(limit, len(block), limit):
         part = block[at : at + limit]
-        frames.append(head(len(part), Kind.CONTINUATION, Flag.END_HEADERS if at + limit >= len(block) else 0, stream))
+        frames.append(
+            head(len(part), FrameKind.CONTINUATION, Flag.END_HEADERS if at + limit >= len(block) else 0, stream)
+        )
         frames.append(part)
     return b"".join(frames)
 
@@ -106,17 +108,17 @@ def read_settings(content: bytes) -> Iterable[tuple[int, int]]:
 
 def window_update(stream: int, more: int) -> bytes:
     """A frame that lets the other side send so much more."""
-    return head(4, Kind.WINDOW_UPDATE, 0, stream) + _WORD.pack(more)
+    return head(4, FrameKind.WINDOW_UPDATE, 0, stream) + _WORD.pack(more)
 
 
 def reset(stream: int, code: int = Code.CANCEL) -> bytes:
     """A frame that gives a stream up."""
-    return head(4, Kind.RST_STREAM, 0, stream) + _WORD.pack(code)
+    return head(4, FrameKind.RST_STREAM, 0, stream) + _WORD.pack(code)
 
 
 def go_away(last: int, code: int, reason: bytes = b"") -> bytes:
     """A frame that ends a connection: requests of streams after `last` have not been looked at."""
-    return head(8 + len(reason), Kind.GOAWAY, 0, 0) + _WORD.pack(last) + _WORD.pack(code) + reason
+    return head(8 + len(reason), FrameKind.GOAWAY, 0, 0) + _WORD.pack(last) + _WORD.pack(code) + reason
 
 
 def read_word(content: bytes) -> int:

@@ -25,7 +25,7 @@ _RESET, _LEVEL = b"reset", b"v="
 _BETWEEN: Final = b"\0"
 
 
-class Exchange:
+class MetricsExchange:
     """One process' side: `worker` is its number. `owner` asks the owner, which itself has `others` instead.
 
     `registry` has what this process shows, from the moment at which it is there; `verbosity` is that of its log.

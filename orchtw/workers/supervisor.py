@@ -26,7 +26,7 @@ from orchtw.storage.remote.hub import Hub
 from orchtw.storage.remote.link import adopt
 from orchtw.storage.remote.server import StoreServer
 from orchtw.workers.handover import Handover
-from orchtw.workers.shared_metrics import Exchange
+from orchtw.workers.shared_metrics import MetricsExchange
 
 FIRST_S: Final = 60.0
 """How long the start waits for the workers to serve; later they are as welcome."""
@@ -55,7 +55,7 @@ class Workers:
         self._begun = 0
         self._slots: list[_Slot] = []
         self._hub: Hub | None = None
-        self.exchange = Exchange(0, reactor)
+        self.exchange = MetricsExchange(0, reactor)
         self.exchange.others = lambda: [each.ask for each in self._slots if each.serves]
 
     def over(self, store: Store) -> Store:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import attrs
 
 from orchtw.admission.attributes import Attributes, Operation, Surface
-from orchtw.admission.chain import NOBODY, Chain, Plan
+from orchtw.admission.chain import NOBODY, AdmissionPlan, Chain
 from orchtw.registry.identity import match_shown
 from orchtw.registry.offload import Offload
 from orchtw.registry.write import Write
@@ -48,7 +48,7 @@ class Admission:
 
     __slots__ = ("_attributes", "_plan", "_wanted", "_write", "validates")
 
-    def __init__(self, write: Write, plan: Plan, attributes: Attributes, wanted: Object) -> None:
+    def __init__(self, write: Write, plan: AdmissionPlan, attributes: Attributes, wanted: Object) -> None:
         self._write = write
         self._plan = plan
         self._attributes = attributes
@@ -172,7 +172,7 @@ class Admissions:
             size_bytes=len(asked.request.body),
         )
 
-    def _plan(self, write: Write, operation: Operation) -> Plan:
+    def _plan(self, write: Write, operation: Operation) -> AdmissionPlan:
         if write.admitted:
             return NOBODY
         return self._chain.plan(operation, write.target.resource, write.subresource)

@@ -38,7 +38,7 @@ Check = Callable[[], None]
 
 
 @attrs.frozen(slots=True)
-class Change:
+class DraftChange:
     """One try of an update: the wanted and the live object in the target's version, the live one as a draft."""
 
     wanted: Object
@@ -94,7 +94,7 @@ class Drafts:
             check()
         return generated, obj, check
 
-    def change(self, write: Write, transform: Transform, live: Entry) -> Change:
+    def change(self, write: Write, transform: Transform, live: Entry) -> DraftChange:
         """What the write wants to make of the live object, with its owners, as admission sees it."""
         target, old = write.target, write.target.load_draft(live)
         wanted = transform(old if write.whole else target.load(live))
@@ -102,9 +102,9 @@ class Drafts:
         keep_server_fields(wanted["metadata"], old["metadata"])
         shown = old if old["apiVersion"] == target.codec.api_version else target.load(live)
         self._own(write, shown, wanted)
-        return Change(wanted, shown, old, asked_version)
+        return DraftChange(wanted, shown, old, asked_version)
 
-    def begin_update(self, write: Write, change: Change, admission: Admission | None) -> tuple[Object, Check]:
+    def begin_update(self, write: Write, change: DraftChange, admission: Admission | None) -> tuple[Object, Check]:
         """The draft of the object, in which what the write may not change has been restored; its check.
 
         Where nothing is reserved the object has been checked already.

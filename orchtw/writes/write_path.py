@@ -29,7 +29,7 @@ from orchtw.registry.write import Transform, Write, Written
 from orchtw.rules.options import DeleteOptions
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.storage.freshness import MOST_RECENT
-from orchtw.storage.interface import KeyValue, Op, Outcome, Store
+from orchtw.storage.interface import KeyValue, Op, Store, WriteOutcome
 from orchtw.storage.metrics import StoreTimes
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
@@ -287,13 +287,13 @@ class WritePath:
                 hold.end()
         return write.target.as_written(prepared.entry(outcome.revision), new) if outcome.revision else None
 
-    async def remove(self, write: Write, live: Entry, old: Object | None) -> Outcome:
+    async def remove(self, write: Write, live: Entry, old: Object | None) -> WriteOutcome:
         """Remove the live object, unless another writer was faster; a dry run answers with the live revision.
 
         `old` is the draft of the object; None: it cannot be read, and what it held stays to be found out.
         """
         if write.dry_run:
-            return Outcome(live.revision)
+            return WriteOutcome(live.revision)
         hold = None if old is None else await self._reserve(write, len(live.raw), None, old, _nothing)
         key = write.target.stored.prefix + live.key
         outcome = await self._commit(write, Op(key, None, live.revision), hold)
@@ -331,7 +331,7 @@ class WritePath:
     def _run(self, size_bytes: int, work: Callable[[], T]) -> Coroutine[Any, Any, T]:
         return run_converting(self._offload, size_bytes, work)
 
-    async def _commit(self, write: Write, op: Op, hold: Hold | None) -> Outcome:
+    async def _commit(self, write: Write, op: Op, hold: Hold | None) -> WriteOutcome:
         """Hand `op` to the store, if the writer may still write by now. Raises Fenced (503)."""
         began = perf_counter()
         try:

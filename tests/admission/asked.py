@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.chain import Chain
 from orchtw.admission.configuration import Given
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.authz.fixed import AlwaysDeny
 from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
@@ -52,7 +52,7 @@ def canonical(api_version: str, kind: str, obj: Object) -> Object:
     return found
 
 
-def host(**more: Any) -> Host:
+def host(**more: Any) -> AdmissionHost:
     """What a server gives its plugins, in which nobody may do anything and nobody is asked."""
 
     async def make_namespace(name: str) -> None:
@@ -70,7 +70,7 @@ def host(**more: Any) -> Host:
         "offload": Offload(None),
         **more,
     }
-    return Host(**given)
+    return AdmissionHost(**given)
 
 
 def configured(obj: Object, directory: str = "/etc/orch") -> Given:

@@ -7,7 +7,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from orchtw.testing.in_process import Answer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer, InProcessServer
 from orchtw.wire.objects import Object
 from tests.verbs.served import DEFAULT, ServedCase
 
@@ -56,9 +56,11 @@ class QuotaCase(ServedCase):
         message: str = answer.json["message"]
         return message
 
-    def begin(self, method: str, path: str, body: Object, server: InProcessServer | None = None) -> list[Answer]:
+    def begin(
+        self, method: str, path: str, body: Object, server: InProcessServer | None = None
+    ) -> list[ClientAnswer]:
         """Send a request; its answer will be in the list."""
-        answers: list[Answer] = []
+        answers: list[ClientAnswer] = []
         sent = Deferred.fromCoroutine((server or self.server).request(method, path, body))
         sent.addCallback(answers.append)
         return answers
@@ -72,7 +74,7 @@ class QuotaCase(ServedCase):
             self.clock.advance(0.1)
             passed += 0.1
 
-    def codes(self, sent: Sequence[list[Answer]]) -> dict[int, int]:
+    def codes(self, sent: Sequence[list[ClientAnswer]]) -> dict[int, int]:
         """How many of each code."""
         found: dict[int, int] = {}
         for (answer,) in sent:

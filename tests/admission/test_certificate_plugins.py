@@ -9,7 +9,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, succeed
 
 from orchtw import authz
-from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, Decision, Rules
+from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, Decision, UserRules
 from orchtw.pki import certificates
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.wire.objects import Object
@@ -40,7 +40,7 @@ class Signers:
         answer: Deferred[Decision] = succeed(decision)
         return answer if self.late else decision
 
-    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         return EVERYTHING
 
 

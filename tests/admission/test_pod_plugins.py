@@ -7,7 +7,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.chain import Chain, Plugin
+from orchtw.admission.chain import Chain, ChainPlugin
 from orchtw.admission.plugins.always_pull_images import AlwaysPullImages
 from orchtw.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from orchtw.admission.plugins.extended_resource_toleration import ExtendedResourceToleration
@@ -33,21 +33,21 @@ class PodPluginCase(SynchronousTestCase):
     """Puts pods through one plugin."""
 
     def ask(
-        self, plugin: Plugin, new: Object, old: Object | None = None, subresource: str = ""
+        self, plugin: ChainPlugin, new: Object, old: Object | None = None, subresource: str = ""
     ) -> Attributes:
         operation: Operation = "CREATE" if old is None else "UPDATE"
         asked = attributes(operation, "pods", namespace="default", obj=new, old=old, subresource=subresource)
         self.successResultOf(pass_chain(Chain([plugin]), asked))
         return asked
 
-    def spec(self, plugin: Plugin, new: Object, old: Object | None = None, subresource: str = "") -> Any:
+    def spec(self, plugin: ChainPlugin, new: Object, old: Object | None = None, subresource: str = "") -> Any:
         """The spec as the plugin leaves it, which is in canonical order."""
         found = self.ask(plugin, new, old, subresource).obj
         assert found is not None
         self.assertEqual(list(found["spec"]), list(canonical("v1", "Pod", found)["spec"]))
         return found["spec"]
 
-    def refusal(self, plugin: Plugin, new: Object, old: Object | None = None) -> str:
+    def refusal(self, plugin: ChainPlugin, new: Object, old: Object | None = None) -> str:
         operation: Operation = "CREATE" if old is None else "UPDATE"
         asked = attributes(operation, "pods", namespace="default", obj=new, old=old)
         return self.failureResultOf(pass_chain(Chain([plugin]), asked), Forbidden).value.message

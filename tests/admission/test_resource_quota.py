@@ -14,10 +14,10 @@ from orchtw.assembly import writes
 from orchtw.errors import ConfigError, InternalError
 from orchtw.quota.amounts import amounts, texts
 from orchtw.quota.evaluators import CountEvaluator
-from orchtw.quota.quotas import Asked
+from orchtw.quota.quotas import AskedUsage
 from orchtw.quota.unsettled import Unsettled
 from orchtw.quota.usage import Usage
-from orchtw.storage.interface import Op, Outcome
+from orchtw.storage.interface import Op, WriteOutcome
 from tests.admission.quota_case import (
     CLAIMS,
     LIMITED,
@@ -165,7 +165,7 @@ class WaiterTests(SynchronousTestCase):
         """A charge for a write that has ended meanwhile is for nothing, and not said to be on its way."""
         unsettled = Unsettled()
         usage = Usage.of({})
-        asked = Asked(evaluator=CountEvaluator("x"), usage=usage, grows={}, used={})
+        asked = AskedUsage(evaluator=CountEvaluator("x"), usage=usage, grows={}, used={})
         waiter = rounds.Waiter(asked, "a", unsettled, dry_run=False)
         waiter.charge("rq", amounts({"x": "1"}))
         waiter.charge("other", amounts({"x": "1"}))
@@ -253,7 +253,7 @@ class RaceTests(QuotaCase):
         noted: list[Op] = []
         commit = self.store.commit
 
-        def watch(op: Op) -> Deferred[Outcome]:
+        def watch(op: Op) -> Deferred[WriteOutcome]:
             if op.key.startswith("/registry/resourcequotas/"):
                 noted.append(op)
             return commit(op)
@@ -281,7 +281,7 @@ class RaceTests(QuotaCase):
         commit = self.store.commit
         overtaken: list[Op] = []
 
-        def overtake(op: Op) -> Deferred[Outcome]:
+        def overtake(op: Op) -> Deferred[WriteOutcome]:
             if op.key.startswith("/registry/resourcequotas/") and len(overtaken) < 5:
                 overtaken.append(op)
                 live = self.store.items[op.key]
@@ -301,7 +301,7 @@ class RaceTests(QuotaCase):
         self.quota("rq", {"configmaps": "5"})
         commit = self.store.commit
 
-        def lose(op: Op) -> Deferred[Outcome]:
+        def lose(op: Op) -> Deferred[WriteOutcome]:
             if op.key.startswith("/registry/resourcequotas/"):
                 live = self.store.items[op.key]
                 commit(Op(op.key, live.value, live.revision))
@@ -321,7 +321,7 @@ class RaceTests(QuotaCase):
         commit = self.store.commit
         overtaken: list[Op] = []
 
-        def overtake(op: Op) -> Deferred[Outcome]:
+        def overtake(op: Op) -> Deferred[WriteOutcome]:
             if op.key.endswith("/two") and not overtaken:
                 overtaken.append(op)
                 live = self.store.items[op.key]
@@ -338,7 +338,7 @@ class RaceTests(QuotaCase):
         self.quota("rq", {"configmaps": "5"})
         commit = self.store.commit
 
-        def remove(op: Op) -> Deferred[Outcome]:
+        def remove(op: Op) -> Deferred[WriteOutcome]:
             if op.key.startswith("/registry/resourcequotas/") and op.value is not None:
                 commit(Op(op.key, None))
             return commit(op)
@@ -352,10 +352,10 @@ class RaceTests(QuotaCase):
         commit = self.store.commit
         held: list[Callable[[], None]] = []
 
-        def hold(op: Op) -> Deferred[Outcome]:
+        def hold(op: Op) -> Deferred[WriteOutcome]:
             if not op.key.startswith("/registry/resourcequotas/"):
                 return commit(op)
-            answer: Deferred[Outcome] = Deferred()
+            answer: Deferred[WriteOutcome] = Deferred()
             held.append(lambda: commit(op).chainDeferred(answer))
             return answer
 
@@ -380,10 +380,10 @@ class RaceTests(QuotaCase):
         self.quota("rq", {"configmaps": "5"})
         commit = self.store.commit
 
-        def fail(op: Op) -> Deferred[Outcome]:
+        def fail(op: Op) -> Deferred[WriteOutcome]:
             if not op.key.startswith("/registry/resourcequotas/"):
                 return commit(op)
-            answer: Deferred[Outcome] = Deferred()
+            answer: Deferred[WriteOutcome] = Deferred()
             self.clock.callLater(0, answer.errback, InternalError.of("the disk is full"))
             return answer
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission import selection
-from orchtw.admission.chain import Plugin
+from orchtw.admission.chain import ChainPlugin
 from orchtw.admission.configuration import Given
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.admission.plugins import PLUGINS
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.admission.plugins.priority import Priority
@@ -48,7 +48,7 @@ class SelectionTests(SynchronousTestCase):
         """The release says the order, not the flags."""
         made: list[str] = []
 
-        def factory(name: str) -> Plugin:
+        def factory(name: str) -> ChainPlugin:
             made.append(name)
             return NamespaceLifecycle.of(HOST)
 
@@ -112,7 +112,7 @@ class SelectionTests(SynchronousTestCase):
         (folder / "a.json").write_text(json.dumps(file))
         got: list[object] = []
 
-        def factory(host: Host, config: Config, given: Given | None) -> Plugin:
+        def factory(host: AdmissionHost, config: Config, given: Given | None) -> ChainPlugin:
             got.append(given and given.obj)
             raise ConfigError("not this one")
 

@@ -10,9 +10,9 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.registry.offload import Offload
-from orchtw.storage.interface import Change, Op, Outcome, Page
+from orchtw.storage.interface import Change, Op, Page, WriteOutcome
 from orchtw.testing import in_process
-from orchtw.testing.in_process import Answer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer, InProcessServer
 from orchtw.wire.objects import Object
 from tests.client.world import MemoryStore
 from tests.verbs.served import DEFAULT, Host
@@ -51,7 +51,7 @@ class Share(MemoryStore):
             if untold:
                 deliver(untold)
 
-    def _decide(self, op: Op, changes: list[Change]) -> Outcome:
+    def _decide(self, op: Op, changes: list[Change]) -> WriteOutcome:
         first = self._all[0]
         self.now = first.now
         outcome = super()._decide(op, changes)
@@ -99,11 +99,11 @@ class SharedQuotaTests(SynchronousTestCase):
             result.raiseException()
         return result  # type: ignore[no-any-return]
 
-    def send(self, server: int, method: str, path: str, body: Object | None = None) -> Answer:
+    def send(self, server: int, method: str, path: str, body: Object | None = None) -> ClientAnswer:
         return self.done(self.servers[server].request(method, path, body))
 
-    def begin(self, server: int, method: str, path: str, body: Object | None = None) -> list[Answer]:
-        answers: list[Answer] = []
+    def begin(self, server: int, method: str, path: str, body: Object | None = None) -> list[ClientAnswer]:
+        answers: list[ClientAnswer] = []
         Deferred.fromCoroutine(self.servers[server].request(method, path, body)).addCallback(answers.append)
         return answers
 

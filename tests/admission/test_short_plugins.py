@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.admission.chain import Chain, Plugin
+from orchtw.admission.chain import Chain, ChainPlugin
 from orchtw.admission.plugins.always import AlwaysAdmit, AlwaysDeny
 from orchtw.admission.plugins.deny_service_external_ips import DenyServiceExternalIPs
 from orchtw.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
@@ -56,7 +56,7 @@ class ExternalIPsTests(SynchronousTestCase):
     def service(self, *addresses: str) -> Object:
         return {"metadata": {"name": "x"}, "spec": {"externalIPs": [*addresses]}}
 
-    def pass_by(self, plugin: Plugin, new: Object, old: Object | None) -> Any:
+    def pass_by(self, plugin: ChainPlugin, new: Object, old: Object | None) -> Any:
         asked = attributes("CREATE" if old is None else "UPDATE", "services", obj=new, old=old)
         return pass_chain(Chain([plugin]), asked)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from orchtw.apply.field_set import FieldSet
 from orchtw.apply.merge_type import MapType, Types
-from orchtw.apply.path_element import FieldName, Index, Key, PathElement, Value
+from orchtw.apply.path_element import FieldName, Key, ListIndex, PathElement, Value
 from orchtw.naming.names import Naming
 from tests.apply.openapi_types import node_of
 from tests.properties import examples
@@ -80,7 +80,7 @@ _elements: st.SearchStrategy[PathElement] = st.one_of(
     st.builds(FieldName, st.sampled_from(["a", "b", "c.d/e", ""])),
     st.builds(lambda name, port: Key.of(name=name, port=port), st.sampled_from(["x", 'q"<']), _numbers),
     st.builds(Value, st.one_of(_numbers, _words, st.booleans())),
-    st.builds(Index, _numbers),
+    st.builds(ListIndex, _numbers),
 )
 SETS = st.builds(
     lambda paths: FieldSet.of(*paths), st.lists(st.lists(_elements, min_size=1, max_size=4).map(tuple), max_size=8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.naming.names import Naming
-from orchtw.schema.nodes import MISSING, Field, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
+from orchtw.schema.nodes import MISSING, Field, ListSchema, MapSchema, Node, NodeForm, Scalar, StructSchema
 
 _SCALARS = {"string": Scalar.STRING, "boolean": Scalar.BOOL, "integer": Scalar.INT64, "number": Scalar.DOUBLE}
 
@@ -16,11 +16,11 @@ def node_of(schema: dict[str, Any] | None, naming: Naming, *, preserve: bool = F
     `preserve`: keys that are not declared are kept, as below a schema that says so.
     """
     if not schema:
-        return Form.ANY
+        return NodeForm.ANY
     prefix = naming.extension_prefix
     preserve = preserve or schema.get(prefix + "preserve-unknown-fields") is True
     if schema.get(prefix + "int-or-string"):
-        return Form.INT_OR_STRING
+        return NodeForm.INT_OR_STRING
     kind = schema.get("type") or ("object" if "properties" in schema else "")
     if kind == "object":
         return _object(schema, naming, preserve)
@@ -30,7 +30,7 @@ def node_of(schema: dict[str, Any] | None, naming: Naming, *, preserve: bool = F
             schema.get(prefix + "list-type", ""),
             tuple(schema.get(prefix + "list-map-keys", ())),
         )
-    return _SCALARS.get(kind, Form.ANY)
+    return _SCALARS.get(kind, NodeForm.ANY)
 
 
 def _object(schema: dict[str, Any], naming: Naming, preserve: bool) -> Node:
@@ -49,4 +49,4 @@ def _object(schema: dict[str, Any], naming: Naming, preserve: bool) -> Node:
         )
         for name, part in (properties or {}).items()
     ]
-    return StructSchema("object", fields, atomic=atomic, unknown=Form.ANY if preserve else None)
+    return StructSchema("object", fields, atomic=atomic, unknown=NodeForm.ANY if preserve else None)

@@ -18,9 +18,9 @@ from orchtw.apply.json_patch import CannotApply, _equal
 from orchtw.apply.managed_fields import (
     ANCIENT_CHANGES,
     MAX_UPDATE_MANAGERS,
+    FieldOwner,
     Managed,
     Owned,
-    Owner,
     capped,
 )
 from orchtw.apply.merge_type import Types
@@ -44,7 +44,7 @@ _JSON = st.recursive(
 )
 _VERSIONS = st.sampled_from(["v1", "v2"])
 _MANAGERS = st.sampled_from([ANCIENT_CHANGES, *(f"m{number}" for number in range(20))])
-_OWNERS = st.builds(Owner.updater, _MANAGERS, _VERSIONS) | st.builds(Owner.applier, _MANAGERS)
+_OWNERS = st.builds(FieldOwner.updater, _MANAGERS, _VERSIONS) | st.builds(FieldOwner.applier, _MANAGERS)
 _MANAGED = st.dictionaries(_OWNERS, st.tuples(_SETS, st.sampled_from(["", "1", "2", "3"])), max_size=30)
 
 
@@ -141,7 +141,7 @@ class FieldTreeTests(SynchronousTestCase):
 class OwnershipTests(SynchronousTestCase):
     @QUICK
     @given(_MANAGED)
-    def test_capped(self, given: dict[Owner, tuple[FieldSet, str]]) -> None:
+    def test_capped(self, given: dict[FieldOwner, tuple[FieldSet, str]]) -> None:
         """What one merge after the other makes of too many owners."""
         managed = {owner: Owned(fields, owner.api_version or "v1", time) for owner, (fields, time) in given.items()}
         self.assertEqual(plain(capped(managed)), plain(capped_one_by_one(managed)))
@@ -158,21 +158,21 @@ class OwnershipTests(SynchronousTestCase):
         kind = Types().root(PODS.schema)
         merger = Merger(OneVersion("v1", kind))
         managed = {
-            Owner.applier(f"m{number}"): Owned(FieldSet.named(f"metadata.labels.l{number}"), "v1", None)
+            FieldOwner.applier(f"m{number}"): Owned(FieldSet.named(f"metadata.labels.l{number}"), "v1", None)
             for number in range(200)
         }
         live = {"metadata": {"labels": {f"l{number}": "a" for number in range(200)}}}
         applied = {"metadata": {"labels": {f"l{number}": "b" for number in range(200)}}}
         self.patch(server_side.field_tree, "union", counting)
         with self.assertRaises(server_side.ApplyConflicts) as caught:
-            merger.apply(live, applied, "v1", managed, Owner.applier("me"), force=False)
+            merger.apply(live, applied, "v1", managed, FieldOwner.applier("me"), force=False)
         self.assertEqual(len(caught.exception.conflicts), 200)
         self.assertLess(joined, 10)
 
     def test_conflicts(self) -> None:
         """Thousands of them are counted, and some are told; a long path is told in part."""
         fields = FieldSet.of(*(("k" * 100_000, f"f{number}") for number in range(1000)))
-        owner = Owner.applier("m" * 10_000)
+        owner = FieldOwner.applier("m" * 10_000)
         error = conflict_error([FieldConflict(owner, Owned(fields, "v1", None), fields)])
         assert error.details is not None
         self.assertIn("Apply failed with 1000 conflicts", error.message)
@@ -189,7 +189,7 @@ class OwnershipTests(SynchronousTestCase):
         self.assertEqual(found[-1], ".spec.x18: field not declared in schema")
 
 
-def plain(managed: Managed) -> dict[Owner, Any]:
+def plain(managed: Managed) -> dict[FieldOwner, Any]:
     return {owner: (owned.fields.tree, owned.api_version, owned.time) for owner, owned in managed.items()}
 
 
@@ -197,7 +197,7 @@ def capped_one_by_one(managed: Managed) -> Managed:
     """The plain rule: the oldest of a version goes into its bucket, until few enough are left."""
     updaters = [owner for owner in managed if owner.operation == "Update"]
     excess = len(updaters) - MAX_UPDATE_MANAGERS
-    out, first_of = dict(managed), dict[str, Owner]()
+    out, first_of = dict(managed), dict[str, FieldOwner]()
     for owner in sorted(updaters, key=lambda owner: (managed[owner].time or "", owner)):
         if excess <= 0:
             break
@@ -205,7 +205,7 @@ def capped_one_by_one(managed: Managed) -> Managed:
         first = first_of.setdefault(owned.api_version, owner)
         if first is owner:
             continue
-        bucket = Owner.updater(ANCIENT_CHANGES, owned.api_version)
+        bucket = FieldOwner.updater(ANCIENT_CHANGES, owned.api_version)
         into = out.get(bucket) or out.pop(first)
         if owner != bucket:
             del out[owner]

@@ -9,7 +9,7 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.apply.field_set import FieldSet
-from orchtw.apply.managed_fields import Entry, Owner, decode, encode
+from orchtw.apply.managed_fields import Entry, FieldOwner, decode, encode
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.server_side import ApplyConflicts, Merger
 from orchtw.apply.type_check import fits, problems
@@ -69,12 +69,12 @@ class State:
         if not fits(self.served.kind, obj):
             return {"error": problems(self.served.kind, obj)}
         if operation == "update":
-            owner = Owner.updater(manager, version)
+            owner = FieldOwner.updater(manager, version)
             managed = self.merger.update(self.live, obj, version, managed, owner, NOW)
             self.live = obj
         else:
             force = operation == "forceApply"
-            owner = Owner.applier(manager)
+            owner = FieldOwner.applier(manager)
             try:
                 self.live, managed = self.merger.apply(self.live, obj, version, managed, owner, force=force)
             except ApplyConflicts as error:

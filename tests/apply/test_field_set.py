@@ -6,7 +6,7 @@ from hypothesis import given
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.apply.field_set import FieldSet
-from orchtw.apply.path_element import FieldName, Index, Key, PathElement, Value
+from orchtw.apply.path_element import FieldName, Key, ListIndex, PathElement, Value
 from tests.apply.merging import QUICK, SETS
 
 Paths = set[tuple[PathElement, ...]]
@@ -20,7 +20,7 @@ class FieldSetTests(SynchronousTestCase):
     def test_text_is_the_references(self) -> None:
         """FieldsV1 has "." first, then names, keys, values and indexes, numbers by size (reference APPLY-2)."""
         fields = FieldSet.of(
-            ("list", Index(0)),
+            ("list", ListIndex(0)),
             ("list", Value("z")),
             ("list", Value(10)),
             ("list", Value(9)),
@@ -74,7 +74,7 @@ class FieldSetTests(SynchronousTestCase):
         """Messages show `.name`, `[name="c"]`, `[="v"]` and `[0]`, the paths that end on a level first
         (reference APPLY-25).
         """
-        fields = FieldSet.of(("a", "b"), ("a", Key.of(n="c", p=1)), ("a", Value("v")), ("a", Index(0)), ("z",))
+        fields = FieldSet.of(("a", "b"), ("a", Key.of(n="c", p=1)), ("a", Value("v")), ("a", ListIndex(0)), ("z",))
         self.assertEqual(list(fields.texts()), [".z", ".a.b", '.a[n="c",p=1]', '.a[="v"]', ".a[0]"])
 
     def test_difference_keeps_parts(self) -> None:

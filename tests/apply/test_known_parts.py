@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.apply import field_tree, known_parts
 from orchtw.apply.field_set import FieldSet
 from orchtw.apply.known_parts import Additions, Claims
-from orchtw.apply.managed_fields import Owner
+from orchtw.apply.managed_fields import FieldOwner
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.server_side import Merger, OneVersion
 from orchtw.apply.typed import Changes, claimed
@@ -56,7 +56,7 @@ class AdditionsTests(SynchronousTestCase):
 
     def check(self, ignored: FieldSet, objects: list[Object]) -> None:
         found = Additions(KIND, EMPTY, ignored.tree)
-        merger, owner = Merger(OneVersion("v1", KIND), {"v1": ignored}), Owner.updater("me", "v1")
+        merger, owner = Merger(OneVersion("v1", KIND), {"v1": ignored}), FieldOwner.updater("me", "v1")
         for new in (*objects, *objects):
             merged = merger.update(EMPTY, new, "v1", {}, owner, None)
             expected = merged[owner].fields.tree if merged else field_tree.LEAF

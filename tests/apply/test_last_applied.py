@@ -14,7 +14,7 @@ from orchtw.apply.last_applied import (
     refreshed,
     still_disputed,
 )
-from orchtw.apply.managed_fields import Owned, Owner
+from orchtw.apply.managed_fields import FieldOwner, Owned
 from orchtw.apply.server_side import FieldConflict
 from orchtw.naming.names import Naming
 from tests.apply.merging import type_of_schema
@@ -54,7 +54,7 @@ class NamesTests(SynchronousTestCase):
 class DisputeTests(SynchronousTestCase):
     def disputed(self, live: dict[str, Any], *fields: str) -> list[str]:
         """Which of the fields, which another manager has, are still in dispute."""
-        owner = Owner.updater("other", "v1")
+        owner = FieldOwner.updater("other", "v1")
         claimed = FieldSet.named(*fields)
         conflict = FieldConflict(owner, Owned(claimed, "v1", None), claimed)
         left = still_disputed([conflict], live, TYPE, "v1", NAMES)

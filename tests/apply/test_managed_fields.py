@@ -11,10 +11,10 @@ from orchtw.apply.managed_fields import (
     ANCIENT_CHANGES,
     MAX_UPDATE_MANAGERS,
     Entry,
+    FieldOwner,
     Managed,
     ManagedFieldsError,
     Owned,
-    Owner,
     capped,
     decode,
     encode,
@@ -100,12 +100,14 @@ class EntriesTests(SynchronousTestCase):
 
     def test_entries_are_in_canonical_form(self) -> None:
         """Keys stand in the order of the API's type, those without value are left out."""
-        managed = {Owner.updater("a", "v1", "status"): Owned(FieldSet.named("size"), "v1", "2022-01-01T00:00:00Z")}
+        managed = {
+            FieldOwner.updater("a", "v1", "status"): Owned(FieldSet.named("size"), "v1", "2022-01-01T00:00:00Z")
+        }
         (made,) = encode(managed)
         self.assertEqual(
             list(made), ["manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"]
         )
-        (bare,) = encode({Owner.applier("a"): Owned(FieldSet.named("size"), "v1", None)})
+        (bare,) = encode({FieldOwner.applier("a"): Owned(FieldSet.named("size"), "v1", None)})
         self.assertEqual(list(bare), ["manager", "operation", "apiVersion", "fieldsType", "fieldsV1"])
 
     def test_reset(self) -> None:
@@ -125,7 +127,7 @@ class EntriesTests(SynchronousTestCase):
 class CapTests(SynchronousTestCase):
     def _managed(self, count: int, version: str = "v1") -> Managed:
         return {
-            Owner.updater(f"m{n:02}", version): Owned(
+            FieldOwner.updater(f"m{n:02}", version): Owned(
                 FieldSet.named(f"f{n}"), version, f"2022-01-{n + 1:02}T00:00:00Z"
             )
             for n in range(count)
@@ -137,15 +139,19 @@ class CapTests(SynchronousTestCase):
         """
         managed = {
             **self._managed(MAX_UPDATE_MANAGERS + 2),
-            Owner.applier("z"): Owned(FieldSet.named("s"), "v1", None),
+            FieldOwner.applier("z"): Owned(FieldSet.named("s"), "v1", None),
         }
         out = capped(managed)
-        bucket = out[Owner.updater(ANCIENT_CHANGES, "v1")]
+        bucket = out[FieldOwner.updater(ANCIENT_CHANGES, "v1")]
         self.assertEqual(bucket.fields, FieldSet.named("f0", "f1", "f2"))
         self.assertEqual(bucket.time, "2022-01-03T00:00:00Z")
         self.assertEqual(len(out), MAX_UPDATE_MANAGERS + 1)
-        again = capped({**out, Owner.updater("new", "v1"): Owned(FieldSet.named("n"), "v1", "2022-02-01T00:00:00Z")})
-        self.assertEqual(again[Owner.updater(ANCIENT_CHANGES, "v1")].fields, FieldSet.named("f0", "f1", "f2", "f3"))
+        again = capped(
+            {**out, FieldOwner.updater("new", "v1"): Owned(FieldSet.named("n"), "v1", "2022-02-01T00:00:00Z")}
+        )
+        self.assertEqual(
+            again[FieldOwner.updater(ANCIENT_CHANGES, "v1")].fields, FieldSet.named("f0", "f1", "f2", "f3")
+        )
 
     def test_versions_are_not_mixed(self) -> None:
         """Each version has a bucket of its own, so that sets stay in the shape they were recorded in."""

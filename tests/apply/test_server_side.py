@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.apply import field_tree
 from orchtw.apply.field_set import FieldSet
-from orchtw.apply.managed_fields import Managed, Owner, encode
+from orchtw.apply.managed_fields import FieldOwner, Managed, encode
 from orchtw.apply.server_side import ApplyConflicts, Merger, OneVersion
 from orchtw.apply.typed import claimed, present, reconcile
 from orchtw.wire.objects import Object
@@ -20,11 +20,11 @@ MERGER = Merger(OneVersion("v1", TYPE))
 
 
 def apply(live: Object, managed: Managed, who: str, obj: Object, *, force: bool = False) -> tuple[Object, Managed]:
-    return MERGER.apply(live, obj, "v1", managed, Owner.applier(who), force=force)
+    return MERGER.apply(live, obj, "v1", managed, FieldOwner.applier(who), force=force)
 
 
 def update(live: Object, managed: Managed, who: str, obj: Object) -> tuple[Object, Managed]:
-    return obj, MERGER.update(live, obj, "v1", managed, Owner.updater(who, "v1"), None)
+    return obj, MERGER.update(live, obj, "v1", managed, FieldOwner.updater(who, "v1"), None)
 
 
 def fields_of(managed: Managed, who: str) -> FieldSet | None:
@@ -159,7 +159,7 @@ class VersionTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.merger = Merger(Renamed())
         self.live, self.managed = self.merger.apply(
-            {}, {"size": 1, "n": 1}, "v1", {}, Owner.applier("a"), force=False
+            {}, {"size": 1, "n": 1}, "v1", {}, FieldOwner.applier("a"), force=False
         )
 
     def test_conflict_is_told_in_the_owners_version(self) -> None:
@@ -171,7 +171,7 @@ class VersionTests(SynchronousTestCase):
             {"extent": 2},
             "v2",
             self.managed,
-            Owner.applier("b"),
+            FieldOwner.applier("b"),
             force=False,
         )
         self.assertEqual([list(conflict.fields.texts()) for conflict in error.conflicts], [[".size"]])
@@ -179,7 +179,7 @@ class VersionTests(SynchronousTestCase):
     def test_removal_is_found_in_the_version_applied_before(self) -> None:
         """A field applied in v1 and left out in v2 goes, under its other name."""
         live, managed = self.merger.apply(
-            {"extent": 1, "n": 1}, {"n": 1}, "v2", self.managed, Owner.applier("a"), force=False
+            {"extent": 1, "n": 1}, {"n": 1}, "v2", self.managed, FieldOwner.applier("a"), force=False
         )
         self.assertEqual(live, {"n": 1})
         self.assertEqual([owned.api_version for owned in managed.values()], ["v2"])
@@ -187,22 +187,24 @@ class VersionTests(SynchronousTestCase):
     def test_owner_of_another_version_holds_the_field(self) -> None:
         """What is let go in v2 stays when somebody owns it in v1."""
         managed = self.merger.apply(
-            {"extent": 1, "n": 1}, {"extent": 1}, "v2", self.managed, Owner.applier("b"), force=False
+            {"extent": 1, "n": 1}, {"extent": 1}, "v2", self.managed, FieldOwner.applier("b"), force=False
         )[1]
-        live = self.merger.apply({"extent": 1, "n": 1}, {"n": 1}, "v2", managed, Owner.applier("b"), force=False)[0]
+        live = self.merger.apply(
+            {"extent": 1, "n": 1}, {"n": 1}, "v2", managed, FieldOwner.applier("b"), force=False
+        )[0]
         self.assertEqual(live, {"extent": 1, "n": 1})
 
     def test_update_in_another_version_takes_the_field(self) -> None:
         """An update through v2 takes the field from its owner of v1."""
         managed = self.merger.update(
-            {"extent": 1, "n": 1}, {"extent": 3, "n": 1}, "v2", self.managed, Owner.updater("u", "v2"), None
+            {"extent": 1, "n": 1}, {"extent": 3, "n": 1}, "v2", self.managed, FieldOwner.updater("u", "v2"), None
         )
         self.assertEqual(fields_of(managed, "a"), FieldSet.named("n"))
         self.assertEqual(fields_of(managed, "u"), FieldSet.named("extent"))
 
     def test_what_a_version_cannot_leave_out(self) -> None:
         """A list that a version shows as null when it is not there goes all the same (reference APPLY-22)."""
-        merger, owner = Merger(Shown()), Owner.applier("a")
+        merger, owner = Merger(Shown()), FieldOwner.applier("a")
         for wanted, left in ({"n": 1}, {"parts": None, "n": 1}), ({"extra": {"n": 1}}, {"parts": None}):
             live, managed = merger.apply({}, {"parts": ["p"], **wanted}, "v1", {}, owner, force=False)
             live = merger.apply(live, wanted, "v2", managed, owner, force=False)[0]

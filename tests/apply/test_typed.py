@@ -11,7 +11,7 @@ from orchtw.apply.path_element import Key
 from orchtw.apply.type_check import MAX_PROBLEMS, fits, problems
 from orchtw.apply.typed import claimed, compare, extract, merge, present, remove
 from orchtw.naming.names import Naming
-from orchtw.schema.nodes import Form
+from orchtw.schema.nodes import NodeForm
 from tests.apply.merging import TYPE, type_of_schema
 from tests.apply.openapi_types import node_of
 
@@ -220,8 +220,8 @@ class OpenAPITests(SynchronousTestCase):
     def test_markers_in_the_served_vocabulary(self) -> None:
         """Extensions are read under the vocabulary's prefix, and int-or-string is a scalar."""
         naming = Naming.kubernetes()
-        self.assertIs(node_of({"x-kubernetes-int-or-string": True}, naming), Form.INT_OR_STRING)
-        self.assertIs(node_of({}, naming), Form.ANY)
+        self.assertIs(node_of({"x-kubernetes-int-or-string": True}, naming), NodeForm.INT_OR_STRING)
+        self.assertIs(node_of({}, naming), NodeForm.ANY)
 
     def test_preserving_reaches_down(self) -> None:
         """Below a schema that keeps unknown fields, typed objects keep theirs too."""

@@ -14,7 +14,7 @@ from orchtw.bootstrap.maker import Maker
 from orchtw.flowcontrol.conditions import DELAY_S
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.flowcontrol import mandatory, suggested
-from orchtw.testing.in_process import Answer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer, InProcessServer
 from orchtw.wire.objects import Object
 from tests.flowcontrol.configured import level, schema
 
@@ -266,7 +266,7 @@ class FlowControlTests(TestCase):
             self.assertEqual(answer.code, 404)
             body = {"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}}
             review = "/apis/authorization.orch.io/v1/selfsubjectaccessreviews"
-            answers: list[Deferred[Answer]] = []
+            answers: list[Deferred[ClientAnswer]] = []
             for _ in range(2):
                 answers.append(Deferred.fromCoroutine(server.request("POST", review, body)))
             self.assertEqual([(await answer).code for answer in answers], [201, 201])

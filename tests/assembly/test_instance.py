@@ -163,9 +163,9 @@ class RoleTests(SynchronousTestCase):
             async def repair(self) -> None: ...
 
         config_map = GroupKind("", "ConfigMap")
-        hosts: list[reservations.Host] = []
+        hosts: list[reservations.ReservationHost] = []
 
-        def make(host: reservations.Host, config: Config) -> Account:
+        def make(host: reservations.ReservationHost, config: Config) -> Account:
             hosts.append(host)
             return Account()
 

@@ -8,9 +8,9 @@ from twisted.application.service import MultiService
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.assembly.stages import STAGES, Host, stages
-from orchtw.authn.union import Union as Authenticators
-from orchtw.authz.union import Union as Authorizers
+from orchtw.assembly.stages import STAGES, StageHost, stages
+from orchtw.authn.union import AuthenticatorUnion as Authenticators
+from orchtw.authz.union import AuthorizerUnion as Authorizers
 from orchtw.config import Config
 from orchtw.endpoints.checks import Checks
 from orchtw.endpoints.health import Health
@@ -40,7 +40,7 @@ class TableTests(SynchronousTestCase):
             raise error
 
         config = Config(**settings)
-        host = Host(
+        host = StageHost(
             naming=Naming.orch(),
             clock=Clock(),
             targets=cast(Any, None),

@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.audit.batches import PLUGIN, Batches, BatchSettings
 from orchtw.audit.counts import Counts
 from orchtw.audit.event import Event
-from orchtw.audit.waiting import BLOCKED, WAITING_BYTES, Waiting
+from orchtw.audit.waiting import BLOCKED, WAITING_BYTES, WaitingEvents
 from tests.audit.events import numbered
 
 
@@ -51,7 +51,7 @@ class BatchesTests(SynchronousTestCase):
         self.clock, self.delivered = Clock(), Delivered()
         self.counts = Counts(self.clock)
         limit_bytes = changes.pop("waiting_bytes", WAITING_BYTES)
-        self.room = Waiting("log", self.delivered, self.counts, plugin=PLUGIN, limit_bytes=limit_bytes)
+        self.room = WaitingEvents("log", self.delivered, self.counts, plugin=PLUGIN, limit_bytes=limit_bytes)
         return Batches(attrs.evolve(SETTINGS, **changes), self.clock, self.delivered, self.room)
 
     def give(self, batches: Batches, *numbers: int) -> None:

@@ -18,7 +18,7 @@ from orchtw.audit.counts import Counts
 from orchtw.audit.event import Event, json_lines
 from orchtw.audit.log_backend import DirectLog, Form, ThreadLog
 from orchtw.audit.log_file import LogFile, LogSettings
-from orchtw.audit.waiting import Waiting
+from orchtw.audit.waiting import WaitingEvents
 from tests.audit.events import numbered
 
 reactor: Any = installed_reactor
@@ -115,7 +115,7 @@ class ThreadLogTests(TestCase):
         read_fd, write_fd = os.pipe()
         log = self.opened(path=f"/proc/self/fd/{write_fd}", form=json_lines("v1"))
         settings = BatchSettings(buffer_size=10**6, max_size=1, max_wait_s=0.0)
-        room = Waiting("log", log, self.counts, plugin=PLUGIN, limit_bytes=1 << 20)
+        room = WaitingEvents("log", log, self.counts, plugin=PLUGIN, limit_bytes=1 << 20)
         batches = Batches(settings, reactor, log, room)
         for number in range(3000):
             batches.process(numbered(number, 1000))

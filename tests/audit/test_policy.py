@@ -8,15 +8,15 @@ from orchtw.audit.policy import (
     METADATA,
     NONE,
     REQUEST,
+    AuditPolicy,
+    AuditRule,
     GroupResources,
-    Outcome,
-    Policy,
-    Rule,
+    PolicyOutcome,
 )
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.rules.request_info import parse
 
-META = Outcome(level=METADATA)
+META = PolicyOutcome(level=METADATA)
 USER = UserInfo(name="amy", groups=("dev", "system:authenticated"))
 
 
@@ -36,35 +36,39 @@ NODE, DEPLOYMENT = "/api/v1/nodes/n", "/apis/apps/v1/namespaces/a/deployments/d"
 
 # A rule, paths that it fits, paths that it does not fit.
 CASES = (
-    (Rule(outcome=META), (POD, NODE, "/healthz"), ()),
-    (Rule(outcome=META, users=frozenset({"amy"})), (POD, "/healthz"), ()),
-    (Rule(outcome=META, users=frozenset({"bob"})), (), (POD, "/healthz")),
-    (Rule(outcome=META, groups=frozenset({"x", "dev"})), (POD,), ()),
-    (Rule(outcome=META, groups=frozenset({"x"})), (), (POD,)),
-    (Rule(outcome=META, verbs=frozenset({"get"})), (POD, "/healthz"), ("/api/v1/pods",)),
-    (Rule(outcome=META, namespaces=frozenset({"a"})), (POD, DEPLOYMENT), (NODE, "/healthz")),
-    (Rule(outcome=META, namespaces=frozenset({""})), (NODE, "/api/v1/pods"), (POD, "/healthz")),
-    (Rule(outcome=META, resources=resources("pods")), (POD, "/api/v1/pods"), (LOG, NODE, DEPLOYMENT, "/healthz")),
-    (Rule(outcome=META, resources=resources("pods/log")), (LOG,), (POD, STATUS)),
-    (Rule(outcome=META, resources=resources("pods/*")), (POD, LOG, STATUS), (NODE,)),
-    (Rule(outcome=META, resources=resources("*/status")), (STATUS,), (POD, LOG)),
-    (Rule(outcome=META, resources=resources("*")), (POD, LOG, NODE), (DEPLOYMENT,)),
-    (Rule(outcome=META, resources=resources()), (POD, LOG, NODE), (DEPLOYMENT,)),
-    (Rule(outcome=META, resources=resources("deployments", group="apps")), (DEPLOYMENT,), (POD,)),
-    (Rule(outcome=META, resources=resources("pods", of=("p",))), (POD,), ("/api/v1/namespaces/a/pods/q",)),
-    (Rule(outcome=META, urls=("/healthz",)), ("/healthz",), ("/healthz/x", "/livez", POD)),
-    (Rule(outcome=META, urls=("/healthz*", "/v*")), ("/healthz", "/healthz/x", "/version"), ("/livez", POD)),
-    (Rule(outcome=META, urls=("*",)), ("/", "/livez"), (POD,)),
+    (AuditRule(outcome=META), (POD, NODE, "/healthz"), ()),
+    (AuditRule(outcome=META, users=frozenset({"amy"})), (POD, "/healthz"), ()),
+    (AuditRule(outcome=META, users=frozenset({"bob"})), (), (POD, "/healthz")),
+    (AuditRule(outcome=META, groups=frozenset({"x", "dev"})), (POD,), ()),
+    (AuditRule(outcome=META, groups=frozenset({"x"})), (), (POD,)),
+    (AuditRule(outcome=META, verbs=frozenset({"get"})), (POD, "/healthz"), ("/api/v1/pods",)),
+    (AuditRule(outcome=META, namespaces=frozenset({"a"})), (POD, DEPLOYMENT), (NODE, "/healthz")),
+    (AuditRule(outcome=META, namespaces=frozenset({""})), (NODE, "/api/v1/pods"), (POD, "/healthz")),
+    (
+        AuditRule(outcome=META, resources=resources("pods")),
+        (POD, "/api/v1/pods"),
+        (LOG, NODE, DEPLOYMENT, "/healthz"),
+    ),
+    (AuditRule(outcome=META, resources=resources("pods/log")), (LOG,), (POD, STATUS)),
+    (AuditRule(outcome=META, resources=resources("pods/*")), (POD, LOG, STATUS), (NODE,)),
+    (AuditRule(outcome=META, resources=resources("*/status")), (STATUS,), (POD, LOG)),
+    (AuditRule(outcome=META, resources=resources("*")), (POD, LOG, NODE), (DEPLOYMENT,)),
+    (AuditRule(outcome=META, resources=resources()), (POD, LOG, NODE), (DEPLOYMENT,)),
+    (AuditRule(outcome=META, resources=resources("deployments", group="apps")), (DEPLOYMENT,), (POD,)),
+    (AuditRule(outcome=META, resources=resources("pods", of=("p",))), (POD,), ("/api/v1/namespaces/a/pods/q",)),
+    (AuditRule(outcome=META, urls=("/healthz",)), ("/healthz",), ("/healthz/x", "/livez", POD)),
+    (AuditRule(outcome=META, urls=("/healthz*", "/v*")), ("/healthz", "/healthz/x", "/version"), ("/livez", POD)),
+    (AuditRule(outcome=META, urls=("*",)), ("/", "/livez"), (POD,)),
 )
 
 
 class PolicyTests(SynchronousTestCase):
-    """`Policy` and `Rule`."""
+    """`AuditPolicy` and `AuditRule`."""
 
     def test_rules(self) -> None:
         """What is empty fits all; resources, sub-resources, names and URLs are matched as the release does."""
         for rule, fitting, others in CASES:
-            policy = Policy([rule])
+            policy = AuditPolicy([rule])
             for path in fitting:
                 self.assertEqual(policy.outcome(USER, info(path)).level, METADATA, (rule, path))
             for path in others:
@@ -72,11 +76,11 @@ class PolicyTests(SynchronousTestCase):
 
     def test_the_first_decides(self) -> None:
         """Of several rules that fit, the first; without one, there is no event."""
-        policy = Policy(
+        policy = AuditPolicy(
             [
-                Rule(outcome=Outcome(level=NONE), verbs=frozenset({"watch"})),
-                Rule(outcome=Outcome(level=REQUEST), resources=resources("pods")),
-                Rule(outcome=META, verbs=frozenset({"get", "watch"})),
+                AuditRule(outcome=PolicyOutcome(level=NONE), verbs=frozenset({"watch"})),
+                AuditRule(outcome=PolicyOutcome(level=REQUEST), resources=resources("pods")),
+                AuditRule(outcome=META, verbs=frozenset({"get", "watch"})),
             ]
         )
         watch = parse("GET", "/api/v1/pods", {"watch": ["1"]})
@@ -85,6 +89,6 @@ class PolicyTests(SynchronousTestCase):
 
     def test_nobody(self) -> None:
         """A request without a user fits rules without users only (reference AUDIT-5)."""
-        rules = [Rule(outcome=META, users=frozenset({""})), Rule(outcome=META, groups=frozenset({"dev"}))]
-        self.assertEqual(Policy(rules).outcome(None, info(POD)).level, NONE)
-        self.assertEqual(Policy([Rule(outcome=META)]).outcome(None, info(POD)).level, METADATA)
+        rules = [AuditRule(outcome=META, users=frozenset({""})), AuditRule(outcome=META, groups=frozenset({"dev"}))]
+        self.assertEqual(AuditPolicy(rules).outcome(None, info(POD)).level, NONE)
+        self.assertEqual(AuditPolicy([AuditRule(outcome=META)]).outcome(None, info(POD)).level, METADATA)

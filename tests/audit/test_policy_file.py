@@ -7,7 +7,7 @@ from pathlib import Path
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.audit.policy import METADATA, NONE, REQUEST, Outcome, Policy
+from orchtw.audit.policy import METADATA, NONE, REQUEST, AuditPolicy, PolicyOutcome
 from orchtw.audit.policy_file import load
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
@@ -26,10 +26,10 @@ class PolicyFileTests(SynchronousTestCase):
         path.write_text(text)
         return path
 
-    def policy(self, text: str, naming: Naming | None = None) -> Policy:
+    def policy(self, text: str, naming: Naming | None = None) -> AuditPolicy:
         return load(self.file(text), naming or Naming.orch())
 
-    def outcome(self, policy: Policy, path: str) -> Outcome:
+    def outcome(self, policy: AuditPolicy, path: str) -> PolicyOutcome:
         return policy.outcome(USER, parse("GET", path, {}))
 
     def assertProblems(self, text: str, *problems: str) -> None:
@@ -47,11 +47,13 @@ class PolicyFileTests(SynchronousTestCase):
         )
         self.assertEqual(
             self.outcome(policy, "/a"),
-            Outcome(level=REQUEST, omit_stages=frozenset({"RequestReceived", "Panic"}), omit_managed_fields=False),
+            PolicyOutcome(
+                level=REQUEST, omit_stages=frozenset({"RequestReceived", "Panic"}), omit_managed_fields=False
+            ),
         )
         self.assertEqual(
             self.outcome(policy, "/b"),
-            Outcome(level=METADATA, omit_stages=frozenset({"RequestReceived"}), omit_managed_fields=True),
+            PolicyOutcome(level=METADATA, omit_stages=frozenset({"RequestReceived"}), omit_managed_fields=True),
         )
 
     def test_vocabularies(self) -> None:

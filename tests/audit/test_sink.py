@@ -10,18 +10,18 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.audit.counts import Counts
 from orchtw.audit.event import Event
-from orchtw.audit.sink import WAIT_S, Blocking, Truncating, Union
-from orchtw.audit.waiting import Waiting
+from orchtw.audit.sink import WAIT_S, Blocking, SinkUnion, Truncating
+from orchtw.audit.waiting import WaitingEvents
 from tests.audit.events import Held, Kept, members, numbered
 
 
 class SinkTests(SynchronousTestCase):
-    """`Union` and `Truncating`."""
+    """`SinkUnion` and `Truncating`."""
 
     def test_several(self) -> None:
         """Each backend gets each event; it is stored when it is with all of them."""
         first, second = Kept(), Kept()
-        union = Union([first, second])
+        union = SinkUnion([first, second])
         union.start()
         self.assertIs(union.process(numbered(1)), True)
         second.answer = False
@@ -64,7 +64,7 @@ class BlockingTests(SynchronousTestCase):
         self.counts = Counts(self.clock)
 
     def made(self, *, strict: bool = False, limit_bytes: int = 10_000) -> Blocking:
-        room = Waiting("webhook", self.held, self.counts, limit_bytes=limit_bytes)
+        room = WaitingEvents("webhook", self.held, self.counts, limit_bytes=limit_bytes)
         return Blocking(backend=self.held, room=room, clock=self.clock, strict=strict)
 
     def test_lost(self) -> None:

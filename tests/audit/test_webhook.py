@@ -14,8 +14,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.audit.batches import PLUGIN, Batches, BatchSettings
 from orchtw.audit.counts import Counts
 from orchtw.audit.sink import Blocking
-from orchtw.audit.waiting import WAITING_BYTES, Waiting
-from orchtw.audit.webhook import END_S, Turns, Way, WebhookBackend
+from orchtw.audit.waiting import WAITING_BYTES, WaitingEvents
+from orchtw.audit.webhook import END_S, DeliveryTurns, Way, WebhookBackend
 from orchtw.outbound.caller import CallFailed
 from orchtw.outbound.remote import Remote
 from tests.audit.events import numbered
@@ -52,13 +52,13 @@ class Server:
 
 
 class WebhookTests(SynchronousTestCase):
-    """`WebhookBackend`, `Way` and `Turns`."""
+    """`WebhookBackend`, `Way` and `DeliveryTurns`."""
 
     def setUp(self) -> None:
         self.clock, self.server = Clock(), Server()
         self.counts = Counts(self.clock)
         self.way = Way(
-            caller=Turns(self.server, at_once=2),  # type: ignore[arg-type]
+            caller=DeliveryTurns(self.server, at_once=2),  # type: ignore[arg-type]
             remote=REMOTE,
             clock=self.clock,
             random=random.Random(1),
@@ -68,7 +68,7 @@ class WebhookTests(SynchronousTestCase):
 
     def batches(self, **changes: Any) -> Batches:
         limit_bytes = changes.pop("waiting_bytes", WAITING_BYTES)
-        self.room = Waiting("webhook", self.backend, self.counts, plugin=PLUGIN, limit_bytes=limit_bytes)
+        self.room = WaitingEvents("webhook", self.backend, self.counts, plugin=PLUGIN, limit_bytes=limit_bytes)
         settings = {"buffer_size": 10000, "max_size": 4, "max_wait_s": 30.0, "qps": 10.0, "burst": 15, **changes}
         return Batches(BatchSettings(**settings), self.clock, self.backend, self.room)
 
@@ -164,7 +164,7 @@ class WebhookTests(SynchronousTestCase):
     def test_said(self) -> None:
         """That the server is shutting down is said when it is, of all that is given up; not when a client leaves."""
         self.server.waiting = []
-        room = Waiting("webhook", self.backend, self.counts)
+        room = WaitingEvents("webhook", self.backend, self.counts)
         blocking = Blocking(backend=self.backend, room=room, clock=self.clock)
         with capturedLogs() as logged:
             for number in range(5):

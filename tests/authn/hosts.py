@@ -9,7 +9,7 @@ import attrs
 from twisted.application.service import MultiService
 from twisted.internet.task import Clock
 
-from orchtw.authn.method import Host
+from orchtw.authn.method import AuthnHost
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.config.reloads import Reloads
@@ -18,11 +18,11 @@ from orchtw.registry.targets import Targets
 from tests.admission.asked import CATALOGUE, CODECS
 
 
-def a_host(**settings: Any) -> Host:
+def a_host(**settings: Any) -> AuthnHost:
     """A host with a clock that stands still and nothing stored, but for what is given."""
     clock = settings.get("clock") or Clock()
     naming = settings.get("naming") or Naming.orch()
-    made = Host(
+    made = AuthnHost(
         naming=naming,
         seconds=clock.seconds,
         clock=clock,

@@ -11,7 +11,7 @@ import orjson
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from orchtw.testing.webhook import Asked, Reply, WebhookServer
+from orchtw.testing.webhook import Reply, WebhookRequest, WebhookServer
 from orchtw.wire.objects import Object
 
 NOW = 1_700_000_000.0
@@ -55,7 +55,7 @@ class Issuer:
         self.jwks: Any = None
         self.max_age = ""
 
-    def answer(self, asked: Asked) -> Any:
+    def answer(self, asked: WebhookRequest) -> Any:
         if asked.target == "/.well-known/openid-configuration":
             return self.discovery or {"issuer": self.url, "jwks_uri": f"{self.url}/keys?v=1"}
         if asked.target == "/keys?v=1":

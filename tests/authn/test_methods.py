@@ -17,9 +17,9 @@ from zope.interface import implementer
 from orchtw.authn import tokens
 from orchtw.authn.bearer import BearerTokens, bearer_token
 from orchtw.authn.client_certificates import ClientCertificates, user_of
-from orchtw.authn.method import ANONYMOUS, ForThisAPI, Shown, authenticated
+from orchtw.authn.method import ANONYMOUS, ForThisAPI, ShownCredentials, authenticated
 from orchtw.authn.metrics import AuthenticationMetrics
-from orchtw.authn.union import Union, chain
+from orchtw.authn.union import AuthenticatorUnion, chain
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
 from orchtw.pki import certificates
@@ -189,7 +189,7 @@ class LaterTokens:
     def __init__(self) -> None:
         self.answer: Deferred[UserInfo | None] = Deferred()
 
-    def find(self, shown: Shown) -> Awaitable[UserInfo | None]:
+    def find(self, shown: ShownCredentials) -> Awaitable[UserInfo | None]:
         """The answer to come."""
         return self.answer
 
@@ -288,7 +288,7 @@ class Method:
 class UnionTests(SynchronousTestCase):
     def ask(self, *answers: Any, anonymous: bool = True) -> Any:
         """What the union of methods with these answers says."""
-        return Union([Method(answer) for answer in answers], anonymous=anonymous).authenticate(request())
+        return AuthenticatorUnion([Method(answer) for answer in answers], anonymous=anonymous).authenticate(request())
 
     def test_first_success(self) -> None:
         """The first method to succeed ends the search, also after a refusal (reference AUTHN-3)."""

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred, ensureDeferred, gatherResults
 
 from orchtw.authn import oidc_distributed
 from orchtw.authn.oidc_rules import UNSIGNED
-from orchtw.testing.webhook import HANG_UP, Asked, Reply
+from orchtw.testing.webhook import HANG_UP, Reply, WebhookRequest
 from tests.authn.issuer import NOW, Issuer, jwk, signed
 from tests.authn.oidc_case import OIDCCase
 from tests.outbound.test_caller import reactor
@@ -26,7 +26,7 @@ class DistributedTests(OIDCCase):
         self.teller.server.answer = self.tell
         self.told = {"groups": ["dev"]}
 
-    def tell(self, asked: Asked) -> Any:
+    def tell(self, asked: WebhookRequest) -> Any:
         """What stands elsewhere."""
         if asked.target != "/groups?of=alice":
             return self.teller.answer(asked)
@@ -45,7 +45,7 @@ class DistributedTests(OIDCCase):
         await super().begin(ca=ca, **{"oidc_groups_claim": "groups", "oidc_groups_prefix": "x:", **flags})
 
     @property
-    def asked(self) -> list[Asked]:
+    def asked(self) -> list[WebhookRequest]:
         return [each for each in self.teller.server.asked if each.target.startswith("/groups")]
 
     async def test_good(self) -> None:

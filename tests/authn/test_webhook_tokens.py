@@ -15,10 +15,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn import webhook_tokens
 from orchtw.authn.bearer import BearerTokens
-from orchtw.authn.method import Shown
+from orchtw.authn.method import ShownCredentials
 from orchtw.authn.union import chain
 from orchtw.authn.verdicts import Accepted, Refused, Verdicts
-from orchtw.authn.webhook_tokens import BadAnswer, WebhookTokens, verdict_of
+from orchtw.authn.webhook_tokens import BadTokenReview, WebhookTokens, verdict_of
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
 from orchtw.naming.names import Naming
@@ -99,7 +99,7 @@ class VerdictTests(SynchronousTestCase):
             review({"authenticated": True, "user": {"extra": {"k": "v"}}}),
             review({"authenticated": True, "audiences": "a"}),
         ):
-            self.assertRaises(BadAnswer, verdict_of, body, V1BETA1)
+            self.assertRaises(BadTokenReview, verdict_of, body, V1BETA1)
 
 
 class CacheTests(SynchronousTestCase):
@@ -123,7 +123,7 @@ class CacheTests(SynchronousTestCase):
 
     def begin(self, method: WebhookTokens, token: str = "t", *audiences: str) -> Deferred[Any]:
         """Ask, with an answer to come."""
-        self.shown = shown = Shown(token=token, audiences=audiences or ("a",))
+        self.shown = shown = ShownCredentials(token=token, audiences=audiences or ("a",))
 
         async def found() -> Any:
             answer = method.find(shown)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from orchtw.authz.live_roles import LiveRoles
-from orchtw.authz.rbac_index import Binding, Index, RoleKey
+from orchtw.authz.rbac_index import Binding, RoleIndex, RoleKey
 from orchtw.bootstrap.roles import expected_objects
 from orchtw.naming.names import Naming
-from orchtw.rules.rbac import Rule, rules_of
+from orchtw.rules.rbac import PolicyRule, rules_of
 from orchtw.wire.objects import Object
 
 
@@ -18,8 +18,8 @@ class GivenRoles(LiveRoles):
 
     def __init__(self, naming: Naming) -> None:
         super().__init__(cast(Any, None), naming)
-        self.roles: dict[RoleKey, Sequence[Rule]] = {}
-        self._index = Index(self.roles.get)
+        self.roles: dict[RoleKey, Sequence[PolicyRule]] = {}
+        self._index = RoleIndex(self.roles.get)
         self._follows = True
 
     @classmethod

@@ -9,7 +9,7 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.method import ANONYMOUS
-from orchtw.authz.abac import Policies, Policy
+from orchtw.authz.abac import AbacPolicy, Policies
 from orchtw.authz.decision import PathRule, ResourceRule
 from orchtw.authz.policy_file import load
 from orchtw.errors import ConfigError
@@ -42,7 +42,7 @@ def line(**spec: object) -> str:
 
 
 class ReadTests(SynchronousTestCase):
-    def load(self, *lines: str, naming: Naming | None = None) -> list[Policy]:
+    def load(self, *lines: str, naming: Naming | None = None) -> list[AbacPolicy]:
         self.path = Path(self.mktemp())
         self.path.write_text("\n".join(lines))
         return load(self.path, naming or Naming.orch())
@@ -61,21 +61,21 @@ class ReadTests(SynchronousTestCase):
             "user": "ann", "group": "dev", "readonly": True, "apiGroup": "apps", "resource": "pods",
             "namespace": "a", "nonResourcePath": "/x*",
         }  # fmt: skip
-        whole = Policy(
+        whole = AbacPolicy(
             user="ann", group="dev", readonly=True, api_group="apps", resource="pods", namespace="a", path="/x*"
         )
         found = self.load("# a comment", "", "  \t", line(**spec), "  # another", line(user="bob") + "\r", "")
-        self.assertEqual(found, [whole, Policy(user="bob")])
+        self.assertEqual(found, [whole, AbacPolicy(user="bob")])
 
     def test_vocabulary(self) -> None:
         """With the other vocabulary the version has that one's group (reference VOC-1)."""
         text = line(user="bob").replace("orch.io", "kubernetes.io")
-        self.assertEqual(self.load(text, naming=Naming.kubernetes()), [Policy(user="bob")])
+        self.assertEqual(self.load(text, naming=Naming.kubernetes()), [AbacPolicy(user="bob")])
         self.assertIn('no kind "Policy" is registered for version', self.problem(text))
 
     def test_anything(self) -> None:
         """`*` for user or group is every authenticated user, whatever the other says (reference AUTHZ-25)."""
-        everybody = Policy(group=AUTHENTICATED)
+        everybody = AbacPolicy(group=AUTHENTICATED)
         self.assertEqual(
             self.load(line(user="*"), line(group="*"), line(user="ann", group="*")), [everybody] * 3
         )
@@ -86,9 +86,9 @@ class ReadTests(SynchronousTestCase):
         self.assertEqual(
             found,
             [
-                Policy(user="ann", api_group="*", resource="*", namespace="*", path="*"),
-                Policy(group=AUTHENTICATED, api_group="*", resource="*", namespace="*", path="*"),
-                Policy(group="dev", readonly=True, api_group="*", resource="pods", namespace="*"),
+                AbacPolicy(user="ann", api_group="*", resource="*", namespace="*", path="*"),
+                AbacPolicy(group=AUTHENTICATED, api_group="*", resource="*", namespace="*", path="*"),
+                AbacPolicy(group="dev", readonly=True, api_group="*", resource="pods", namespace="*"),
             ],
         )
 
@@ -138,17 +138,17 @@ class MatchTests(SynchronousTestCase):
 
     def test_no_opinion(self) -> None:
         """Without a line that fits there is no opinion, and a reason (reference AUTHZ-25)."""
-        decision = Policies([Policy(user="ann")]).authorize(USERS[2], REQUESTS[0])
+        decision = Policies([AbacPolicy(user="ann")]).authorize(USERS[2], REQUESTS[0])
         self.assertEqual((decision.allowed, decision.reason), (None, "No policy matched."))
 
     def test_rules(self) -> None:
         """Who asks for rules is told all of them (reference AUTHZ-29)."""
         policies = Policies(
             [
-                Policy(user="bob", readonly=True, resource="pods", namespace="a"),
-                Policy(group="dev", api_group="*", resource="*", namespace="*", path="/x*"),
-                Policy(user="ann", resource="*", namespace="*"),
-                Policy(user="bob", group="other", resource="*", namespace="*"),
+                AbacPolicy(user="bob", readonly=True, resource="pods", namespace="a"),
+                AbacPolicy(group="dev", api_group="*", resource="*", namespace="*", path="/x*"),
+                AbacPolicy(user="ann", resource="*", namespace="*"),
+                AbacPolicy(user="bob", group="other", resource="*", namespace="*"),
             ]
         )
         rules = policies.rules_for(USERS[2], "a")

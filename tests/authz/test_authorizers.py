@@ -12,16 +12,16 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.method import ANONYMOUS
-from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, Decision, Host, PathRule, Rules
+from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, AuthzHost, Decision, PathRule, UserRules
 from orchtw.authz.refusal import forbidden
-from orchtw.authz.union import Union
+from orchtw.authz.union import AuthorizerUnion
 from orchtw.authz.union import chain as chain_of_flags
 from orchtw.config import Config
 from orchtw.naming.names import Naming
 from orchtw.request import RequestInfo, UserInfo
 from tests.authz.given_roles import GivenRoles
 
-HOST = Host(
+HOST = AuthzHost(
     naming=Naming.orch(),
     clock=Clock(),
     random=Random(1),
@@ -43,7 +43,7 @@ def path(path: str, verb: str = "get") -> RequestInfo:
     return RequestInfo(is_resource=False, verb=verb, path=path)
 
 
-def chain(*modes: str) -> Union:
+def chain(*modes: str) -> AuthorizerUnion:
     """What these modes make of the flags."""
     return chain_of_flags(HOST, Config(authorization_mode=modes))
 
@@ -107,15 +107,15 @@ class Authorizer:
         answer: Decision | Awaitable[Decision] = self.answer
         return answer
 
-    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """One path."""
-        return Rules(paths=(PathRule(verbs=("get",), paths=("/x",)),), incomplete=True, error="cannot list")
+        return UserRules(paths=(PathRule(verbs=("get",), paths=("/x",)),), incomplete=True, error="cannot list")
 
 
 class UnionTests(SynchronousTestCase):
     def ask(self, *answers: Any) -> Any:
         """What authorizers with these answers decide together."""
-        return Union([Authorizer(answer) for answer in answers]).authorize(BOB, PODS)
+        return AuthorizerUnion([Authorizer(answer) for answer in answers]).authorize(BOB, PODS)
 
     def test_first_decides(self) -> None:
         """The first that allows or denies decides (reference AUTHZ-5)."""
@@ -178,11 +178,11 @@ class RulesTests(SynchronousTestCase):
         for name in {path for rule in rules.paths for path in rule.paths}:
             self.assertTrue(allowed(BOB, path(name.replace("*", "x"))), name)
         self.assertEqual(chain("RBAC").rules_for(MASTER, "default").resources[0], EVERYTHING.resources[0])
-        self.assertEqual(chain("AlwaysDeny").rules_for(BOB, "default"), Rules())
+        self.assertEqual(chain("AlwaysDeny").rules_for(BOB, "default"), UserRules())
 
     def test_joined(self) -> None:
         """The rules of all modes count, and so do the reasons why they may not be all."""
-        rules = Union([Authorizer(None), Authorizer(None)]).rules_for(BOB, "default")
+        rules = AuthorizerUnion([Authorizer(None), Authorizer(None)]).rules_for(BOB, "default")
         self.assertEqual((len(rules.paths), rules.incomplete, rules.error), (2, True, "cannot list"))
 
 

@@ -11,8 +11,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision, Rules
-from orchtw.authz.node import Node
+from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision, UserRules
+from orchtw.authz.node import NodeAuthorizer
 from orchtw.authz.node_graph import SLICE_S, NodeGraph
 from orchtw.authz.node_references import of_pod, of_volume
 from orchtw.naming.names import Naming
@@ -97,7 +97,7 @@ class NodeCase(SynchronousTestCase):
         self.stored = {plural: Cached() for plural in ("pods", "persistentvolumes", "volumeattachments")}
         self.pods, self.volumes = self.stored["pods"], self.stored["persistentvolumes"]
 
-    def start(self) -> Node:
+    def start(self) -> NodeAuthorizer:
         def stored_target(_group: str, _version: str, plural: str) -> Any:
             return SimpleNamespace(stored=self.stored[plural])
 
@@ -105,9 +105,9 @@ class NodeCase(SynchronousTestCase):
         self.graph = NodeGraph(targets, self.naming, self.clock)
         self.graph.startService()
         self.addCleanup(self.graph.stopService)
-        return Node(self.graph, self.naming)
+        return NodeAuthorizer(self.graph, self.naming)
 
-    def ask(self, authorizer: Node, asked: RequestInfo, name: str = "n1") -> Decision:
+    def ask(self, authorizer: NodeAuthorizer, asked: RequestInfo, name: str = "n1") -> Decision:
         decision = authorizer.authorize(node(name), asked)
         assert isinstance(decision, Decision)
         return decision
@@ -186,7 +186,7 @@ class RuleTests(NodeCase):
             UserInfo(name="system:node:n1", groups=("system:authenticated",)),
         ):
             self.assertEqual(authorizer.authorize(user, info("get", "nodes")), NO_OPINION)
-            self.assertEqual(authorizer.rules_for(user, "ns"), Rules())
+            self.assertEqual(authorizer.rules_for(user, "ns"), UserRules())
         self.assertEqual(
             authorizer.authorize(node(""), info("get", "nodes")),
             Decision(None, 'unknown node for user "system:node:"'),
@@ -266,7 +266,7 @@ class RuleTests(NodeCase):
 
 
 class GraphTests(NodeCase):
-    def sees(self, authorizer: Node, name: str = "s", node: str = "n1") -> bool | None:
+    def sees(self, authorizer: NodeAuthorizer, name: str = "s", node: str = "n1") -> bool | None:
         """Whether a node may get a secret."""
         return self.ask(authorizer, info("get", "secrets", name), node).allowed
 

@@ -18,19 +18,19 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from orchtw.authz.decision import Decision, Host
+from orchtw.authz.decision import AuthzHost, Decision
 from orchtw.authz.remembered import MAX_DECISIONS, MAX_REASON, Remembered
-from orchtw.authz.webhook import Settings, Webhook, from_flags
+from orchtw.authz.webhook import Webhook, WebhookSettings, from_flags
 from orchtw.authz.webhook_review import decision_of, review, spec_of
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
 from orchtw.outbound import retries
-from orchtw.outbound.answers import BadAnswer
+from orchtw.outbound.answers import BadResponse
 from orchtw.outbound.caller import Caller, CallFailed
 from orchtw.outbound.services import Resolver, ServiceReference
 from orchtw.request import RequestInfo, UserInfo
-from orchtw.testing.webhook import HANG_UP, Asked, Reply, WebhookServer
+from orchtw.testing.webhook import HANG_UP, Reply, WebhookRequest, WebhookServer
 from tests.authz.answers import decided
 from tests.outbound.doubles import Cluster
 from tests.properties import examples
@@ -101,7 +101,7 @@ class ReviewTests(SynchronousTestCase):
             b'{"status":{"allowed":true}}', b'{"kind":"SubjectAccessReview","status":{"allowed":true}}',
             b'{"apiVersion":"%b","status":{"allowed":true}}' % V1.encode(),
         ):  # fmt: skip
-            self.assertRaises(BadAnswer, decision_of, answer, V1)
+            self.assertRaises(BadResponse, decision_of, answer, V1)
 
 
     @examples(300)
@@ -110,7 +110,7 @@ class ReviewTests(SynchronousTestCase):
         """Whatever JSON is answered, it is a decision or a bad answer, and allows only by `true` (AUTHZ-37)."""
         try:
             decision = decision_of(orjson.dumps(value), V1)
-        except BadAnswer:
+        except BadResponse:
             return
         self.assertEqual(decision.allowed is True, (value.get("status") or {}).get("allowed") is True)
 
@@ -149,7 +149,7 @@ class WebhookCase(SynchronousTestCase):
         self.clock = Clock()
         self.asked: list[Deferred[bytes]] = []
         self.ended: list[Deferred[bytes]] = []
-        settings = Settings(version="v1", api_version=V1, authorized_ttl_s=300.0, unauthorized_ttl_s=30.0)
+        settings = WebhookSettings(version="v1", api_version=V1, authorized_ttl_s=300.0, unauthorized_ttl_s=30.0)
         self.webhook = Webhook(self.ask, settings, self.clock)
 
     def ask(self, body: bytes) -> Deferred[bytes]:
@@ -263,7 +263,7 @@ class RealWebhookTests(TestCase):
         own = ServiceReference(namespace="default", name="orch")
         caller = Caller(reactor, Resolver(Cluster(), own, Random(1)), "orch-apiserver/v1.24.0")
         self.addCleanup(caller.stopService)
-        self.host = Host(
+        self.host = AuthzHost(
             naming=Naming.orch(),
             clock=reactor,
             random=Random(1),
@@ -273,7 +273,7 @@ class RealWebhookTests(TestCase):
         )
         self.replies: list[Any] = [{"status": {"allowed": True}}]
 
-    def answer(self, asked: Asked) -> Any:
+    def answer(self, asked: WebhookRequest) -> Any:
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
         if isinstance(reply, Deferred):
             return reply.addCallback(lambda status: decided(asked, **status))

@@ -8,7 +8,7 @@ from twisted.internet.defer import Deferred, fail
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.instance import Instance
-from orchtw.bootstrap.server_leases import LIFE_S, RENEWAL_S, SERVERS, Place, ServerLeases
+from orchtw.bootstrap.server_leases import LIFE_S, RENEWAL_S, SERVERS, LeasePlace, ServerLeases
 from orchtw.config import Config
 from orchtw.errors import InternalError
 from orchtw.naming.names import Naming
@@ -27,7 +27,7 @@ class LeaseTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.group = Group(0)
         self.one, self.two = (
-            ServerLeases(Link(self.group.store, shared=True), Place(f"192.0.2.{number}", 6443), f"s{number}")
+            ServerLeases(Link(self.group.store, shared=True), LeasePlace(f"192.0.2.{number}", 6443), f"s{number}")
             for number in (1, 2)
         )
 
@@ -68,7 +68,7 @@ class LeaseTests(SynchronousTestCase):
         one's end does not remove.
         """
         self.group.wait(self.one.renew())
-        again = ServerLeases(Link(self.group.store, shared=True), Place("192.0.2.1", 6443), "s1")
+        again = ServerLeases(Link(self.group.store, shared=True), LeasePlace("192.0.2.1", 6443), "s1")
         self.group.wait(again.renew())
         self.group.wait(self.one.leave())
         self.assertEqual(self.living(self.two), ["192.0.2.1"])
@@ -91,7 +91,7 @@ class LeaseTests(SynchronousTestCase):
     def test_store_of_one(self) -> None:
         """On a store that nobody shares nothing is written, and the server is the only one until it leaves."""
         link = Link(self.group.store, shared=False)
-        leases = ServerLeases(link, Place("192.0.2.1", 6443), "s1")
+        leases = ServerLeases(link, LeasePlace("192.0.2.1", 6443), "s1")
         self.group.wait(leases.renew())
         self.assertEqual((self.living(leases), link.commits), (["192.0.2.1"], []))
         self.group.wait(leases.leave())

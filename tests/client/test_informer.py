@@ -15,7 +15,7 @@ from orchtw.client.interface import Item, Listing, Receiver, Resource
 from orchtw.client.owner_references import OwnerMetadata
 from orchtw.errors import Expired, InternalError, StatusError
 from orchtw.responses.slices import Steps
-from orchtw.watch.turns import WORK_S, Turns
+from orchtw.watch.turns import WORK_S, ReactorTurns
 from orchtw.wire.objects import Object
 from tests.client.world import WorldTestCase
 
@@ -82,7 +82,7 @@ class Soon:
 
     def __init__(self, clock: Clock) -> None:
         self._works: list[Callable[[], None]] = []
-        self.turns = Turns(clock.seconds, self._works.append)
+        self.turns = ReactorTurns(clock.seconds, self._works.append)
 
     def turn(self) -> None:
         """One turn of the reactor."""
@@ -276,7 +276,7 @@ class TurnTests(SynchronousTestCase):
         self.client.items = [FakeItem("a", "1"), FakeItem("b", "1"), FakeItem("c", "1")]
         self.sink, self.soon = SlowSink(self.clock), Soon(self.clock)
 
-    def started(self, turns: Turns | None) -> Reflector:
+    def started(self, turns: ReactorTurns | None) -> Reflector:
         reflector = Reflector(self.client, PODS, self.sink, self.clock, Random(1), turns)
         reflector.start()
         return reflector

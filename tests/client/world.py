@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.admission.chain import Chain, Plugin
+from orchtw.admission.chain import Chain, ChainPlugin
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.bootstrap.maker import Maker
 from orchtw.bootstrap.system_namespaces import create_namespaces
@@ -30,7 +30,7 @@ from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.storage.cache.cacher import Cacher
-from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription
+from orchtw.storage.interface import Change, KeyValue, Op, Page, Store, Subscription, WriteOutcome
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Admissions
 from orchtw.writes.deletion import Deletion
@@ -41,7 +41,7 @@ from tests.registry.widgets import versions
 T = TypeVar("T")
 EPOCH_S = 1_700_000_000
 Changes = list[Change]
-Queued = list[tuple[Op, Deferred[Outcome]]]
+Queued = list[tuple[Op, Deferred[WriteOutcome]]]
 
 
 class Feeding(Subscription):
@@ -96,8 +96,8 @@ class MemoryStore(Store):
         self.followers.append(deliver)
         return Feeding(self, deliver)
 
-    def commit(self, op: Op) -> Deferred[Outcome]:
-        answer: Deferred[Outcome] = Deferred()
+    def commit(self, op: Op) -> Deferred[WriteOutcome]:
+        answer: Deferred[WriteOutcome] = Deferred()
         if not self._queued:
             self.clock.callLater(0, self._flush)
         self._queued.append((op, answer))
@@ -113,13 +113,13 @@ class MemoryStore(Store):
         for answer, outcome in answers:
             answer.callback(outcome)
 
-    def _decide(self, op: Op, changes: Changes) -> Outcome:
+    def _decide(self, op: Op, changes: Changes) -> WriteOutcome:
         live = self.items.get(op.key)
         found = live.revision if live else 0
         if op.guard is not None and self.revision_of(op.guard[0]) != op.guard[1]:
-            return Outcome(0, fenced=True)
+            return WriteOutcome(0, fenced=True)
         if (op.expected is not None and op.expected != found) or (op.value is None and live is None):
-            return Outcome(0, live)
+            return WriteOutcome(0, live)
         self.now += 1
         if op.value is None:
             del self.items[op.key]
@@ -130,7 +130,7 @@ class MemoryStore(Store):
         if op.value is not None and op.ttl_s:
             end = Op(op.key, None, self.now)
             self.clock.callLater(op.ttl_s, lambda: self.commit(end))
-        return Outcome(self.now)
+        return WriteOutcome(self.now)
 
     def revision_of(self, key: str) -> int:
         """That of the last write of a key; 0: it is not there."""
@@ -154,7 +154,7 @@ class World:
         vocabulary: str = "orch",
         leave_out: Sequence[str] = (),
         make_store: Callable[[Clock], MemoryStore] = MemoryStore,
-        plugins: Sequence[Plugin] = (),
+        plugins: Sequence[ChainPlugin] = (),
     ) -> None:
         self.plugins = tuple(plugins)
         self.clock = Clock()

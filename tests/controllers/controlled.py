@@ -8,20 +8,20 @@ from orchtw.client.in_process import InProcessClient
 from orchtw.client.interface import Client
 from orchtw.client.tenure import Tenure
 from orchtw.controllers import CONTROLLERS, enabled
-from orchtw.controllers.controller import Host
+from orchtw.controllers.controller import ControllerHost
 from orchtw.controllers.embedded import service_account
-from orchtw.controllers.manager import Manager, Settings
+from orchtw.controllers.manager import Manager, ManagerSettings
 from tests.client.world import World, WorldTestCase
 
 
-def host(world: World) -> Host:
+def host(world: World) -> ControllerHost:
     """A host whose clients write into the world."""
 
     def new_client(account: str, tenure: Tenure | None) -> Client:
         guard = None if tenure is None else tenure.guard
         return InProcessClient(world.registry, service_account(account, world.naming), "controllers", guard)
 
-    return Host(
+    return ControllerHost(
         new_client=new_client, naming=world.naming, clock=world.clock, random=world.random, now=world.now,
         turns=world.cacher.turns,
     )
@@ -40,7 +40,7 @@ class ControllerTestCase(WorldTestCase):
     def begin(self) -> None:
         """Start the controllers on the world as it is."""
         made = host(self.world)
-        self.manager = Manager(made, lambda host: enabled(host, Settings(enabled=frozenset(self.names))))
+        self.manager = Manager(made, lambda host: enabled(host, ManagerSettings(enabled=frozenset(self.names))))
         self.manager.startService()
 
     def end(self) -> None:

@@ -12,7 +12,7 @@ from orchtw.client.leader_election import Terms
 from orchtw.config import Config
 from orchtw.controllers import CONTROLLERS, chosen, enabled
 from orchtw.controllers.election import Election
-from orchtw.controllers.manager import Manager, Settings
+from orchtw.controllers.manager import Manager, ManagerSettings
 from orchtw.errors import ConfigError, Fenced
 from tests.client.world import World, WorldTestCase
 from tests.controllers.controlled import host
@@ -73,7 +73,7 @@ class ElectedManagerTests(WorldTestCase):
 
     def manager(self, world: World, identity: str, lost: Callable[[], None] | None = None) -> Manager:
         made = host(world)
-        settings = Settings(enabled=frozenset(CONTROLLERS))
+        settings = ManagerSettings(enabled=frozenset(CONTROLLERS))
         terms = Terms(identity=identity, namespace="a", name="host")
         manager = Manager(made, lambda host: enabled(host, settings), Election(terms=terms, key=KEY, lost=lost))
         manager.startService()

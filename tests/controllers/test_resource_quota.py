@@ -229,7 +229,7 @@ class TallyTests(QuotaControllerCase):
         evaluator, world = CountEvaluator("x"), self.world
         self.told: list[tuple[str, bool]] = []
         resource = world.resource("configmaps")
-        each_second = turns.Turns(self.turn.seconds, lambda work: self.turn.callLater(1, work))
+        each_second = turns.ReactorTurns(self.turn.seconds, lambda work: self.turn.callLater(1, work))
         self.tally = quota_tallies.Tally(
             world.client, resource, evaluator, self.turn, world.random, each_second,
             lambda *told: self.told.append(told),

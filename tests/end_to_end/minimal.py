@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.schema.nodes import MISSING, Field, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
+from orchtw.schema.nodes import MISSING, Field, ListSchema, MapSchema, Node, NodeForm, Scalar, StructSchema
 from orchtw.wire.objects import Object
 
 LABELS = {"app": "minimal"}
@@ -256,14 +256,14 @@ _LEAVES: dict[Node, Any] = {
     Scalar.INT64: 1,
     Scalar.DOUBLE: 1.5,
     Scalar.BYTES: "AA==",
-    Form.TIME: TIME,
-    Form.MICRO_TIME: MICRO_TIME,
-    Form.DURATION: "1m0s",
-    Form.QUANTITY: "1",
-    Form.INT_OR_STRING: 1,
-    Form.ANY: {"any": "thing"},
-    Form.OBJECT: {},
-    Form.STRINGS: ["a"],
+    NodeForm.TIME: TIME,
+    NodeForm.MICRO_TIME: MICRO_TIME,
+    NodeForm.DURATION: "1m0s",
+    NodeForm.QUANTITY: "1",
+    NodeForm.INT_OR_STRING: 1,
+    NodeForm.ANY: {"any": "thing"},
+    NodeForm.OBJECT: {},
+    NodeForm.STRINGS: ["a"],
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.testing.webhook import Asked
+from orchtw.testing.webhook import WebhookRequest
 from orchtw.wire.objects import Object
 
 TEXT, INTEGER = {"type": "string"}, {"type": "integer"}
@@ -95,7 +95,7 @@ def converted(obj: Object, wanted: str) -> Object:
     return {**obj, "apiVersion": wanted, "spec": {**spec(wanted.rpartition("/")[2], *found), **kept}}
 
 
-def answer(asked: Asked) -> Object:
+def answer(asked: WebhookRequest) -> Object:
     """The answer of a webhook that does what it should."""
     review = asked.json
     request = review["request"]

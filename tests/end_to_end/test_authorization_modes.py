@@ -12,7 +12,7 @@ from twisted.trial.unittest import TestCase
 
 from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.process import ServerProcess, StartFailed
-from orchtw.testing.webhook import Asked, WebhookServer
+from orchtw.testing.webhook import WebhookRequest, WebhookServer
 from tests.end_to_end.case import NO_KUBECTL, reactor
 from tests.forked import forking
 
@@ -50,7 +50,7 @@ class CanITests(TestCase):
     async def end(self) -> None:
         await self.server.terminate()
 
-    def answer(self, asked: Asked) -> Any:
+    def answer(self, asked: WebhookRequest) -> Any:
         review = asked.json
         self.assertEqual(review["apiVersion"], "authorization.k8s.io/v1beta1")
         spec = review["spec"]

@@ -19,7 +19,7 @@ from twisted.internet.defer import ensureDeferred, gatherResults
 from twisted.internet.task import deferLater
 
 from orchtw.pki import certificates
-from orchtw.testing.webhook import HANG_UP, Asked, Reply
+from orchtw.testing.webhook import HANG_UP, Reply, WebhookRequest
 from orchtw.wire.objects import Object
 from tests.authn.issuer import key_of, signed
 from tests.end_to_end.case import reactor
@@ -62,7 +62,7 @@ class HostileTokenTests(TokenCase):
         (folder / "sa.key").write_bytes(certificates.key_pem(self.key))
         return (f"--service-account-signing-key-file={folder / 'sa.key'}",)
 
-    def answer(self, asked: Asked) -> Any:
+    def answer(self, asked: WebhookRequest) -> Any:
         """Nobody is known."""
         return {**asked.json, "spec": {}, "status": {}}
 
@@ -156,7 +156,7 @@ class HostileWebhookTests(TokenCase):
 
     healed = False
 
-    def answer(self, asked: Asked) -> Any:
+    def answer(self, asked: WebhookRequest) -> Any:
         """Its whims."""
         token = asked.json["spec"]["token"]
         good = super().answer(asked) if token.startswith("web-") else {**asked.json, "spec": {}, "status": {}}

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred, ensureDeferred, gatherResults
 from twisted.trial.unittest import TestCase
 
 from orchtw.testing.process import ServerProcess, StartFailed
-from orchtw.testing.webhook import Asked, Reply, WebhookServer
+from orchtw.testing.webhook import Reply, WebhookRequest, WebhookServer
 from orchtw.wire.objects import Object
 from tests.end_to_end.case import TRACEBACKS, reactor
 from tests.end_to_end.client import Answer, Client, tls_context
@@ -62,7 +62,7 @@ class BackendCase(TestCase):
         for word in TRACEBACKS:
             self.assertNotIn(word, self.server.log)
 
-    def answer(self, asked: Asked) -> Any:
+    def answer(self, asked: WebhookRequest) -> Any:
         spec = asked.json["spec"]
         image = spec["containers"][0]["image"]
         if image == "slow":

@@ -15,7 +15,7 @@ from twisted.trial.unittest import TestCase
 
 from orchtw.naming.names import Naming
 from orchtw.testing.process import ServerProcess
-from orchtw.testing.webhook import Asked, WebhookServer
+from orchtw.testing.webhook import WebhookRequest, WebhookServer
 from orchtw.wire.objects import Object
 from tests.authn.issuer import Issuer, signed
 from tests.end_to_end.case import TRACEBACKS, reactor
@@ -74,7 +74,7 @@ class TokenCase(TestCase):
         cluster = {"server": f"{self.webhook.url}/authn", "certificate-authority-data": self.webhook.ca_bundle}
         return {"kind": "Config", "clusters": [{"name": "c", "cluster": cluster}]}
 
-    def answer(self, asked: Asked) -> Any:
+    def answer(self, asked: WebhookRequest) -> Any:
         """What the webhook says."""
         token = asked.json["spec"]["token"]
         status: Object = {"authenticated": token.startswith("web-")}

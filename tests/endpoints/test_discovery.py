@@ -28,7 +28,7 @@ from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import unwrap
 from orchtw.storage.cache.cacher import Cacher
-from orchtw.watch.turns import Turns
+from orchtw.watch.turns import ReactorTurns
 from tests.client.world import MemoryStore
 from tests.registry.widgets import GROUP, versions
 
@@ -159,7 +159,7 @@ class DocumentTests(SynchronousTestCase):
 
 class ServedTests(SynchronousTestCase):
     def setUp(self) -> None:
-        turns = Turns(lambda: 0.0, lambda work: None)
+        turns = ReactorTurns(lambda: 0.0, lambda work: None)
         representations = Representations(CODECS, Transforms(CODECS, NAMING, lambda: 0.0), turns, Offload(None))
         targets = Targets(CATALOGUE, CODECS, enabled(CATALOGUE, ()))
         services = ApiServices(targets, NAMING)

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.audit.auditor import Auditor
 from orchtw.audit.counts import Counts
-from orchtw.audit.policy import METADATA, Outcome, Policy, Rule
+from orchtw.audit.policy import METADATA, AuditPolicy, AuditRule, PolicyOutcome
 from orchtw.errors import Unauthorized
 from orchtw.filters.audit import AuditStage, RefusedRequests
 from orchtw.filters.chain import Placed, Proceed, line
@@ -72,7 +72,7 @@ class AuditStageCase(SynchronousTestCase):
         clock = self.clock
         self.counts = Counts(clock)
         self.made = Auditor(
-            policy=Policy([Rule(outcome=Outcome(level=level, **outcome))]),
+            policy=AuditPolicy([AuditRule(outcome=PolicyOutcome(level=level, **outcome))]),
             sink=self.sink,
             counts=self.counts,
             naming=catalogue.naming,

@@ -9,7 +9,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from orchtw.audit.counts import Counts
 from orchtw.audit.policy import REQUEST_RESPONSE
 from orchtw.audit.sink import Blocking
-from orchtw.audit.waiting import Waiting
+from orchtw.audit.waiting import WaitingEvents
 from orchtw.errors import Timeout, TooManyRequests
 from orchtw.filters.audit import AuditStage
 from orchtw.filters.chain import Placed, declined, line
@@ -41,7 +41,7 @@ class WaitingCase(AuditStageCase):
     def setUp(self) -> None:
         super().setUp()
         self.held = Held()
-        room = Waiting("webhook", self.held, Counts(self.clock))
+        room = WaitingEvents("webhook", self.held, Counts(self.clock))
         self.sink: Any = Blocking(backend=self.held, room=room, clock=self.clock)
         self.handled = 0
         self.response = Response(body=b"{}", content_type="application/json")

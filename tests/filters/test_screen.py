@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.bearer import BearerTokens
 from orchtw.authn.method import ANONYMOUS, ForThisAPI, authenticated
-from orchtw.authn.union import Union
+from orchtw.authn.union import AuthenticatorUnion
 from orchtw.authz.decision import Decision
 from orchtw.errors import StatusError
 from orchtw.filters.audit_id import AuditIdStage
@@ -64,7 +64,7 @@ class ScreenTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.authorizer = Allowing()
-        self.union = Union([BearerTokens([ForThisAPI(Tokens(), ())])], anonymous=True)
+        self.union = AuthenticatorUnion([BearerTokens([ForThisAPI(Tokens(), ())])], anonymous=True)
         stages = [
             Placed("cors", CORS(AllowedOrigins(["^https://console$"]))),
             Placed("audit-id", AuditIdStage()),

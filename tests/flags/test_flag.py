@@ -18,7 +18,7 @@ from orchtw.flags.flag import (
     SWITCHES,
     TEXT,
     Flag,
-    Kind,
+    FlagKind,
     convert,
     help_text,
     scan,
@@ -26,7 +26,7 @@ from orchtw.flags.flag import (
 )
 
 
-def flag(name: str, kind: Kind = TEXT, default: Any = "", *, short: str = "", section: str = "General") -> Flag:
+def flag(name: str, kind: FlagKind = TEXT, default: Any = "", *, short: str = "", section: str = "General") -> Flag:
     """A flag."""
     return Flag(name=name, kind=kind, default=default, help=f"About {name}.", section=section, short=short)
 
@@ -76,13 +76,13 @@ class ScanTests(SynchronousTestCase):
 
 
 class KindTests(SynchronousTestCase):
-    def parsed(self, kind: Kind, *texts: str) -> Any:
+    def parsed(self, kind: FlagKind, *texts: str) -> Any:
         """The value of a flag of a kind."""
         values, problems = convert({"x": texts}, [flag("x", kind)])
         self.assertEqual(problems, [])
         return values["x"]
 
-    def refused(self, kind: Kind, *texts: str) -> str:
+    def refused(self, kind: FlagKind, *texts: str) -> str:
         """Why a value is refused."""
         values, (problem,) = convert({"x": texts}, [flag("x", kind)])
         self.assertEqual(values, {})

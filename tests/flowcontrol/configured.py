@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, cast
 
-from orchtw.flowcontrol.levels import Settings
+from orchtw.flowcontrol.levels import LevelSettings
 from orchtw.flowcontrol.live import Live
 from orchtw.flowcontrol.matching import Schema
 from orchtw.naming.names import Naming
@@ -35,7 +35,7 @@ class Configured(Live):
         if "matchingPrecedence" in obj["spec"]:
             cast(Any, self._schemas).known[name] = Schema.of(obj)
         else:
-            cast(Any, self._settings).known[name] = Settings.of(obj)
+            cast(Any, self._settings).known[name] = LevelSettings.of(obj)
         self._changed()
 
     def remove(self, obj: Object) -> None:

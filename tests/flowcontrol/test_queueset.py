@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.flowcontrol.queueset import COMMON, ESTIMATE_S, FULL, KEPT, Flow, Queuing, Seating, Waiting
+from orchtw.flowcontrol.queueset import COMMON, ESTIMATE_S, FULL, KEPT, Flow, Queuing, Seating, WaitingRequest
 from tests.properties import examples
 
 QUEUES = Queuing(queues=8, hand_size=2, length=50)
@@ -18,17 +18,17 @@ QUEUES = Queuing(queues=8, hand_size=2, length=50)
 class SeatingTests(SynchronousTestCase):
     """One level."""
 
-    def called(self, seating: Seating) -> Iterator[Waiting]:
+    def called(self, seating: Seating) -> Iterator[WaitingRequest]:
         """Those who get seats now."""
         while (waiting := seating.call()) is not None:
             yield waiting
 
-    def joined(self, seating: Seating, flow: Flow, seats: int = 1) -> Waiting:
-        waiting = Waiting(flow, seats)
+    def joined(self, seating: Seating, flow: Flow, seats: int = 1) -> WaitingRequest:
+        waiting = WaitingRequest(flow, seats)
         self.assertTrue(seating.wait(waiting))
         return waiting
 
-    def give(self, seating: Seating, waiting: Waiting, took_s: float = ESTIMATE_S) -> None:
+    def give(self, seating: Seating, waiting: WaitingRequest, took_s: float = ESTIMATE_S) -> None:
         seating.give(waiting.flow, waiting.seats, waiting.pool, waiting.queue, took_s)
 
     def test_seats_at_once(self) -> None:
@@ -41,15 +41,15 @@ class SeatingTests(SynchronousTestCase):
         """A level without queues takes nobody in who finds no seat (reference FLOW-4)."""
         seating, flow = Seating(1, None), Flow()
         seating.take(flow, 1)
-        self.assertFalse(seating.wait(Waiting(flow, 1)))
+        self.assertFalse(seating.wait(WaitingRequest(flow, 1)))
 
     def test_full_queue(self) -> None:
         """A flow whose queues are full is refused, others are not (reference FLOW-4)."""
         seating, greedy, other = Seating(1, Queuing(queues=4, hand_size=2, length=3)), Flow((0, 1)), Flow((2, 3))
         seating.take(greedy, 1)
-        taken = [seating.wait(Waiting(greedy, 1)) for _ in range(8)]
+        taken = [seating.wait(WaitingRequest(greedy, 1)) for _ in range(8)]
         self.assertEqual(taken, [True] * 6 + [False] * 2)
-        self.assertTrue(seating.wait(Waiting(other, 1)))
+        self.assertTrue(seating.wait(WaitingRequest(other, 1)))
 
     def test_nobody_passes_those_who_wait(self) -> None:
         """Who comes later waits too, though there may be a seat by now."""
@@ -182,11 +182,11 @@ class PropertyTests(SynchronousTestCase):
         """Seats are never exceeded and none is left idle that the next one could have; nobody is lost."""
         seating = Seating(limit, Queuing(queues=6, hand_size=2, length=5))
         flows = [Flow((number, (number + 1) % 6)) for number in range(6)]
-        executing: list[Waiting] = []
-        queued: list[Waiting] = []
+        executing: list[WaitingRequest] = []
+        queued: list[WaitingRequest] = []
         for kind, number, seats in moves:
             if kind == "come":
-                one = Waiting(flows[number], seating.width(seats))
+                one = WaitingRequest(flows[number], seating.width(seats))
                 one.pool = seating.take(one.flow, one.seats)
                 if one.pool:
                     executing.append(one)
@@ -210,7 +210,7 @@ class PropertyTests(SynchronousTestCase):
             seating.give(one.flow, one.seats, one.pool, one.queue, 0.1)
         self.drain(seating, queued)
 
-    def drain(self, seating: Seating, queued: list[Waiting]) -> None:
+    def drain(self, seating: Seating, queued: list[WaitingRequest]) -> None:
         """Nobody starves: when the seats come back, all who wait are called."""
         while queued:
             called = seating.call()
@@ -228,7 +228,7 @@ class PropertyTests(SynchronousTestCase):
         flows = {Flow((number,)): min(width, limit) for number, width in enumerate(widths)}
         for flow, width in flows.items():
             for _ in range(200):
-                seating.wait(Waiting(flow, seating.width(width)))
+                seating.wait(WaitingRequest(flow, seating.width(width)))
         served: Counter[Flow] = Counter()
         for _ in range(30 * len(widths)):
             called = seating.call()

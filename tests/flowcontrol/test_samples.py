@@ -8,7 +8,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.flowcontrol.marks import Marks
-from orchtw.flowcontrol.queueset import Flow, Waiting
+from orchtw.flowcontrol.queueset import Flow, WaitingRequest
 from orchtw.flowcontrol.samples import INTERVAL_S, Samples
 from orchtw.flowcontrol.stats import READ_ONLY, InFlight
 from tests.flowcontrol.configured import Configured, level, schema
@@ -48,7 +48,7 @@ class SamplesTests(SynchronousTestCase):
         assert seating is not None
         flow, limit = Flow(), seating.limit
         pool = seating.take(flow, 2)
-        waiting = Waiting(flow, 1)
+        waiting = WaitingRequest(flow, 1)
         seating.wait(waiting)
         self.samples.look()
         requests, seats = "priority_level_request_count", "priority_level_seat_count"

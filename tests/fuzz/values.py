@@ -10,10 +10,10 @@ from typing import Any
 from orchtw.schema.nodes import (
     Alternative,
     EitherSchema,
-    Form,
     ListSchema,
     MapSchema,
     Node,
+    NodeForm,
     Scalar,
     StructSchema,
 )
@@ -38,14 +38,14 @@ class Values:
             Scalar.INT64: lambda: choice(words.INT64),
             Scalar.DOUBLE: lambda: choice(words.DOUBLES),
             Scalar.BYTES: lambda: base64.b64encode(random.randbytes(choice((0, 1, 3, 20)))).decode(),
-            Form.TIME: lambda: choice(words.TIMES[: choice((5, 5, 5, len(words.TIMES)))]),
-            Form.MICRO_TIME: lambda: choice(words.TIMES[: choice((5, 5, 5, len(words.TIMES)))]),
-            Form.DURATION: lambda: choice(words.DURATIONS[: choice((6, 6, 6, len(words.DURATIONS)))]),
-            Form.QUANTITY: lambda: choice(words.QUANTITIES[: choice((14, 14, 14, len(words.QUANTITIES)))]),
-            Form.INT_OR_STRING: lambda: choice((0, 80, -1, "", "http", "50%", 2**31 - 1)),
-            Form.ANY: lambda: choice(({}, 1, "x", {"b": [1, {"a": None}]}, [[None]], 2.5, True)),
-            Form.OBJECT: self._fields,
-            Form.STRINGS: lambda: [self._text() for _ in range(choice(_FEW))],
+            NodeForm.TIME: lambda: choice(words.TIMES[: choice((5, 5, 5, len(words.TIMES)))]),
+            NodeForm.MICRO_TIME: lambda: choice(words.TIMES[: choice((5, 5, 5, len(words.TIMES)))]),
+            NodeForm.DURATION: lambda: choice(words.DURATIONS[: choice((6, 6, 6, len(words.DURATIONS)))]),
+            NodeForm.QUANTITY: lambda: choice(words.QUANTITIES[: choice((14, 14, 14, len(words.QUANTITIES)))]),
+            NodeForm.INT_OR_STRING: lambda: choice((0, 80, -1, "", "http", "50%", 2**31 - 1)),
+            NodeForm.ANY: lambda: choice(({}, 1, "x", {"b": [1, {"a": None}]}, [[None]], 2.5, True)),
+            NodeForm.OBJECT: self._fields,
+            NodeForm.STRINGS: lambda: [self._text() for _ in range(choice(_FEW))],
         }
 
     def value(self, node: Node, depth: int = 1) -> Any:

@@ -11,7 +11,7 @@ from twisted.logger import LogEvent, Logger, LogLevel, LogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.logs.lines import FORMATS, json_line, observer, text_line
-from orchtw.logs.values import VALUES, Values
+from orchtw.logs.values import VALUES, LogValues
 from orchtw.logs.verbosity import Verbosity
 
 
@@ -72,7 +72,7 @@ class JsonTests(LineCase):
     def test_named_values(self) -> None:
         """An event that is a text and named values has just these, as they are (reference OPS-18)."""
         log = self.log("json")
-        values = Values("HTTP", {"URI": '/x"', "resp": 200})
+        values = LogValues("HTTP", {"URI": '/x"', "resp": 200})
         log.info("{line}", line='"HTTP" URI="/x\\"" resp=200', **{VALUES: values})
         line = orjson.loads(self.out.getvalue())
         self.assertEqual((line["msg"], line["URI"], line["resp"]), ("HTTP", '/x"', 200))

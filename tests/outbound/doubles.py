@@ -10,7 +10,7 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
 from orchtw.outbound.destination import Destination
-from orchtw.outbound.exchange import Exchange, Outcome
+from orchtw.outbound.exchange import CallOutcome, ClientExchange
 from orchtw.wire.objects import Object
 
 
@@ -20,7 +20,7 @@ class BackendTransport(StringTransport):
     def __init__(self, reply: Callable[[bytes], bytes] = lambda _: b"") -> None:
         super().__init__()
         self.reply = reply
-        self.exchange: Exchange | None = None
+        self.exchange: ClientExchange | None = None
         self.write_closed = False
 
     def write(self, data: bytes) -> None:
@@ -49,18 +49,20 @@ class Backend:
         self.reply = reply
         self.dialled: list[Destination] = []
         self.transports: list[BackendTransport] = []
-        self.exchanges: list[Exchange] = []
+        self.exchanges: list[ClientExchange] = []
         self.trouble: Exception | None = None
 
-    async def exchange(self, destination: Destination, make: Callable[[], Exchange] | None = None) -> Exchange:
+    async def exchange(
+        self, destination: Destination, make: Callable[[], ClientExchange] | None = None
+    ) -> ClientExchange:
         self.dialled.append(destination)
         if self.trouble is not None:
             raise self.trouble
         return self.open()
 
-    def open(self) -> Exchange:
+    def open(self) -> ClientExchange:
         """A connection without TLS."""
-        made = Exchange(tls=False)
+        made = ClientExchange(tls=False)
         transport = BackendTransport(self.reply)
         transport.exchange = made
         made.makeConnection(transport)
@@ -74,16 +76,16 @@ class Collector:
 
     def __init__(self) -> None:
         self.data = b""
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[CallOutcome] = []
 
     def received(self, data: bytes) -> None:
         self.data += data
 
-    def ended(self, outcome: Outcome) -> None:
+    def ended(self, outcome: CallOutcome) -> None:
         self.outcomes.append(outcome)
 
 
-def lose(exchange: Exchange, *, clean: bool = True) -> None:
+def lose(exchange: ClientExchange, *, clean: bool = True) -> None:
     """The other side's connection ends."""
     reason: Any = ConnectionDone() if clean else ConnectionLost()
     exchange.connectionLost(Failure(reason))  # type: ignore[no-untyped-call]

@@ -17,11 +17,11 @@ from twisted.trial.unittest import SkipTest, TestCase
 from orchtw.outbound import pools
 from orchtw.outbound.bodies import collected
 from orchtw.outbound.caller import Caller, CallFailed, Question
-from orchtw.outbound.credentials import CredentialsError, Fixed, Shown, bearer
+from orchtw.outbound.credentials import CredentialsError, Fixed, ShownHeaders, bearer
 from orchtw.outbound.policy import TLSPolicy
 from orchtw.outbound.remote import Remote
 from orchtw.outbound.services import Resolver, ServiceReference
-from orchtw.testing.webhook import HANG_UP, Asked, Reply, WebhookServer
+from orchtw.testing.webhook import HANG_UP, Reply, WebhookRequest, WebhookServer
 from tests.outbound.doubles import Cluster
 from tests.outbound.test_kubeconfig import CA, CERTIFICATE, KEY_PEM
 
@@ -45,7 +45,7 @@ class CallerCase(TestCase):
         self.addCleanup(made.stop)
         return made
 
-    def answer(self, _asked: Asked) -> Any:
+    def answer(self, _asked: WebhookRequest) -> Any:
         return self.reply
 
     async def settled(self, done: Callable[[], Any]) -> None:
@@ -124,7 +124,7 @@ class CallTests(CallerCase):
         """Calls at the same time do not wait for each other."""
         waiting: list[Deferred[Any]] = []
 
-        def answer(_asked: Asked) -> Any:
+        def answer(_asked: WebhookRequest) -> Any:
             waiting.append(Deferred())
             if len(waiting) == 5:
                 for each in waiting:
@@ -377,10 +377,10 @@ class CredentialsTests(CallerCase):
             def __init__(self) -> None:
                 self.tokens = ["one", "two", "three"]
 
-            async def current(self) -> Shown:
+            async def current(self) -> ShownHeaders:
                 return bearer(self.tokens[0])
 
-            def refused(self, _shown: Shown) -> bool:
+            def refused(self, _shown: ShownHeaders) -> bool:
                 self.tokens.pop(0)
                 return True
 
@@ -395,7 +395,7 @@ class CredentialsTests(CallerCase):
         """Credentials may be a certificate, which has connections of its own."""
         made = self.new_webhook(client_ca=CA)
         remote = Remote.of_client_config(made.client_config())
-        fixed = Fixed(Shown(certificate=CERTIFICATE, key=KEY_PEM))
+        fixed = Fixed(ShownHeaders(certificate=CERTIFICATE, key=KEY_PEM))
         await self.caller.post(attrs.evolve(remote, credentials=fixed), b"{}", timeout_s=5)
         self.assertEqual(made.asked[0].user, "me")
 
@@ -403,10 +403,10 @@ class CredentialsTests(CallerCase):
         """Without credentials nothing is sent."""
 
         class Nobody:
-            async def current(self) -> Shown:
+            async def current(self) -> ShownHeaders:
                 raise CredentialsError("getting credentials: exec: executable x not found")
 
-            def refused(self, _shown: Shown) -> bool:
+            def refused(self, _shown: ShownHeaders) -> bool:
                 return False
 
         remote = attrs.evolve(self.remote, credentials=Nobody())

@@ -7,35 +7,35 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.outbound.certificate_files import CertificateFiles
-from orchtw.outbound.credentials import Shown, bearer
+from orchtw.outbound.credentials import ShownHeaders, bearer
 from orchtw.outbound.policy import TLSPolicy
 from tests.outbound.test_kubeconfig import CERTIFICATE, KEY_PEM
 
 POLICY = TLSPolicy(certificate=CERTIFICATE, key=KEY_PEM)
-OWN = Shown(certificate=b"own", key=b"key")
+OWN = ShownHeaders(certificate=b"own", key=b"key")
 
 
 class Others:
     """Shows what a test says, and notes what was refused."""
 
-    def __init__(self, shown: Shown) -> None:
+    def __init__(self, shown: ShownHeaders) -> None:
         self.shown = shown
-        self.refusals: list[Shown] = []
+        self.refusals: list[ShownHeaders] = []
 
-    async def current(self) -> Shown:
+    async def current(self) -> ShownHeaders:
         return self.shown
 
-    def refused(self, shown: Shown) -> bool:
+    def refused(self, shown: ShownHeaders) -> bool:
         self.refusals.append(shown)
         return True
 
 
 class CertificateFilesTests(SynchronousTestCase):
-    def current(self, files: CertificateFiles) -> Shown:
+    def current(self, files: CertificateFiles) -> ShownHeaders:
         try:
             files.current().send(None)
         except StopIteration as end:
-            found: Shown = end.value
+            found: ShownHeaders = end.value
             return found
         raise AssertionError("there is something to wait for")
 

@@ -17,7 +17,7 @@ from orchtw.errors import ConfigError, TooManyRequests
 from orchtw.outbound import dialer
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.dialer import AddressNotAllowed, Dialer, Unreachable
-from orchtw.outbound.exchange import Exchange
+from orchtw.outbound.exchange import ClientExchange
 from orchtw.outbound.tls import ClientTLS
 from tests.end_to_end.agent_case import LOOPBACK, agent_pki
 from tests.end_to_end.node_agent import NodeAgent
@@ -48,8 +48,8 @@ class DialerCase(TestCase):
             scheme="https", host=LOOPBACK, port=self.agent.port, tls=client_tls(), timeout_s=5.0
         )
 
-    async def dial(self, destination: Destination) -> Exchange:
-        return await self.dialer.exchange(destination, lambda: Exchange(tls=destination.scheme == "https"))
+    async def dial(self, destination: Destination) -> ClientExchange:
+        return await self.dialer.exchange(destination, lambda: ClientExchange(tls=destination.scheme == "https"))
 
     async def code(self, destination: Destination) -> int:
         """What a request is answered."""

@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from zope.interface.verify import verifyObject
 
 from orchtw.errors import BadRequest
-from orchtw.outbound.exchange import HELD_BYTES, Broken, Exchange, Head, Outcome
+from orchtw.outbound.exchange import HELD_BYTES, Broken, CallOutcome, ClientExchange, ResponseHead
 from tests.outbound.doubles import Backend, BackendTransport, Collector, lose
 
 SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n"
@@ -19,16 +19,16 @@ class ExchangeCase(SynchronousTestCase):
     """A connected exchange."""
 
     def setUp(self) -> None:
-        self.exchange: Exchange = Backend().open()
+        self.exchange: ClientExchange = Backend().open()
         self.transport: BackendTransport = self.exchange.transport
-        self.ends: list[Outcome] = []
+        self.ends: list[CallOutcome] = []
         self.exchange.on_end(self.ends.append)
 
-    def ask(self, *headers: tuple[str, str], method: str = "GET", body: bytes = b"") -> Deferred[Head]:
+    def ask(self, *headers: tuple[str, str], method: str = "GET", body: bytes = b"") -> Deferred[ResponseHead]:
         length = [("Content-Length", str(len(body)))] if body else []
         return self.exchange.ask(method, "/a?b=c", [("Host", "x"), *headers, *length], body)
 
-    def upgrade(self) -> Deferred[Head]:
+    def upgrade(self) -> Deferred[ResponseHead]:
         return self.ask(("Connection", "Upgrade"), ("Upgrade", "SPDY/3.1"))
 
     def sink(self) -> Collector:
@@ -51,7 +51,7 @@ class AnswerTests(ExchangeCase):
         for value in ("1\r\nX-B: 2", "\u20ac"):
             self.setUp()
             self.assertRaises(BadRequest, self.ask, ("X-A", value))
-            self.assertEqual((self.transport.value(), self.ends), (b"", [Outcome.ABORTED]))
+            self.assertEqual((self.transport.value(), self.ends), (b"", [CallOutcome.ABORTED]))
 
     def test_byte_by_byte(self) -> None:
         """Head, chunks and end, in whatever pieces; interim answers are passed over."""
@@ -67,7 +67,7 @@ class AnswerTests(ExchangeCase):
         self.assertEqual((head.code, head.first("x-one"), head.first("x-two")), (200, "1", ""))
         self.assertEqual(head.headers[0], ("X-One", "1"))
         sink = self.sink()
-        self.assertEqual((sink.data, sink.outcomes, self.ends), (b"abcde", [Outcome.WHOLE], [Outcome.WHOLE]))
+        self.assertEqual((sink.data, sink.outcomes, self.ends), (b"abcde", [CallOutcome.WHOLE], [CallOutcome.WHOLE]))
         self.assertTrue(self.transport.disconnecting)
 
     def test_waits_for_its_reader(self) -> None:
@@ -82,11 +82,11 @@ class AnswerTests(ExchangeCase):
         self.exchange.resume()
         self.assertEqual(self.transport.producerState, "producing")
         self.exchange.dataReceived(b"def")
-        self.assertEqual((sink.data, sink.outcomes), (b"abcdef", [Outcome.WHOLE]))
+        self.assertEqual((sink.data, sink.outcomes), (b"abcdef", [CallOutcome.WHOLE]))
 
     def test_up_to_the_end(self) -> None:
         """A body without a length ends with the connection, if that ends in order."""
-        for clean, outcome in ((True, Outcome.WHOLE), (False, Outcome.CUT)):
+        for clean, outcome in ((True, CallOutcome.WHOLE), (False, CallOutcome.CUT)):
             self.setUp()
             self.ask()
             self.exchange.dataReceived(b"HTTP/1.1 200 OK\r\n\r\nabc")
@@ -100,7 +100,7 @@ class AnswerTests(ExchangeCase):
         self.exchange.dataReceived(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc")
         sink = self.sink()
         lose(self.exchange)
-        self.assertEqual(sink.outcomes, [Outcome.CUT])
+        self.assertEqual(sink.outcomes, [CallOutcome.CUT])
 
     def test_no_answer(self) -> None:
         """The words for an end before any answer, and for what is none."""
@@ -116,7 +116,7 @@ class AnswerTests(ExchangeCase):
                 self.exchange.dataReceived(data)
             lose(self.exchange, clean=clean)
             self.assertIn(words, str(self.failureResultOf(waiting, Broken).value))
-            self.assertEqual(self.ends, [Outcome.CUT])
+            self.assertEqual(self.ends, [CallOutcome.CUT])
 
     def test_cancelled(self) -> None:
         """Who no longer waits for the answer drops the connection."""
@@ -124,9 +124,9 @@ class AnswerTests(ExchangeCase):
         waiting.cancel()
         self.failureResultOf(waiting, CancelledError)
         self.assertTrue(self.transport.disconnecting or self.transport.disconnected)
-        self.assertEqual(self.ends, [Outcome.ABORTED])
+        self.assertEqual(self.ends, [CallOutcome.ABORTED])
         lose(self.exchange)
-        self.assertEqual(self.ends, [Outcome.ABORTED])
+        self.assertEqual(self.ends, [CallOutcome.ABORTED])
 
     def test_aborted(self) -> None:
         """The one who aborts is not told."""
@@ -135,7 +135,7 @@ class AnswerTests(ExchangeCase):
         sink = self.sink()
         self.exchange.abort()
         lose(self.exchange)
-        self.assertEqual((sink.outcomes, self.ends), ([], [Outcome.ABORTED]))
+        self.assertEqual((sink.outcomes, self.ends), ([], [CallOutcome.ABORTED]))
 
 
 class UpgradeTests(ExchangeCase):
@@ -168,12 +168,12 @@ class UpgradeTests(ExchangeCase):
         self.assertTrue(self.transport.write_closed)
         self.exchange.dataReceived(b"out")
         self.exchange.readConnectionLost()
-        self.assertEqual((sink.data, sink.outcomes), (b"out", [Outcome.WHOLE]))
+        self.assertEqual((sink.data, sink.outcomes), (b"out", [CallOutcome.WHOLE]))
         verifyObject(IHalfCloseableProtocol, self.exchange)
 
     def test_not_connected(self) -> None:
         """A connection that is lost before it is secured says so to who waits for that."""
-        exchange = Exchange(tls=True)
+        exchange = ClientExchange(tls=True)
         exchange.makeConnection(BackendTransport())
         self.assertNoResult(exchange.secured)
         lose(exchange, clean=False)

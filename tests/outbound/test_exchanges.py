@@ -11,7 +11,7 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.outbound.destination import Destination
-from orchtw.outbound.exchange import Exchange, Head
+from orchtw.outbound.exchange import ClientExchange, ResponseHead
 from orchtw.outbound.exchanges import IDLE_S, MOST_IDLE, Exchanges
 from orchtw.outbound.tls import ClientTLS
 from tests.outbound.doubles import BackendTransport, Collector
@@ -37,7 +37,7 @@ class Dialled:
         self.lines: list[Line] = []
         self.counted_exchanges = 0
 
-    async def exchange(self, destination: Destination, make: Callable[[], Exchange]) -> Exchange:
+    async def exchange(self, destination: Destination, make: Callable[[], ClientExchange]) -> ClientExchange:
         made, line = self.counted(make), Line()
         line.protocol = line.exchange = made
         made.makeConnection(line)
@@ -46,7 +46,7 @@ class Dialled:
         self.lines.append(line)
         return made
 
-    def counted(self, make: Callable[[], Exchange]) -> Exchange:
+    def counted(self, make: Callable[[], ClientExchange]) -> ClientExchange:
         self.counted_exchanges += 1
         return make()
 
@@ -57,14 +57,14 @@ class ExchangesTests(SynchronousTestCase):
         self.dialled = Dialled()
         self.exchanges = Exchanges(self.dialled, self.clock)  # type: ignore[arg-type]
 
-    def begin(self, *, fresh: bool = False) -> tuple[Exchange, bool]:
+    def begin(self, *, fresh: bool = False) -> tuple[ClientExchange, bool]:
         """An exchange, and whether its connection was used before."""
         return self.successResultOf(ensureDeferred(self.exchanges.exchange(THERE, fresh=fresh)))
 
-    def answered(self, answer: bytes = OK, exchange: Exchange | None = None) -> bytes:
+    def answered(self, answer: bytes = OK, exchange: ClientExchange | None = None) -> bytes:
         """The body of an answer to a request."""
         exchange = exchange or self.begin()[0]
-        waiting: Deferred[Head] = exchange.ask("GET", "/", [("Host", "there")])
+        waiting: Deferred[ResponseHead] = exchange.ask("GET", "/", [("Host", "there")])
         exchange.dataReceived(answer)
         self.successResultOf(waiting)
         sink = Collector()

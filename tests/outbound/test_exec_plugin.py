@@ -17,12 +17,12 @@ from orchtw.naming.names import Naming
 from orchtw.outbound import command
 from orchtw.outbound.caller import Caller, CallFailed
 from orchtw.outbound.command import Command, CommandFailed
-from orchtw.outbound.credentials import CredentialsError, Shown
-from orchtw.outbound.exec_plugin import ExecPlugin, Plugin, credential
+from orchtw.outbound.credentials import CredentialsError, ShownHeaders
+from orchtw.outbound.exec_plugin import CredentialPlugin, ExecPlugin, credential
 from orchtw.outbound.kubeconfig import load
 from orchtw.outbound.remote import Remote
 from orchtw.outbound.services import Resolver, ServiceReference
-from orchtw.testing.webhook import Asked, Reply, WebhookServer
+from orchtw.testing.webhook import Reply, WebhookRequest, WebhookServer
 from tests.outbound.doubles import Cluster
 from tests.outbound.test_kubeconfig import CERTIFICATE, KEY_PEM
 
@@ -45,7 +45,7 @@ class CredentialTests(SynchronousTestCase):
         self.assertEqual((shown.headers, expires_s), ((("Authorization", "Bearer t"),), 60))
         pair = {"clientCertificateData": CERTIFICATE.decode(), "clientKeyData": KEY_PEM.decode()}
         shown, expires_s = credential(printed(pair), V1)
-        self.assertEqual((shown, expires_s), (Shown(certificate=CERTIFICATE, key=KEY_PEM), None))
+        self.assertEqual((shown, expires_s), (ShownHeaders(certificate=CERTIFICATE, key=KEY_PEM), None))
 
     def test_bad(self) -> None:
         """Each failure has its words."""
@@ -93,14 +93,14 @@ class ExecPluginTests(TestCase):
             f"    print(json.dumps(dict(apiVersion={V1!r}, kind='ExecCredential', status=status)))\n" + body
         )
         script.chmod(0o700)
-        made = Plugin(api_version=V1, command=str(script), **more)
+        made = CredentialPlugin(api_version=V1, command=str(script), **more)
         return ExecPlugin(made, Naming.of(vocabulary), reactor, lambda: self.now_s)
 
     @property
     def runs(self) -> int:
         return len((self.folder / "runs").read_text())
 
-    def token(self, shown: Shown) -> str:
+    def token(self, shown: ShownHeaders) -> str:
         return dict(shown.headers)["Authorization"].removeprefix("Bearer ")
 
     async def test_kept(self) -> None:
@@ -249,7 +249,7 @@ class PluginAtWorkTests(TestCase):
         self.server = WebhookServer(reactor, self.answer)
         self.addCleanup(self.server.stop)
 
-    def answer(self, asked: Asked) -> Any:
+    def answer(self, asked: WebhookRequest) -> Any:
         """What the server says to credentials."""
         return {"ok": True} if asked.headers.get("authorization", "") in self.good else Reply(code=401)
 

@@ -14,7 +14,7 @@ from twisted.web.http_headers import Headers
 
 from orchtw.outbound.bodies import Bytes, collected
 from orchtw.outbound.exchange import HEAD_BYTES
-from orchtw.outbound.kept import Kept
+from orchtw.outbound.kept import KeptConnections
 from orchtw.outbound.unanswered import Lost, Stale
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -25,7 +25,7 @@ class KeptTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.idle: list[Any] = []
-        self.kept = Kept(self.idle.append, tls=False)
+        self.kept = KeptConnections(self.idle.append, tls=False)
         self.transport = StringTransport()
         self.kept.makeConnection(self.transport)
 
@@ -102,7 +102,7 @@ class KeptTests(SynchronousTestCase):
     def test_ends(self) -> None:
         """Those who asked for that are told of the end once, also if there was no connection."""
         told: list[Any] = []
-        for kept in (self.kept, Kept(self.idle.append, tls=True)):
+        for kept in (self.kept, KeptConnections(self.idle.append, tls=True)):
             kept.on_end(told.append)
         self.end()
         self.successResultOf(self.kept.abort())

@@ -16,7 +16,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
-from orchtw.outbound.credentials import REREAD_S, Credentials, Shown
+from orchtw.outbound.credentials import REREAD_S, Credentials, ShownHeaders
 from orchtw.outbound.exec_plugin import ExecPlugin
 from orchtw.outbound.kubeconfig import load, load_users
 from orchtw.outbound.remote import Remote
@@ -63,12 +63,12 @@ class KubeconfigCase(SynchronousTestCase):
         self.path.write_text(document if isinstance(document, str) else yaml.safe_dump(document))
         return load(self.path, Naming.of(vocabulary), self.clock)
 
-    def shown(self, remote: Remote) -> Shown:
+    def shown(self, remote: Remote) -> ShownHeaders:
         assert remote.credentials is not None
         try:
             remote.credentials.current().send(None)
         except StopIteration as end:
-            found: Shown = end.value
+            found: ShownHeaders = end.value
             return found
         raise AssertionError("there is something to wait for")
 

@@ -14,9 +14,9 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.outbound import pools
-from orchtw.outbound.caller import Answer, Caller, CallFailed, Question
+from orchtw.outbound.caller import CallAnswer, Caller, CallFailed, Question
 from orchtw.outbound.destination import Destination
-from orchtw.outbound.kept import Kept
+from orchtw.outbound.kept import KeptConnections
 from orchtw.outbound.pool import IDLE_S, KEPT
 from orchtw.outbound.remote import Remote
 from orchtw.outbound.services import Resolver
@@ -32,7 +32,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 class Transport(StringTransport):
     """Is gone when it is closed."""
 
-    kept: Kept
+    kept: KeptConnections
 
     def loseConnection(self) -> None:
         if not self.disconnecting:
@@ -49,7 +49,7 @@ class Lines:
         self.transports: list[Transport] = []
         self.held: Deferred[None] | None = None
 
-    async def exchange(self, _destination: Destination, make: Callable[[], Kept]) -> Kept:
+    async def exchange(self, _destination: Destination, make: Callable[[], KeptConnections]) -> KeptConnections:
         if self.held is not None:
             await self.held
         made = make()
@@ -68,7 +68,7 @@ class PoolTests(SynchronousTestCase):
         self.patch(pools, "Dialer", lambda reactor, what: self.lines)
         self.caller = Caller(self.clock, Resolver(Cluster(), OWN, Random(1)), "me")
 
-    def ask(self, host: str = "a") -> Deferred[Answer]:
+    def ask(self, host: str = "a") -> Deferred[CallAnswer]:
         remote = Remote(url=f"http://{host}/")
         return Deferred.fromCoroutine(self.caller.ask(remote, Question(), timeout_s=10))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.outbound.services import Place, Resolver, ServiceReference, Unresolved
+from orchtw.outbound.services import Resolver, ServicePlace, ServiceReference, Unresolved
 from tests.outbound.doubles import Cluster
 
 OWN = ServiceReference(namespace="default", name="orch")
@@ -20,12 +20,12 @@ class ResolverTests(SynchronousTestCase):
         self.cluster = Cluster()
         self.resolver = Resolver(self.cluster, OWN, Random(1))
 
-    def place(self, name: str = "s", *, namespace: str = "n", port: int = 443, **how: Any) -> Place:
+    def place(self, name: str = "s", *, namespace: str = "n", port: int = 443, **how: Any) -> ServicePlace:
         wanted = ServiceReference(namespace=namespace, name=name, port=port)
         try:
             self.resolver.place(wanted, **how).send(None)
         except StopIteration as end:
-            found: Place = end.value
+            found: ServicePlace = end.value
             return found
         raise AssertionError("there is something to wait for")
 
@@ -37,7 +37,7 @@ class ResolverTests(SynchronousTestCase):
     def test_endpoints_first(self) -> None:
         """A ready endpoint comes before the cluster address, at the port that has the name."""
         self.cluster.add("n", "s", endpoints={"ip": "10.0.0.1", "port": 8443})
-        self.assertEqual(self.place(), Place(host="10.0.0.1", port=8443))
+        self.assertEqual(self.place(), ServicePlace(host="10.0.0.1", port=8443))
         subset = {
             "addresses": [{"ip": f"10.0.0.{at}"} for at in range(8)],
             "notReadyAddresses": [{"ip": "10.0.9.9"}],
@@ -45,19 +45,19 @@ class ResolverTests(SynchronousTestCase):
         }
         self.cluster.endpoints_of["n", "s"] = {"subsets": [{"ports": subset["ports"]}, subset]}
         found = {self.place() for _ in range(200)}
-        self.assertEqual(found, {Place(host=f"10.0.0.{at}", port=2) for at in range(8)})
+        self.assertEqual(found, {ServicePlace(host=f"10.0.0.{at}", port=2) for at in range(8)})
 
     def test_cluster_address(self) -> None:
         """Without Endpoints the cluster address is dialled, at the Service's port."""
         self.cluster.add("n", "s", port=8443)
-        self.assertEqual(self.place(port=8443), Place(host="10.96.0.9", port=8443))
+        self.assertEqual(self.place(port=8443), ServicePlace(host="10.96.0.9", port=8443))
         text = self.trouble(port=8443, endpoints_only=True)
         self.assertEqual(text, 'endpoints "s" not found')
 
     def test_external_name(self) -> None:
         """A name outside, at the port that was asked for; only endpoints have none."""
         self.cluster.add("n", "s", type="ExternalName", externalName="there.example")
-        self.assertEqual(self.place(port=8443), Place(host="there.example", port=8443))
+        self.assertEqual(self.place(port=8443), ServicePlace(host="there.example", port=8443))
         self.assertEqual(self.trouble(endpoints_only=True), 'unsupported service type "ExternalName"')
 
     def test_own(self) -> None:

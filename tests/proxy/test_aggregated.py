@@ -8,7 +8,7 @@ from twisted.internet.defer import Deferred
 
 from orchtw.outbound.dialer import Dialer, Unreachable
 from orchtw.request import Ending, Response
-from orchtw.testing.in_process import Answer
+from orchtw.testing.in_process import ClientAnswer
 from orchtw.wire.objects import Object
 from tests.outbound.doubles import Backend, lose
 from tests.verbs.served import MERGE, ServedCase
@@ -56,7 +56,7 @@ class AggregatedCase(ServedCase):
         head: str = self.backend.transports[-1].value().decode("latin-1").partition("\r\n\r\n")[0]
         return head.split("\r\n")
 
-    def assertText(self, got: Answer, code: int, text: str) -> None:
+    def assertText(self, got: ClientAnswer, code: int, text: str) -> None:
         self.assertEqual((got.code, got.body.decode()), (code, text))
         self.assertEqual(got.headers["content-type"], "text/plain; charset=utf-8")
 

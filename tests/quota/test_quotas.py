@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.naming.names import Naming
 from orchtw.quota.amounts import ZERO, amount, amounts, growth, texts, whole
 from orchtw.quota.evaluators import Evaluators
-from orchtw.quota.quotas import Asked, Limited, Quota, Refused, Standing, Unknown, fit
+from orchtw.quota.quotas import AskedUsage, Limited, Quota, Refused, Standing, Unknown, fit
 from orchtw.quota.scopes import Requirement
 from orchtw.wire.objects import Object
 from tests.properties import examples
@@ -25,13 +25,15 @@ def quota(name: str, hard: Object, used: Object | None = None, **spec: Any) -> Q
     return Quota.of({"metadata": {"name": name}, "spec": {"hard": hard, **spec}, "status": status})
 
 
-def asked(obj: Object, plural: str = "pods", old: Object | None = None, limited: tuple[Limited, ...] = ()) -> Asked:
+def asked(
+    obj: Object, plural: str = "pods", old: Object | None = None, limited: tuple[Limited, ...] = ()
+) -> AskedUsage:
     evaluator = EVALUATORS.of(("", plural))
     assert evaluator is not None
     usage = evaluator.usage(obj)
     used = usage.amounts(0)
     before = amounts({}) if old is None else evaluator.usage(old).amounts(0)
-    return Asked(
+    return AskedUsage(
         evaluator=evaluator, usage=usage, used=used, grows=growth(used, before), missing=evaluator.missing(obj),
         limited=limited,
     )  # fmt: skip
@@ -40,10 +42,10 @@ def asked(obj: Object, plural: str = "pods", old: Object | None = None, limited:
 class FitCase(SynchronousTestCase):
     """Holds writes against quotas."""
 
-    def charges(self, write: Asked, *quotas: Quota) -> Object:
+    def charges(self, write: AskedUsage, *quotas: Quota) -> Object:
         return {name: texts(charge) for name, charge in fit([*map(Standing, quotas)], write).items()}
 
-    def refusal(self, write: Asked, *quotas: Quota) -> str:
+    def refusal(self, write: AskedUsage, *quotas: Quota) -> str:
         return str(self.assertRaises(Refused, fit, [*map(Standing, quotas)], write))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.bootstrap.agreement import UNKNOWN, Agreement
-from orchtw.bootstrap.server_leases import LIFE_S, SERVERS, Place, ServerLeases
+from orchtw.bootstrap.server_leases import LIFE_S, SERVERS, LeasePlace, ServerLeases
 from orchtw.rules.agreement import Equal, Fact, statement
 from orchtw.storage.interface import Op
 from tests.client.shared_store import KeepingStore
@@ -18,7 +18,7 @@ class Server:
     def __init__(self, group: Group, name: str, keys: str, plugins: str = "") -> None:
         self.group = group
         said: list[Fact] = [Equal(name="keys", text=keys, fatal=True), Equal(name="plugins", text=plugins)]
-        self.leases = ServerLeases(group.store, Place("192.0.2.1", 1), name, statement(said))
+        self.leases = ServerLeases(group.store, LeasePlace("192.0.2.1", 1), name, statement(said))
         self.agreement = Agreement(self.leases, said)
         self.told: list[bool] = []
         self.agreement.changed = self.told.append
@@ -58,7 +58,7 @@ class AgreementTests(SynchronousTestCase):
 
     def test_alone(self) -> None:
         """Without a shared store there is nobody to ask."""
-        leases = ServerLeases(Link(self.group.store, shared=False), Place("192.0.2.1", 1), "a")
+        leases = ServerLeases(Link(self.group.store, shared=False), LeasePlace("192.0.2.1", 1), "a")
         self.assertTrue(Agreement(leases, []).agreed)
 
     def test_the_later_one_waits(self) -> None:

@@ -15,7 +15,7 @@ from orchtw.admission.attributes import Attributes
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.stored import Stored
-from orchtw.testing.in_process import Answer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer, InProcessServer
 from orchtw.verbs import deletecollection
 from orchtw.writes import drafts, object_interfaces
 from tests.verbs.served import PLUGIN, Recorder
@@ -45,7 +45,7 @@ class LargeWriteTests(TestCase):
 
         self.patch(owner, name, noting)
 
-    async def create(self, name: str, size: int) -> Answer:
+    async def create(self, name: str, size: int) -> ClientAnswer:
         return await self.server.request("POST", MAPS, {"metadata": {"name": name}, "data": {"key": "x" * size}})
 
     async def test_small(self) -> None:

@@ -8,7 +8,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from orchtw.errors import AlreadyExists, Conflict, Forbidden, InternalError, Invalid, NotFound
 from orchtw.registry.reservations import Reservation
-from orchtw.storage.interface import Op, Outcome
+from orchtw.storage.interface import Op, WriteOutcome
 from orchtw.wire.objects import Object
 from orchtw.writes import drafts
 from tests.registry.writing import Rival, WriteTestCase
@@ -301,7 +301,7 @@ class EndTests(ReservationCase):
 
     def test_store_failure(self) -> None:
         """Nothing is free when the store fails: the write may have happened. The writer is told."""
-        answer: Deferred[Outcome] = Deferred()
+        answer: Deferred[WriteOutcome] = Deferred()
         self.patch(self.world.store, "commit", lambda op: answer)
         running = self.begin()
         answer.errback(InternalError.of("disk full"))
@@ -311,7 +311,7 @@ class EndTests(ReservationCase):
     def test_store_raises(self) -> None:
         """The same of a store that raises at once."""
 
-        def commit(op: Op) -> Deferred[Outcome]:
+        def commit(op: Op) -> Deferred[WriteOutcome]:
             raise InternalError.of("closed")
 
         self.patch(self.world.store, "commit", commit)
@@ -320,7 +320,7 @@ class EndTests(ReservationCase):
 
     def test_failure_that_nobody_hears(self) -> None:
         """A store that fails after the writer has left leaves it open too, and the failure is in the log."""
-        answer: Deferred[Outcome] = Deferred()
+        answer: Deferred[WriteOutcome] = Deferred()
         self.patch(self.world.store, "commit", lambda op: answer)
         running = self.begin()
         running.cancel()

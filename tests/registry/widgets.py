@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from orchtw.schema.catalogue import ResourceType, Subresource
-from orchtw.schema.nodes import Field, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
+from orchtw.schema.nodes import Field, ListSchema, MapSchema, Node, NodeForm, Scalar, StructSchema
 from orchtw.schema.schemas import OBJECT_META, Schemas
 
 GROUP = "shop.example.com"
@@ -45,7 +45,7 @@ def schema_of(resource: ResourceType, schemas: Schemas) -> StructSchema:
             field("colour", Scalar.STRING),
             field("parts", ListSchema(part, "map", ("name",))),
             field("notes", MapSchema(Scalar.STRING)),
-            field("box", StructSchema("", [field("lid", Scalar.BOOL)], unknown=Form.ANY)),
+            field("box", StructSchema("", [field("lid", Scalar.BOOL)], unknown=NodeForm.ANY)),
         ],
         description="What is wanted.",
     )

@@ -9,7 +9,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.chain import Plugin
+from orchtw.admission.chain import ChainPlugin
 from orchtw.registry.target import Target
 from orchtw.registry.write import Transform, Write, Written
 from orchtw.request import UserInfo
@@ -85,7 +85,7 @@ class WriteTestCase(SynchronousTestCase):
         self.writes = self.world.registry.writes
         self.maps = self.target("configmaps")
 
-    def plugins(self) -> Sequence[Plugin]:
+    def plugins(self) -> Sequence[ChainPlugin]:
         """What is in the chain behind NamespaceLifecycle."""
         return [self.plugin]
 

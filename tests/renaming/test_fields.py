@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.naming.names import Naming
 from orchtw.renaming.fields import Fields
 from orchtw.renaming.identifiers import Names
-from orchtw.renaming.value_functions import Values
+from orchtw.renaming.value_functions import ValueFunctions
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.wire.objects import Object
@@ -20,7 +20,7 @@ class FieldsTests(SynchronousTestCase):
     """From orch to kubernetes; the sets are about objects under the new JSON keys."""
 
     def setUp(self) -> None:
-        self.fields = Fields(Values(Names(Naming.orch(), Naming.kubernetes(), GROUPS)))
+        self.fields = Fields(ValueFunctions(Names(Naming.orch(), Naming.kubernetes(), GROUPS)))
 
     def translated(self, tree: Object, kind: str = "Pod", api_version: str = "v1") -> Object:
         """A set about an object of a kind."""

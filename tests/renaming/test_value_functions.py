@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.naming.names import Naming
 from orchtw.renaming.identifiers import Names
 from orchtw.renaming.positions import IN, IN_NAMESPACES, OBJECTS
-from orchtw.renaming.value_functions import Values, renamed_keys
+from orchtw.renaming.value_functions import ValueFunctions, renamed_keys
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.kinds import GroupKind
@@ -42,7 +42,7 @@ class ValuesTests(SynchronousTestCase):
     """From orch to kubernetes."""
 
     def setUp(self) -> None:
-        self.values = Values(Names(Naming.orch(), Naming.kubernetes(), GROUPS))
+        self.values = ValueFunctions(Names(Naming.orch(), Naming.kubernetes(), GROUPS))
 
     def translated(self, kind: str, obj: dict[str, Any], api_version: str = "v1") -> dict[str, Any]:
         """An object of a kind under its new JSON keys."""

@@ -8,7 +8,7 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
-from orchtw.renaming.whole_objects import Objects
+from orchtw.renaming.whole_objects import ObjectRenaming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.kinds import GroupKind
@@ -26,7 +26,7 @@ class ObjectsTests(SynchronousTestCase):
     """From orch to kubernetes."""
 
     def setUp(self) -> None:
-        self.objects = Objects(Naming.orch(), CODECS)
+        self.objects = ObjectRenaming(Naming.orch(), CODECS)
 
     def test_places(self) -> None:
         """The system's namespaces and the API's own objects have other names; those of users keep theirs."""

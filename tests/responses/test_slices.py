@@ -8,14 +8,14 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.responses.slices import COMPLETE_BYTES, PART_BYTES, Steps, begun, in_turns
-from orchtw.watch.turns import SLICE_S, Turns
+from orchtw.watch.turns import SLICE_S, ReactorTurns
 
 
 class SlicedCase(SynchronousTestCase):
     def setUp(self) -> None:
         self.now = 0.0
         self.waiting: list[Callable[[], None]] = []
-        self.turns = Turns(lambda: self.now, self.waiting.append)
+        self.turns = ReactorTurns(lambda: self.now, self.waiting.append)
         self.done = 0
 
     def turn(self) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.rules.rbac import EVERYTHING, MAX_ATOMS, Rule, TooManyRules, compact, merged, rules_of, uncovered
+from orchtw.rules.rbac import EVERYTHING, MAX_ATOMS, PolicyRule, TooManyRules, compact, merged, rules_of, uncovered
 from tests.properties import examples
 
 VERBS, GROUPS = ("get", "list", "*"), ("", "apps", "*")
@@ -22,13 +22,13 @@ def some(values: tuple[str, ...]) -> st.SearchStrategy[tuple[str, ...]]:
 
 
 RULES = st.one_of(
-    st.builds(Rule, some(VERBS), some(GROUPS), some(RESOURCES), some(NAMES)),
-    st.builds(lambda verbs, paths: Rule(verbs, paths=paths), some(VERBS), some(PATHS)),
+    st.builds(PolicyRule, some(VERBS), some(GROUPS), some(RESOURCES), some(NAMES)),
+    st.builds(lambda verbs, paths: PolicyRule(verbs, paths=paths), some(VERBS), some(PATHS)),
 )
 QUESTIONS = list(product(("get", "list", "x"), ("", "apps", "y"), ("pods", "nodes", "z"), ("", "log", "*")))
 
 
-def fits(rule: Rule, verb: str, group: str, resource: str, subresource: str) -> bool:
+def fits(rule: PolicyRule, verb: str, group: str, resource: str, subresource: str) -> bool:
     """What the reference says of a resource request, written down anew."""
     full = f"{resource}/{subresource}" if subresource else resource
     resources = {"*", full} | ({f"*/{subresource}"} if subresource else set())
@@ -38,7 +38,7 @@ def fits(rule: Rule, verb: str, group: str, resource: str, subresource: str) -> 
     )  # fmt: skip
 
 
-def fits_path(rule: Rule, verb: str, path: str) -> bool:
+def fits_path(rule: PolicyRule, verb: str, path: str) -> bool:
     """What the reference says of a path."""
     return any(
         v in ("*", verb) and (p in ("*", path) or (p[-1:] == "*" and path[: len(p) - 1] == p[:-1]))
@@ -49,21 +49,21 @@ def fits_path(rule: Rule, verb: str, path: str) -> bool:
 class RuleTests(SynchronousTestCase):
     @given(RULES)
     @examples(100)
-    def test_resources(self, rule: Rule) -> None:
+    def test_resources(self, rule: PolicyRule) -> None:
         """A rule fits by verb, group and resource; `pods/*` is no wildcard (reference AUTHZ-17)."""
         for question in QUESTIONS:
             self.assertEqual(rule.allows(*question), fits(rule, *question), question)
 
     @given(RULES)
     @examples(100)
-    def test_paths(self, rule: Rule) -> None:
+    def test_paths(self, rule: PolicyRule) -> None:
         """A rule fits a path that it names, or whose beginning it names before a star (reference AUTHZ-18)."""
         for verb, path in product(("get", "post"), ("/a", "/a/b", "/ab", "/", "/b", "")):
             self.assertEqual(rule.allows_path(verb, path), fits_path(rule, verb, path), (verb, path))
 
     @given(st.lists(RULES, max_size=5))
     @examples(100)
-    def test_merged(self, rules: list[Rule]) -> None:
+    def test_merged(self, rules: list[PolicyRule]) -> None:
         """Merged rules allow the same, object by object and path by path (reference AUTHZ-39)."""
         fewer = merged(rules)
         self.assertLessEqual(len(fewer), len(rules))
@@ -78,10 +78,11 @@ class RuleTests(SynchronousTestCase):
 
     def test_how_merged(self) -> None:
         """Rules that differ in resources only are one, and so are those that differ in names only."""
-        rules = [Rule(("get",), ("",), (f"r{number}",)) for number in range(3)]
-        rules += [Rule(("get",), ("",), ("pods",), (f"n{number}",)) for number in range(3)]
+        rules = [PolicyRule(("get",), ("",), (f"r{number}",)) for number in range(3)]
+        rules += [PolicyRule(("get",), ("",), ("pods",), (f"n{number}",)) for number in range(3)]
         self.assertEqual(merged(rules), (
-            Rule(("get",), ("",), ("r0", "r1", "r2")), Rule(("get",), ("",), ("pods",), ("n0", "n1", "n2"))
+            PolicyRule(("get",), ("",), ("r0", "r1", "r2")),
+            PolicyRule(("get",), ("",), ("pods",), ("n0", "n1", "n2")),
         ))  # fmt: skip
 
     def test_there_and_back(self) -> None:
@@ -94,12 +95,12 @@ class RuleTests(SynchronousTestCase):
 class CoverTests(SynchronousTestCase):
     @given(st.lists(RULES, max_size=3), st.lists(RULES, max_size=2))
     @examples(100)
-    def test_nothing_slips_through(self, held: list[Rule], wanted: list[Rule]) -> None:
+    def test_nothing_slips_through(self, held: list[PolicyRule], wanted: list[PolicyRule]) -> None:
         """Who holds what covers rules may do all that they allow, of any name (reference AUTHZ-21)."""
         if uncovered(held, wanted):
             return
         for question, name in product(QUESTIONS, ("a", "b", "c")):
-            def may(rules: list[Rule], question: tuple[str, ...] = question, name: str = name) -> bool:
+            def may(rules: list[PolicyRule], question: tuple[str, ...] = question, name: str = name) -> bool:
                 return any(fits(rule, *question) and (not rule.names or name in rule.names) for rule in rules)
 
             self.assertTrue(may(held) or not may(wanted), (question, name))
@@ -109,41 +110,45 @@ class CoverTests(SynchronousTestCase):
 
     @given(st.lists(RULES, max_size=3))
     @examples(100)
-    def test_held(self, rules: list[Rule]) -> None:
+    def test_held(self, rules: list[PolicyRule]) -> None:
         """Everybody covers what he holds, and an administrator everything."""
         self.assertEqual(uncovered(rules, rules), [])
         self.assertEqual(uncovered(EVERYTHING, rules), [])
 
     def test_one_rule_for_each(self) -> None:
         """Different rules may cover different parts; a star is covered by a star alone (reference AUTHZ-21)."""
-        pods = Rule(("get", "list"), ("",), ("pods", "nodes"))
-        held = [Rule(("get",), ("",), ("*",)), Rule(("list",), ("",), ("pods",))]
-        self.assertEqual(uncovered(held, [pods]), [Rule(("list",), ("",), ("nodes",))])
-        self.assertEqual(uncovered([pods], [Rule(("*",), ("",), ("pods",))]), [Rule(("*",), ("",), ("pods",))])
-        self.assertEqual(uncovered([Rule(("get",), ("",), ("*/log",))], [Rule(("get",), ("",), ("pods/log",))]), [])
+        pods = PolicyRule(("get", "list"), ("",), ("pods", "nodes"))
+        held = [PolicyRule(("get",), ("",), ("*",)), PolicyRule(("list",), ("",), ("pods",))]
+        self.assertEqual(uncovered(held, [pods]), [PolicyRule(("list",), ("",), ("nodes",))])
+        self.assertEqual(
+            uncovered([pods], [PolicyRule(("*",), ("",), ("pods",))]), [PolicyRule(("*",), ("",), ("pods",))]
+        )
+        self.assertEqual(
+            uncovered([PolicyRule(("get",), ("",), ("*/log",))], [PolicyRule(("get",), ("",), ("pods/log",))]), []
+        )
 
     def test_names(self) -> None:
         """A right to one object does not cover the right to all."""
-        one, every = Rule(("get",), ("",), ("pods",), ("a",)), Rule(("get",), ("",), ("pods",))
+        one, every = PolicyRule(("get",), ("",), ("pods",), ("a",)), PolicyRule(("get",), ("",), ("pods",))
         self.assertEqual(uncovered([every], [one]), [])
         self.assertEqual(uncovered([one], [every]), [every])
 
     def test_too_many(self) -> None:
         """Rules that multiply to more than can be compared are refused, not worked on."""
         many = tuple(map(str, range(200)))
-        self.assertRaises(TooManyRules, uncovered, [], [Rule(many, many, many)])
-        held = [Rule(("get",), ("",), (str(number),)) for number in range(3000)]
-        wanted = [Rule(("list",), ("",), (str(number),)) for number in range(3000)]
+        self.assertRaises(TooManyRules, uncovered, [], [PolicyRule(many, many, many)])
+        held = [PolicyRule(("get",), ("",), (str(number),)) for number in range(3000)]
+        wanted = [PolicyRule(("list",), ("",), (str(number),)) for number in range(3000)]
         self.assertRaises(TooManyRules, uncovered, held, wanted)
         few = tuple(map(str, range(10)))
-        self.assertLess(len(uncovered([], [Rule(few, few, few)])), MAX_ATOMS)
+        self.assertLess(len(uncovered([], [PolicyRule(few, few, few)])), MAX_ATOMS)
 
     def test_texts(self) -> None:
         """Missing verbs of one resource share a line; names and paths are told (reference AUTHZ-21)."""
         wanted = [
-            Rule(("get", "list"), ("",), ("pods",)),
-            Rule(("get",), ("",), ("secrets",), ("a",)),
-            Rule(("get", "post"), paths=("/x",)),
+            PolicyRule(("get", "list"), ("",), ("pods",)),
+            PolicyRule(("get",), ("",), ("secrets",), ("a",)),
+            PolicyRule(("get", "post"), paths=("/x",)),
         ]
         self.assertEqual(sorted(map(str, compact(uncovered([], wanted)))), [
             '{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}',

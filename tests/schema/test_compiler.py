@@ -13,9 +13,9 @@ from orchtw.schema.nodes import (
     Alternative,
     EitherSchema,
     Field,
-    Form,
     ListSchema,
     MapSchema,
+    NodeForm,
     Scalar,
     StructSchema,
 )
@@ -86,16 +86,16 @@ class SchemaCompilerTests(SynchronousTestCase):
     def test_special_forms(self) -> None:
         """Messages with a JSON form of their own are no structs (reference ENC-19)."""
         forms = {
-            META + "Time": Form.TIME,
-            META + "MicroTime": Form.MICRO_TIME,
-            META + "Duration": Form.DURATION,
-            META + "FieldsV1": Form.OBJECT,
-            META + "Verbs": Form.STRINGS,
-            "orch.io.api.certificates.v1.ExtraValue": Form.STRINGS,
-            "orch.io.apimachinery.pkg.api.resource.Quantity": Form.QUANTITY,
-            "orch.io.apimachinery.pkg.util.intstr.IntOrString": Form.INT_OR_STRING,
-            "orch.io.apimachinery.pkg.runtime.RawExtension": Form.ANY,
-            EXTENSIONS + "JSON": Form.ANY,
+            META + "Time": NodeForm.TIME,
+            META + "MicroTime": NodeForm.MICRO_TIME,
+            META + "Duration": NodeForm.DURATION,
+            META + "FieldsV1": NodeForm.OBJECT,
+            META + "Verbs": NodeForm.STRINGS,
+            "orch.io.api.certificates.v1.ExtraValue": NodeForm.STRINGS,
+            "orch.io.apimachinery.pkg.api.resource.Quantity": NodeForm.QUANTITY,
+            "orch.io.apimachinery.pkg.util.intstr.IntOrString": NodeForm.INT_OR_STRING,
+            "orch.io.apimachinery.pkg.runtime.RawExtension": NodeForm.ANY,
+            EXTENSIONS + "JSON": NodeForm.ANY,
         }
         for message, form in forms.items():
             self.assertIs(self.compiler.message(message), form)

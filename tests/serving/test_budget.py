@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.serving.budget import STALE_S, Budget, Holding
+from orchtw.serving.budget import STALE_S, Holding, InflightBudget
 
 LIMIT = 8000
 
@@ -12,7 +12,7 @@ LIMIT = 8000
 class BudgetTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.now = 0.0
-        self.budget = Budget(LIMIT, lambda: self.now)
+        self.budget = InflightBudget(LIMIT, lambda: self.now)
         self.ended: list[str] = []
 
     def holding(self, name: str = "", *, known: bool = True) -> Holding:

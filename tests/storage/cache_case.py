@@ -17,10 +17,10 @@ from orchtw.storage.interface import (
     Damaged,
     KeyValue,
     Op,
-    Outcome,
     Page,
     Store,
     Subscription,
+    WriteOutcome,
 )
 from orchtw.watch.entry import Entry, Glance
 from orchtw.watch.log import Event
@@ -80,9 +80,9 @@ class FakeStore(Store):
             await self.gate
         return page
 
-    def commit(self, op: Op) -> Deferred[Outcome]:
+    def commit(self, op: Op) -> Deferred[WriteOutcome]:
         self.write([op])
-        return succeed(Outcome(self.now))
+        return succeed(WriteOutcome(self.now))
 
     async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
         self.deliver = deliver

@@ -8,9 +8,9 @@ import orjson
 from twisted.internet.defer import succeed
 from twisted.trial.unittest import TestCase
 
-from orchtw.admission.webhooks.answer import Answer, Expected
+from orchtw.admission.webhooks.answer import Expected, ReviewAnswer
 from orchtw.testing.admission_webhook import AdmissionWebhook
-from orchtw.testing.webhook import HANG_UP, Asked
+from orchtw.testing.webhook import HANG_UP, WebhookRequest
 from tests.admission.asked import CODECS
 from tests.end_to_end.case import reactor
 
@@ -27,17 +27,17 @@ class AdmissionWebhookTests(TestCase):
         """What the webhook answers to a review, before it is written."""
         request = {"uid": "u", "operation": "CREATE"}
         review = {"apiVersion": "admission.orch.io/v1", "kind": "AdmissionReview", "request": request}
-        asked = Asked(method="POST", target="/admit", headers={}, body=orjson.dumps(review))
+        asked = WebhookRequest(method="POST", target="/admit", headers={}, body=orjson.dumps(review))
         return await webhook.server.answer(asked)
 
-    async def answer(self, webhook: AdmissionWebhook) -> Answer:
+    async def answer(self, webhook: AdmissionWebhook) -> ReviewAnswer:
         text = orjson.dumps(await self.asked(webhook))
         return Expected(version="v1", uid="u", mutating=True, codec=CODEC).read(text)
 
     async def test_answers(self) -> None:
         """It says yes, no, or what is to be changed, and keeps what it was asked."""
         webhook = self.webhook("pods")
-        self.assertEqual(await self.answer(webhook), Answer(allowed=True))
+        self.assertEqual(await self.answer(webhook), ReviewAnswer(allowed=True))
         webhook.allow(warnings=["w"])
         self.assertEqual((await self.answer(webhook)).warnings, ("w",))
         webhook.deny("no", code=403)
@@ -45,7 +45,7 @@ class AdmissionWebhookTests(TestCase):
         assert denied.status is not None
         self.assertEqual((denied.allowed, denied.status["message"], denied.status["code"]), (False, "no", 403))
         webhook.deny()
-        self.assertEqual(await self.answer(webhook), Answer(allowed=False))
+        self.assertEqual(await self.answer(webhook), ReviewAnswer(allowed=False))
         webhook.patch({"op": "remove", "path": "/data"})
         self.assertEqual((await self.answer(webhook)).patch, b'[{"op":"remove","path":"/data"}]')
         webhook.answers = lambda request: succeed({"allowed": request["operation"] == "CREATE"})

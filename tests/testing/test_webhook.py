@@ -12,7 +12,7 @@ from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 from twisted.trial.unittest import TestCase
 
-from orchtw.testing.webhook import HANG_UP, Asked, Reply, WebhookServer
+from orchtw.testing.webhook import HANG_UP, Reply, WebhookRequest, WebhookServer
 
 reactor: Any = installed_reactor
 
@@ -53,7 +53,7 @@ class WebhookServerTests(TestCase):
         self.webhook = WebhookServer(reactor, self.answer, tls=False)
         self.addCleanup(self.webhook.stop)
 
-    def answer(self, _asked: Asked) -> Any:
+    def answer(self, _asked: WebhookRequest) -> Any:
         return self.reply
 
     async def client(self) -> Client:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from orchtw.testing.in_process import Answer
+from orchtw.testing.in_process import ClientAnswer
 from orchtw.values.causes import WHOLE_OBJECT
 from orchtw.wire.objects import Object
 from tests.validation.paths import GONE, changed, fits, value_at
@@ -76,7 +76,7 @@ class Example:
         """Raise AssertionError if the server does otherwise."""
         raise NotImplementedError
 
-    def write(self, case: EntryCase, entry: Entry, changes: Changes) -> Answer:
+    def write(self, case: EntryCase, entry: Entry, changes: Changes) -> ClientAnswer:
         """The answer to a create, or to an update of an object that was made as the base is."""
         base = case.bases[self.kind or entry.fact["kind"]]
         on = self.on or entry.on

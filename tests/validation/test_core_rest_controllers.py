@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.testing.in_process import Answer
+from orchtw.testing.in_process import ClientAnswer
 from orchtw.wire.objects import Object
 from tests.validation import case, workloads
 from tests.validation.examples import Accepted, Base, Refused, Shown, Stored
@@ -70,7 +70,7 @@ class ControllerTests(case.EntryCase):
         spec = {"selector": SELECTOR, "template": TEMPLATE, **spec}
         return self.done("POST", f"{APPS}/deployments", {"metadata": {"name": "d"}, "spec": spec})
 
-    def scaled(self, **changes: Any) -> Answer:
+    def scaled(self, **changes: Any) -> ClientAnswer:
         """The answer to a PUT of the deployment's scale with changes to its metadata, or `replicas`."""
         scale = self.done("GET", f"{APPS}/deployments/d/scale")
         scale["spec"] = {"replicas": changes.pop("replicas", 1)}

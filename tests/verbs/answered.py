@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.testing.in_process import Answer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer, InProcessServer
 
 
 class Case(TestCase):
@@ -22,7 +22,7 @@ class Case(TestCase):
 
     async def send(
         self, method: str, url: str, code: int, body: Any = None, headers: dict[str, str] | None = None
-    ) -> Answer:
+    ) -> ClientAnswer:
         """An answer, which must have this code."""
         answer = await self.server.request(method, url, body, headers)
         self.assertEqual(answer.code, code, answer.body[:1000])

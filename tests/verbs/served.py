@@ -12,13 +12,13 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission import selection
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.chain import Plugin
+from orchtw.admission.chain import ChainPlugin
 from orchtw.admission.plugins import PLUGINS
 from orchtw.registry.offload import Offload
 from orchtw.schema.catalogue import ResourceType
 from orchtw.storage.interface import KeyValue
 from orchtw.testing import in_process
-from orchtw.testing.in_process import Answer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer, InProcessServer
 from orchtw.wire.objects import Object
 from tests.client.world import MemoryStore
 
@@ -112,7 +112,7 @@ class ServedCase(SynchronousTestCase):
         if not self.first:
             _begun.setdefault(begun, (dict(self.store.items), self.store.now))
 
-    def make_plugin(self) -> Plugin:
+    def make_plugin(self) -> ChainPlugin:
         """The plugin that is in the chain."""
         return self.plugin
 
@@ -129,7 +129,9 @@ class ServedCase(SynchronousTestCase):
             result.raiseException()
         return result  # type: ignore[no-any-return]
 
-    def send(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
+    def send(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> ClientAnswer:
         """The answer to a request; paths that do not begin with a slash are in namespace default."""
         url = path if path.startswith("/") else f"{DEFAULT}/{path}"
         return self.run_async(self.server.request(method, url, body, headers))

@@ -15,8 +15,8 @@ from twisted.trial.unittest import TestCase
 
 from orchtw.naming.names import Naming
 from orchtw.responses.watch_wires import Wires
-from orchtw.testing.in_process import Answer, InProcessServer
-from orchtw.testing.in_process_watch import Watch, WatchEnded
+from orchtw.testing.in_process import ClientAnswer, InProcessServer
+from orchtw.testing.in_process_watch import InProcessWatch, WatchEnded
 from tests.registry.widgets import GROUP, PREFIX, versions
 
 V1 = f"/apis/{GROUP}/v1"
@@ -57,18 +57,18 @@ class AddedResourceCase(TestCase):
         self.assertEqual(answer.code, code, answer.body)
         return answer.json
 
-    async def refused(self, method: str, url: str, body: Any, headers: Mapping[str, str]) -> Answer:
+    async def refused(self, method: str, url: str, body: Any, headers: Mapping[str, str]) -> ClientAnswer:
         return await self.server.request(method, url, body, headers)
 
     async def create(self, name: str, **more: Any) -> Any:
         return await self.ask("POST", WIDGETS, widget(name, **more), 201)
 
-    async def watch(self, url: str, **headers: str) -> Watch:
+    async def watch(self, url: str, **headers: str) -> InProcessWatch:
         found = await self.server.watch(url, headers)
         self.addCleanup(found.close)
         return found
 
-    async def seen(self, watch: Watch, count: int) -> list[tuple[str, str]]:
+    async def seen(self, watch: InProcessWatch, count: int) -> list[tuple[str, str]]:
         """Type and name of the next events."""
         events = [await watch.next() for _ in range(count)]
         return [(event["type"], event["object"]["metadata"]["name"]) for event in events]

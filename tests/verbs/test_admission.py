@@ -7,7 +7,7 @@ from itertools import product
 import orjson
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.chain import Plugin
+from orchtw.admission.chain import ChainPlugin
 from orchtw.admission.webhooks.patch import patched
 from orchtw.errors import InternalError
 from orchtw.schema.catalogue import GroupVersionKind, ResourceType
@@ -360,7 +360,7 @@ class ReviewTests(AdmissionCase):
 class EndTests(ServedCase):
     """Who validates may hear of the end of a write."""
 
-    def make_plugin(self) -> Plugin:
+    def make_plugin(self) -> ChainPlugin:
         self.ended: list[str] = []
         return Watcher(self)
 

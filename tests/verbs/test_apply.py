@@ -8,7 +8,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.trial.unittest import TestCase
 
-from orchtw.testing.in_process import Answer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer, InProcessServer
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
@@ -29,7 +29,7 @@ class Case(TestCase):
         await self.server.start()
         self.addCleanup(self.server.stop)
 
-    async def apply(self, manager: str, data: dict[str, str], *, force: bool = False) -> Answer:
+    async def apply(self, manager: str, data: dict[str, str], *, force: bool = False) -> ClientAnswer:
         """Apply config map `a` with this data."""
         query = f"fieldManager={manager}" + ("&force=true" if force else "")
         return await self.server.request("PATCH", f"{CONFIG_MAPS}/a?{query}", config_map(data), APPLY)

@@ -9,8 +9,8 @@ import yaml
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.testing.in_process import Answer, InProcessServer
-from orchtw.testing.webhook import Asked, WebhookServer
+from orchtw.testing.in_process import ClientAnswer, InProcessServer
+from orchtw.testing.webhook import WebhookRequest, WebhookServer
 from orchtw.wire.objects import Object
 from tests.authz.answers import decided
 
@@ -100,10 +100,10 @@ class WebhookModeCase(TestCase):
         await self.server.start()
         self.addCleanup(self.server.stop)
 
-    def answer(self, asked: Asked) -> Any:
+    def answer(self, asked: WebhookRequest) -> Any:
         return decided(asked, allowed=False)
 
-    async def as_bob(self, method: str, url: str, body: Any = None) -> Answer:
+    async def as_bob(self, method: str, url: str, body: Any = None) -> ClientAnswer:
         """What bob is answered, who is one of dev."""
         headers = {"impersonate-user": "bob", "impersonate-group": "dev", "impersonate-extra-scope": "a"}
         return await self.server.request(method, url, body, headers)

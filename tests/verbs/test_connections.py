@@ -9,9 +9,9 @@ from typing import Any
 from orchtw.errors import BadRequest
 from orchtw.outbound.dialer import AddressNotAllowed, Dialer, Unreachable
 from orchtw.outbound.tls import ClientTLS
-from orchtw.proxy.service import Asked
+from orchtw.proxy.service import AskedService
 from orchtw.request import Ending, Response
-from orchtw.testing.in_process import Answer
+from orchtw.testing.in_process import ClientAnswer
 from orchtw.wire.objects import Object
 from tests.outbound.doubles import Backend
 from tests.verbs.served import ServedCase
@@ -82,7 +82,7 @@ class LogTests(ConnectionCase):
 
     def test_log(self) -> None:
         """Text, from the agent at the node's address and the default port, by HTTPS."""
-        got: Answer = self.send("GET", "pods/p/log")
+        got: ClientAnswer = self.send("GET", "pods/p/log")
         self.assertEqual((got.code, got.body, got.headers["content-type"]), (200, b"ok", "text/plain"))
         (agent,) = self.backend.dialled
         self.assertEqual((agent.scheme, agent.host, agent.port, agent.public), ("https", "10.0.0.9", 10250, False))
@@ -381,7 +381,7 @@ class ProxyTests(ConnectionCase):
         """Four parts, another scheme or no name: 400. A port that is none: 503."""
         for name in ("a:b:c:d", "ftp:p:1", ":80", "https::80"):
             self.refused(f"pods/{name}/proxy/", 400, f'invalid pod request "{name}"')
-            self.assertRaises(BadRequest, Asked.of, name, "pod")
+            self.assertRaises(BadRequest, AskedService.of, name, "pod")
         self.refused("services/a:b:c:d/proxy/", 400, 'invalid service request "a:b:c:d"')
         self.refused("/api/v1/nodes/ftp:n:1/proxy/", 400, 'invalid node request "ftp:n:1"')
         for port in ("0", "65536", "x", "9" * 50):

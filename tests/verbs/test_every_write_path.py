@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import attrs
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.chain import Plugin
+from orchtw.admission.chain import ChainPlugin
 from orchtw.schema.catalogue import ResourceType
 from orchtw.wire.objects import Object
 from tests.end_to_end.minimal import Minimal
@@ -77,7 +77,7 @@ class EveryCase(ServedCase):
         "admission_control": (PLUGIN,),
     }
 
-    def make_plugin(self) -> Plugin:
+    def make_plugin(self) -> ChainPlugin:
         self.gate = Gate()
         return self.gate
 

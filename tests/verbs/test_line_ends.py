@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from orchtw.responses import representation
-from orchtw.testing.in_process import Answer
+from orchtw.testing.in_process import ClientAnswer
 from orchtw.wire.objects import Object
 from tests.verbs.served import DEFAULT, MERGE, ServedCase
 
@@ -41,7 +41,7 @@ class LineEndTests(ServedCase):
             self.assertEnd(pretty, b"\n}")
         self.assertEnd(self.send(method, again.replace("pretty=1", "pretty=0"), body, headers), b"}\n")
 
-    def assertEnd(self, answer: Answer, end: bytes) -> None:
+    def assertEnd(self, answer: ClientAnswer, end: bytes) -> None:
         self.assertEqual(answer.headers["content-type"], "application/json")
         self.assertEqual(answer.body[-2:], end, answer.body[-200:])
         orjson.loads(answer.body)

@@ -10,7 +10,7 @@ import orjson
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.testing.in_process import Answer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer, InProcessServer
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -31,7 +31,7 @@ class Case(TestCase):
         self.assertEqual(answer.code, 201, answer.body)
         return str(answer.json["metadata"]["resourceVersion"])
 
-    async def get(self, url: str) -> Answer:
+    async def get(self, url: str) -> ClientAnswer:
         return await self.server.request("GET", url)
 
     async def names(self, query: str) -> list[str]:

@@ -10,8 +10,8 @@ import yaml
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.testing.in_process import Answer, InProcessServer
-from orchtw.testing.webhook import Asked, Reply, WebhookServer
+from orchtw.testing.in_process import ClientAnswer, InProcessServer
+from orchtw.testing.webhook import Reply, WebhookRequest, WebhookServer
 from orchtw.wire.objects import Object
 from tests.authz.answers import decided
 
@@ -50,13 +50,13 @@ class ModesTests(TestCase):
         await self.server.start()
         self.addCleanup(self.server.stop)
 
-    def answer(self, asked: Asked) -> Any:
+    def answer(self, asked: WebhookRequest) -> Any:
         user = asked.json["spec"]["user"]
         if user == "lost":
             return Reply(code=403, body=b"not today", content_type="text/plain")
         return decided(asked, allowed=user == "joe", denied=user == "eve", reason=f"{user} asks")
 
-    async def send(self, method: str, url: str, body: Any = None, user: str = "", *groups: str) -> Answer:
+    async def send(self, method: str, url: str, body: Any = None, user: str = "", *groups: str) -> ClientAnswer:
         """Ask as the administrator, or as somebody else."""
         headers = {"impersonate-user": user} if user else {}
         if groups:

@@ -21,7 +21,7 @@ from orchtw.rules.paging import Tokens
 from orchtw.rules.selectors import ALL_FIELDS, ALL_LABELS
 from orchtw.storage.freshness import WAIT_S
 from orchtw.storage.interface import Op
-from orchtw.verbs.call import Call
+from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import WatchTimes
 from orchtw.verbs.get import get
 from orchtw.verbs.list_state import State, state_of
@@ -72,7 +72,7 @@ class Case(SynchronousTestCase):
 class ReaderTests(Case):
     """GET, lists and watches (reference READ-10)."""
 
-    def call(self, query: str = "", name: str = "") -> Call:
+    def call(self, query: str = "", name: str = "") -> VerbCall:
         request = Request(method="GET", path="/", query=query, peer=Peer(address="", port=0))
         parts = ("configmaps", name) if name else ("configmaps",)
         info = RequestInfo(
@@ -80,7 +80,7 @@ class ReaderTests(Case):
             parts=parts,
         )
         accept = Negotiated(format="json", content_type="application/json")
-        return Call(request=request, info=info, user=USER, target=self.target, accept=accept)
+        return VerbCall(request=request, info=info, user=USER, target=self.target, accept=accept)
 
     @property
     def context(self) -> Any:

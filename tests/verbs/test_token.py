@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import attrs
 import jwt
 
-from orchtw.testing.in_process import Answer
+from orchtw.testing.in_process import ClientAnswer
 from orchtw.wire.objects import Object
 from tests.verbs.served import DEFAULT, ServedCase
 
@@ -22,7 +22,7 @@ class TokenCase(ServedCase):
         super().setUp()
         self.account = self.done("POST", "serviceaccounts", {"metadata": {"name": "sa"}})
 
-    def ask(self, spec: Object | None = None, **more: Any) -> Answer:
+    def ask(self, spec: Object | None = None, **more: Any) -> ClientAnswer:
         return self.send("POST", f"{ACCOUNT}/token", {"spec": spec or {}, **more})
 
     def issued(self, **spec: Any) -> tuple[Object, Object]:
@@ -32,7 +32,7 @@ class TokenCase(ServedCase):
         token = answer.json["status"]["token"]
         return answer.json, jwt.decode(token, options={"verify_signature": False})
 
-    def assertRefused(self, answer: Answer, code: int, message: str) -> None:
+    def assertRefused(self, answer: ClientAnswer, code: int, message: str) -> None:
         self.assertEqual((answer.code, answer.json["message"]), (code, message))
 
     def pod(self, name: str, account: str = "sa") -> Object:

@@ -10,7 +10,7 @@ from orchtw.rules.selectors import parse_labels
 from orchtw.watch.entry import Entry
 from orchtw.watch.group import SCAN_EVENTS, STRIDE
 from orchtw.watch.selection import Selection
-from orchtw.watch.turns import SLICE_S, WORK_S, Turns
+from orchtw.watch.turns import SLICE_S, WORK_S, ReactorTurns
 from orchtw.watch.watcher import SCAN_ENTRIES
 from tests.watch.watching import RecordingSink, Stepping, Watched
 
@@ -21,7 +21,7 @@ class TurnsTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.soon: list[Callable[[], None]] = []
         self.clock = Stepping(WORK_S / 4)
-        self.turns = Turns(self.clock, self.soon.append)
+        self.turns = ReactorTurns(self.clock, self.soon.append)
         self.done: list[str] = []
 
     def turn(self) -> None:

@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.request import Ending
 from orchtw.rules.selectors import parse_labels
 from orchtw.watch import group as group_module
-from orchtw.watch.recent import Batch, Budget, Recent
+from orchtw.watch.recent import Batch, Recent, RecentBudget
 from orchtw.watch.selection import Selection
 from tests.watch.watching import RecordingSink, TextWire, Watched
 
@@ -443,7 +443,7 @@ class TimeTests(SynchronousTestCase):
 class RecentTests(SynchronousTestCase):
     def test_only_without_gaps(self) -> None:
         """Batches are handed out only to a cursor that misses nothing before them."""
-        recent = Recent(Budget())
+        recent = Recent(RecentBudget())
         first, second = Batch(4, 6, b"one"), Batch(9, 10, b"two")
         recent.add(first)
         recent.add(second)
@@ -459,7 +459,7 @@ class RecentTests(SynchronousTestCase):
 
     def test_budget(self) -> None:
         """When all groups together hold too much, the next batch costs its group the oldest ones."""
-        budget = Budget(limit_bytes=5)
+        budget = RecentBudget(limit_bytes=5)
         recent, other = Recent(budget), Recent(budget)
         recent.add(Batch(0, 1, b"four"))
         other.add(Batch(0, 1, b"four"))

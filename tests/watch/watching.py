@@ -13,10 +13,10 @@ from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import NO_LABELS, Entry
 from orchtw.watch.frames import FRAME_BYTES, Wire
 from orchtw.watch.gate import Done, Gate
-from orchtw.watch.log import EventLog, Head
-from orchtw.watch.recent import Budget
+from orchtw.watch.log import EventLog, LogHead
+from orchtw.watch.recent import RecentBudget
 from orchtw.watch.selection import Selection
-from orchtw.watch.turns import Turns
+from orchtw.watch.turns import ReactorTurns
 from orchtw.watch.watcher import Watcher
 
 
@@ -135,13 +135,13 @@ class Watched:
     """One resource: its state, log and dispatcher, without a store."""
 
     def __init__(self, max_events: int = 100_000, min_events: int = 0) -> None:
-        self.head = Head()
+        self.head = LogHead()
         self.log = EventLog(0, max_events=max_events, min_events=min_events)
         self.timers = TimerWheel(0.0)
-        self.budget = Budget()
+        self.budget = RecentBudget()
         self.soon: list[Callable[[], None]] = []
         self.seconds: Callable[[], float] = lambda: 0.0
-        self.turns = Turns(lambda: self.seconds(), self.soon.append)
+        self.turns = ReactorTurns(lambda: self.seconds(), self.soon.append)
         self.dispatcher = Dispatcher(self.log, self.head, self.budget, self.turns)
         self.entries: dict[str, Entry] = {}
         self.wire = TextWire()

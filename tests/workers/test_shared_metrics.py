@@ -10,23 +10,23 @@ from orchtw.errors import ServiceUnavailable
 from orchtw.logs.verbosity import Verbosity
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.series import counters
-from orchtw.workers.shared_metrics import Exchange
+from orchtw.workers.shared_metrics import MetricsExchange
 
 
 class ExchangeTests(TestCase):
     """An owner, a worker, and a worker that has just gone (reference METRIC-16)."""
 
     def setUp(self) -> None:
-        self.owner = Exchange(0, reactor)
-        self.worker = Exchange(1, reactor, self.asked(self.owner))
+        self.owner = MetricsExchange(0, reactor)
+        self.worker = MetricsExchange(1, reactor, self.asked(self.owner))
         self.owner.others = lambda: [self.asked(self.worker), lambda question: fail(ServiceUnavailable("gone"))]
         self.counts = [self.counted(each) for each in (self.owner, self.worker)]
 
-    def asked(self, exchange: Exchange):  # type: ignore[no-untyped-def]
+    def asked(self, exchange: MetricsExchange):  # type: ignore[no-untyped-def]
         """Asks another process."""
         return lambda question: Deferred.fromCoroutine(exchange.answer(question))
 
-    def counted(self, exchange: Exchange):  # type: ignore[no-untyped-def]
+    def counted(self, exchange: MetricsExchange):  # type: ignore[no-untyped-def]
         """A count that a process shows."""
         exchange.registry = Registry()
         count = exchange.registry.add(counters("asked_total", "Questions.")).of()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 
 from orchtw.admission.attributes import Attributes
-from orchtw.admission.chain import Plugin
+from orchtw.admission.chain import ChainPlugin
 from orchtw.errors import BadRequest, Forbidden, Invalid
 from orchtw.registry.target import Convert
 from orchtw.rules.options import WriteOptions
@@ -283,7 +283,7 @@ class ChangeTests(WriteTestCase):
 class UnaskedTests(WriteTestCase):
     """A chain without plugins of the test's own."""
 
-    def plugins(self) -> Sequence[Plugin]:
+    def plugins(self) -> Sequence[ChainPlugin]:
         return []
 
     def test_nothing_is_converted(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import Given
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.config import Config
 from orchtw.flags.flag import LIST, Flag
 from orchtw.plugins import AdmissionPlugin
@@ -41,7 +41,7 @@ def _creator(obj: object) -> str | None:
     return creator
 
 
-def make(host: Host, config: Config, given: Given | None) -> CreatedBy:
+def make(host: AdmissionHost, config: Config, given: Given | None) -> CreatedBy:
     """The plugin for the resources of `--created-by-resources`."""
     return CreatedBy(config.plugin_flags["created-by-resources"])
 

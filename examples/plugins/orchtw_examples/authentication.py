@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 
-from orchtw.authn.method import Host, authenticated, plain
+from orchtw.authn.method import AuthnHost, authenticated, plain
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
 from orchtw.flags.flag import PATH, Flag
@@ -36,7 +36,7 @@ class SignedNames:
         return authenticated(UserInfo(name=name))
 
 
-def make(host: Host, config: Config) -> SignedNames | None:
+def make(host: AuthnHost, config: Config) -> SignedNames | None:
     """The source with the key of `--signed-names-key-file`; None without the flag."""
     path = config.plugin_flags[FLAG]
     if path is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision, Host, ResourceRule, Rules
+from orchtw.authz.decision import ALLOWED, NO_OPINION, AuthzHost, Decision, ResourceRule, UserRules
 from orchtw.config import Config
 from orchtw.plugins import AuthorizationPlugin
 from orchtw.request import RequestInfo, UserInfo
@@ -19,14 +19,14 @@ class ReadersRead:
         reads = info.is_resource and info.verb in READS
         return ALLOWED if reads and GROUP in user.groups else NO_OPINION
 
-    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """List the one rule, for members of the group."""
         if GROUP not in user.groups:
-            return Rules()
-        return Rules(resources=(ResourceRule(verbs=READS, groups=("*",), resources=("*",)),))
+            return UserRules()
+        return UserRules(resources=(ResourceRule(verbs=READS, groups=("*",), resources=("*",)),))
 
 
-def make(host: Host, config: Config) -> ReadersRead:
+def make(host: AuthzHost, config: Config) -> ReadersRead:
     """The mode, which needs no settings."""
     return ReadersRead()
 

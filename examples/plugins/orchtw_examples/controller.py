@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
 from orchtw.config import Config
-from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.controller import Controller, ControllerHost
 from orchtw.errors import NotFound
 from orchtw.plugins import ControllerPlugin
 
@@ -20,7 +20,7 @@ class Greeter(Controller):
     name = "greeter"
     account = "greeter-controller"
 
-    def __init__(self, host: Host, concurrency: int = 1) -> None:
+    def __init__(self, host: ControllerHost, concurrency: int = 1) -> None:
         super().__init__(host, concurrency)
         namespaces = self.client.resource("", "v1", "namespaces")
         self._maps = self.client.resource("", "v1", "configmaps")
@@ -46,7 +46,7 @@ class Greeter(Controller):
         return None
 
 
-def make(host: Host, config: Config) -> Greeter:
+def make(host: ControllerHost, config: Config) -> Greeter:
     """The controller, which needs no settings."""
     return Greeter(host)
 

@@ -10,13 +10,13 @@ import attrs
 from orchtw.config import Config
 from orchtw.flags.flag import PATH, Flag
 from orchtw.plugins import StoragePlugin
-from orchtw.storage.interface import Host
+from orchtw.storage.interface import StoreHost
 from orchtw.storage.sqlite.store import SqliteStore, in_folder
 
 FLAG = "volatile-storage-dir"
 
 
-def make(host: Host, config: Config) -> SqliteStore:
+def make(host: StoreHost, config: Config) -> SqliteStore:
     """A store in a new folder below `--volatile-storage-dir`, by default the system's for temporary files."""
     folder = Path(tempfile.mkdtemp(prefix="orchtw-volatile-", dir=config.plugin_flags[FLAG]))
     return in_folder(host, attrs.evolve(config, data_dir=folder))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from orchtw.admission.chain import Plugin
+from orchtw.admission.chain import ChainPlugin
 from orchtw.admission.configuration import Given
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.admission.plugins.always import AlwaysAdmit, AlwaysDeny
 from orchtw.admission.plugins.always_pull_images import AlwaysPullImages
 from orchtw.admission.plugins.certificate_approval import CertificateApproval
@@ -44,7 +44,7 @@ from orchtw.admission.plugins.taint_nodes_by_condition import TaintNodesByCondit
 from orchtw.admission.plugins.validating_webhook import ValidatingWebhook
 from orchtw.config import Config
 
-PLUGINS: Mapping[str, Callable[[Host, Config, Given | None], Plugin]] = {
+PLUGINS: Mapping[str, Callable[[AdmissionHost, Config, Given | None], ChainPlugin]] = {
     "AlwaysAdmit": lambda host, config, given: AlwaysAdmit(),
     "AlwaysDeny": lambda host, config, given: AlwaysDeny(host.naming.api_server_user),
     "AlwaysPullImages": lambda host, config, given: AlwaysPullImages(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.admission.signer_rights import SignerRights
 from orchtw.schema.catalogue import ResourceType
 from orchtw.values.causes import go_quote
@@ -16,7 +16,7 @@ class CertificateApproval:
         self._rights = rights
 
     @classmethod
-    def of(cls, host: Host) -> CertificateApproval:
+    def of(cls, host: AdmissionHost) -> CertificateApproval:
         """The plugin over the server's own authorizer."""
         return cls(SignerRights.of(host))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.naming.names import Naming
 from orchtw.rules.certificate_requests import read_request
 from orchtw.schema.catalogue import ResourceType
@@ -20,7 +20,7 @@ class CertificateSubjectRestriction:
         self._group = naming.administrators_group
 
     @classmethod
-    def of(cls, host: Host) -> CertificateSubjectRestriction:
+    def of(cls, host: AdmissionHost) -> CertificateSubjectRestriction:
         """The plugin for the server's vocabulary."""
         return cls(host.naming)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.registry.annotated_defaults import AnnotatedDefaults
 from orchtw.registry.groups.networking.ingresses import CLASS_ANNOTATION
 from orchtw.schema.catalogue import ResourceType
@@ -22,7 +22,7 @@ class DefaultIngressClass:
         self._annotation = annotation
 
     @classmethod
-    def of(cls, host: Host) -> DefaultIngressClass:
+    def of(cls, host: AdmissionHost) -> DefaultIngressClass:
         """The plugin over the server's own classes."""
         group, translate = host.naming.group("networking.orch.io"), host.naming.translate
         classes = AnnotatedDefaults(host.targets, (group, "v1", "ingressclasses"), translate(IS_DEFAULT))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.registry.annotated_defaults import AnnotatedDefaults
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.claim_validation import CLASS_ANNOTATION
@@ -26,7 +26,7 @@ class DefaultStorageClass:
         self._annotation = annotation
 
     @classmethod
-    def of(cls, host: Host) -> DefaultStorageClass:
+    def of(cls, host: AdmissionHost) -> DefaultStorageClass:
         """The plugin over the server's own classes."""
         group, translate = host.naming.group("storage.orch.io"), host.naming.translate
         classes = AnnotatedDefaults(host.targets, (group, "v1", "storageclasses"), *map(translate, IS_DEFAULT))

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.config import Config
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
@@ -24,7 +24,7 @@ class DefaultTolerationSeconds:
         self._seconds = seconds
 
     @classmethod
-    def of(cls, host: Host, config: Config) -> DefaultTolerationSeconds:
+    def of(cls, host: AdmissionHost, config: Config) -> DefaultTolerationSeconds:
         """The plugin with the times of the flags."""
         translate = host.naming.translate
         return cls(

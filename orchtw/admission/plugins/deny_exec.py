@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.errors import NotFound
 from orchtw.registry.groups.core.pod_annotations import containers_of
 from orchtw.registry.stored import Stored
@@ -32,12 +32,12 @@ class DenyExec:
         self._shared = shared
 
     @classmethod
-    def escalating(cls, host: Host) -> DenyExec:
+    def escalating(cls, host: AdmissionHost) -> DenyExec:
         """DenyEscalatingExec, over the server's own pods."""
         return cls(_pods(host.targets), SHARED)
 
     @classmethod
-    def privileged(cls, host: Host) -> DenyExec:
+    def privileged(cls, host: AdmissionHost) -> DenyExec:
         """DenyExecOnPrivileged, over the server's own pods."""
         return cls(_pods(host.targets), {})
 

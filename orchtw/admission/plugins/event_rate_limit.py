@@ -13,7 +13,7 @@ import attrs
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import Given
 from orchtw.admission.configured_kinds import check_kind
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.errors import ConfigError, TooManyRequests
 from orchtw.outbound.fields import Fields
 from orchtw.schema.catalogue import ResourceType
@@ -73,7 +73,7 @@ class EventRateLimit:
         self._events = events
 
     @classmethod
-    def of(cls, host: Host, given: Given | None) -> EventRateLimit:
+    def of(cls, host: AdmissionHost, given: Given | None) -> EventRateLimit:
         """The plugin over the server's clock. Raises ConfigError."""
         group = host.naming.group("events.orch.io")
         limits = [share(each, host.processes) for each in read(given)]

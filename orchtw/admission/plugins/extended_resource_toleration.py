@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.naming.names import Naming
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL, RUNNING
@@ -21,7 +21,7 @@ class ExtendedResourceToleration:
         self._naming = naming
 
     @classmethod
-    def of(cls, host: Host) -> ExtendedResourceToleration:
+    def of(cls, host: AdmissionHost) -> ExtendedResourceToleration:
         """The plugin with the names of the server."""
         return cls(host.naming)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.schema.catalogue import ResourceType
 
 
@@ -14,7 +14,7 @@ class LimitPodHardAntiAffinityTopology:
         self._hostname = hostname
 
     @classmethod
-    def of(cls, host: Host) -> LimitPodHardAntiAffinityTopology:
+    def of(cls, host: AdmissionHost) -> LimitPodHardAntiAffinityTopology:
         """The plugin with the label of the server's vocabulary."""
         return cls(host.naming.translate("orch.io/hostname"))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.naming.names import Naming
 from orchtw.quota.limit_ranges import LimitRange, shown
 from orchtw.registry.by_namespace import ByNamespace
@@ -25,7 +25,7 @@ class LimitRanger:
         self._annotation = f"{naming.label_domain}/limit-ranger"
 
     @classmethod
-    def of(cls, host: Host) -> LimitRanger:
+    def of(cls, host: AdmissionHost) -> LimitRanger:
         """The plugin over the server's own limit ranges."""
         stored = host.targets.stored_target("", "v1", "limitranges").stored
         return cls(ByNamespace(stored, LimitRange.of), host.naming)

@@ -8,7 +8,7 @@ import attrs
 
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.configuration import Given
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.admission.webhooks.consultation import Consultation
 from orchtw.admission.webhooks.hook import Hook
 from orchtw.admission.webhooks.known import MUTATING, Webhooks
@@ -16,7 +16,7 @@ from orchtw.admission.webhooks.patch import Patched, operations_of, patched
 from orchtw.admission.webhooks.plans import Match
 from orchtw.admission.webhooks.refusals import not_patchable
 from orchtw.admission.webhooks.selection import Selection
-from orchtw.admission.webhooks.views import View, Views
+from orchtw.admission.webhooks.views import Views, WebhookView
 from orchtw.wire.objects import Object
 
 
@@ -41,7 +41,7 @@ class _Rounds:
 class MutatingWebhook:
     """Calls the mutating webhooks that a write is for, in their order."""
 
-    def __init__(self, host: Host, given: Given | None) -> None:
+    def __init__(self, host: AdmissionHost, given: Given | None) -> None:
         self._webhooks = Webhooks(host, given, MUTATING)
         self._consultation = Consultation(host, mutating=True)
         self.handles = self._webhooks.handles
@@ -75,7 +75,7 @@ class MutatingWebhook:
             number += 1
         rounds.left = attributes.obj
 
-    async def _mutated(self, hook: Hook, view: View, views: Views, asked: Attributes, number: int) -> bool:
+    async def _mutated(self, hook: Hook, view: WebhookView, views: Views, asked: Attributes, number: int) -> bool:
         """Whether a webhook has changed something."""
         mutated = False
         consultation = self._consultation
@@ -88,7 +88,7 @@ class MutatingWebhook:
             consultation.notes.called(asked, hook, number, mutated=mutated)
         return mutated
 
-    async def _patched(self, hook: Hook, view: View, views: Views, asked: Attributes) -> Patched | None:
+    async def _patched(self, hook: Hook, view: WebhookView, views: Views, asked: Attributes) -> Patched | None:
         """The object after the webhook's patch; None: there is no patch."""
         answer = await self._consultation.allowed(hook, view, asked)
         if not answer.patch:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
-from orchtw.admission.plugins.namespace_lifecycle import Lookup
+from orchtw.admission.host import AdmissionHost
+from orchtw.admission.plugins.namespace_lifecycle import NamespaceLookup
 from orchtw.errors import StatusError
 from orchtw.registry.namespace_lookup import Namespaces
 from orchtw.schema.catalogue import ResourceType
@@ -15,12 +15,12 @@ from orchtw.schema.catalogue import ResourceType
 class NamespaceAutoProvision:
     """`make` creates a namespace as the server, unless it is there. A dry run creates none."""
 
-    def __init__(self, namespaces: Lookup, make: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(self, namespaces: NamespaceLookup, make: Callable[[str], Awaitable[None]]) -> None:
         self._namespaces = namespaces
         self._make = make
 
     @classmethod
-    def of(cls, host: Host) -> NamespaceAutoProvision:
+    def of(cls, host: AdmissionHost) -> NamespaceAutoProvision:
         """The plugin over the server's own namespaces."""
         return cls(Namespaces(host.targets), host.make_namespace)
 

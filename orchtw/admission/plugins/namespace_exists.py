@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
-from orchtw.admission.plugins.namespace_lifecycle import Lookup
+from orchtw.admission.host import AdmissionHost
+from orchtw.admission.plugins.namespace_lifecycle import NamespaceLookup
 from orchtw.errors import NotFound
 from orchtw.registry.namespace_lookup import Namespaces
 from orchtw.schema.catalogue import ResourceType
@@ -13,11 +13,11 @@ from orchtw.schema.catalogue import ResourceType
 class NamespaceExists:
     """A namespace that another process has just made counts too, though the cache may not know of it yet."""
 
-    def __init__(self, namespaces: Lookup) -> None:
+    def __init__(self, namespaces: NamespaceLookup) -> None:
         self._namespaces = namespaces
 
     @classmethod
-    def of(cls, host: Host) -> NamespaceExists:
+    def of(cls, host: AdmissionHost) -> NamespaceExists:
         """The plugin over the server's own namespaces."""
         return cls(Namespaces(host.targets))
 

@@ -6,14 +6,14 @@ from collections.abc import Awaitable
 from typing import Protocol
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.errors import Cause, InternalError, NotFound
 from orchtw.naming.names import Naming
 from orchtw.registry.namespace_lookup import Namespaces
 from orchtw.schema.catalogue import ResourceType
 
 
-class Lookup(Protocol):
+class NamespaceLookup(Protocol):
     """The namespaces there are."""
 
     def phase_of(self, name: str) -> str | None:
@@ -26,13 +26,13 @@ class Lookup(Protocol):
 class NamespaceLifecycle:
     """A namespace that another process has just made counts too, though the cache may not know of it yet."""
 
-    def __init__(self, naming: Naming, namespaces: Lookup) -> None:
+    def __init__(self, naming: Naming, namespaces: NamespaceLookup) -> None:
         self._namespaces = namespaces
         self._immortal = frozenset({naming.default_namespace, naming.system_namespace, naming.public_namespace})
         self._exempt = f"localsubjectaccessreviews.{naming.group('authorization.orch.io')}"
 
     @classmethod
-    def of(cls, host: Host) -> NamespaceLifecycle:
+    def of(cls, host: AdmissionHost) -> NamespaceLifecycle:
         """The plugin over the server's own namespaces."""
         return cls(host.naming, Namespaces(host.targets))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.authz.decision import Authorizer, Decision
 from orchtw.registry.served_kinds import ServedKinds
 from orchtw.request import RequestInfo
@@ -42,7 +42,7 @@ class OwnerReferencesPermissionEnforcement:
         self._kinds = kinds
 
     @classmethod
-    def of(cls, host: Host) -> OwnerReferencesPermissionEnforcement:
+    def of(cls, host: AdmissionHost) -> OwnerReferencesPermissionEnforcement:
         """The plugin over the server's own authorizer."""
         return cls(host.authorizer, ServedKinds(host.targets))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.registry.groups.core.claim_validation import CLASS_ANNOTATION
 from orchtw.registry.storage_class_lookup import StorageClasses
 from orchtw.schema.catalogue import ResourceType
@@ -26,7 +26,7 @@ class PersistentVolumeClaimResize:
         self._annotation = annotation
 
     @classmethod
-    def of(cls, host: Host) -> PersistentVolumeClaimResize:
+    def of(cls, host: AdmissionHost) -> PersistentVolumeClaimResize:
         """The plugin over the server's own classes."""
         return cls(StorageClasses(host.targets, host.naming), host.naming.translate(CLASS_ANNOTATION))
 

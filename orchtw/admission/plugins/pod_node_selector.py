@@ -9,7 +9,7 @@ import attrs
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import UNVERSIONED, Given
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.errors import ConfigError, NotFound
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
@@ -41,7 +41,7 @@ class Annotated:
     wrong: str = ""
 
 
-class Lookup(Protocol):
+class NodeSelectorLookup(Protocol):
     """What namespaces say."""
 
     def find(self, namespace: str) -> Annotated | None:
@@ -54,12 +54,12 @@ class Lookup(Protocol):
 class PodNodeSelector:
     """A pod is given the selector of its namespace; with a list of what is allowed it may have nothing else."""
 
-    def __init__(self, selectors: Selectors, namespaces: Lookup) -> None:
+    def __init__(self, selectors: Selectors, namespaces: NodeSelectorLookup) -> None:
         self._selectors = selectors
         self._namespaces = namespaces
 
     @classmethod
-    def of(cls, host: Host, given: Given | None) -> PodNodeSelector:
+    def of(cls, host: AdmissionHost, given: Given | None) -> PodNodeSelector:
         """The plugin over the server's own namespaces. Raises ConfigError."""
         annotation = host.naming.translate(ANNOTATION)
         return cls(read(given), NamespaceSettings(host.targets, lambda found: annotated(found.get(annotation))))

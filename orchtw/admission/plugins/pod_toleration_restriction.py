@@ -10,7 +10,7 @@ import attrs
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import Given
 from orchtw.admission.configured_kinds import check_kind
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.errors import NotFound
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
@@ -43,7 +43,7 @@ class Restriction:
     wrong: str = ""
 
 
-class Lookup(Protocol):
+class TolerationLookup(Protocol):
     """What namespaces say."""
 
     def find(self, namespace: str) -> Restriction | None:
@@ -56,13 +56,13 @@ class Lookup(Protocol):
 class PodTolerationRestriction:
     """A namespace's own word counts before that of the configuration, each of the two lists for itself."""
 
-    def __init__(self, cluster: Restriction, namespaces: Lookup, pressure: str) -> None:
+    def __init__(self, cluster: Restriction, namespaces: TolerationLookup, pressure: str) -> None:
         self._cluster = cluster
         self._namespaces = namespaces
         self._pressure: Object = {"key": pressure, "operator": "Exists", "effect": "NoSchedule"}
 
     @classmethod
-    def of(cls, host: Host, given: Given | None) -> PodTolerationRestriction:
+    def of(cls, host: AdmissionHost, given: Given | None) -> PodTolerationRestriction:
         """The plugin over the server's own namespaces. Raises ConfigError."""
         translate = host.naming.translate
         names = translate(DEFAULTS), translate(WHITELIST)

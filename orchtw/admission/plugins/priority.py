@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from typing import Final, Protocol
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.registry.emission_order import put
 from orchtw.registry.priority_class_lookup import PriorityClass, PriorityClasses
 from orchtw.schema.catalogue import ResourceType
@@ -21,7 +21,7 @@ _FROM_CLASS_ON: Final = (
 _KEPT: Final = ("priority", "preemptionPolicy")
 
 
-class Lookup(Protocol):
+class PriorityClassLookup(Protocol):
     """The classes there are."""
 
     def find(self, name: str) -> PriorityClass | None:
@@ -37,12 +37,12 @@ class Lookup(Protocol):
 class Priority:
     """A class that another process has just made counts too, though the cache may not know of it yet."""
 
-    def __init__(self, classes: Lookup, classes_resource: str) -> None:
+    def __init__(self, classes: PriorityClassLookup, classes_resource: str) -> None:
         self._classes = classes
         self._classes_resource = classes_resource
 
     @classmethod
-    def of(cls, host: Host) -> Priority:
+    def of(cls, host: AdmissionHost) -> Priority:
         """The plugin over the server's own classes."""
         group = host.naming.group("scheduling.orch.io")
         return cls(PriorityClasses(host.targets, host.naming), f"priorityclasses.{group}")

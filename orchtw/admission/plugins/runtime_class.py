@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Mapping
 from typing import Protocol
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
 from orchtw.registry.runtime_class_lookup import RuntimeClass, RuntimeClasses
@@ -20,7 +20,7 @@ _NO_MATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined O
 _NO_OVERHEAD = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 
-class Lookup(Protocol):
+class RuntimeClassLookup(Protocol):
     """The classes there are."""
 
     def find(self, name: str) -> RuntimeClass | None:
@@ -33,11 +33,11 @@ class Lookup(Protocol):
 class RuntimeClassPlugin:
     """A class that another process has just made counts too, though the cache may not know of it yet."""
 
-    def __init__(self, classes: Lookup) -> None:
+    def __init__(self, classes: RuntimeClassLookup) -> None:
         self._classes = classes
 
     @classmethod
-    def of(cls, host: Host) -> RuntimeClassPlugin:
+    def of(cls, host: AdmissionHost) -> RuntimeClassPlugin:
         """The plugin over the server's own classes."""
         return cls(RuntimeClasses(host.targets, host.naming))
 

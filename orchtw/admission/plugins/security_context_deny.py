@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.schema.catalogue import ResourceType
 from orchtw.wire.objects import Object
 
@@ -23,7 +23,7 @@ class SecurityContextDeny:
     """The first field that is set is told of."""
 
     @classmethod
-    def of(cls, host: Host) -> SecurityContextDeny:
+    def of(cls, host: AdmissionHost) -> SecurityContextDeny:
         """The plugin, which needs nothing of the server."""
         return cls()
 

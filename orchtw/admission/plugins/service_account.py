@@ -12,7 +12,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.admission.plugins.mountable_secrets import check_ephemeral, check_secrets, secret_names
 from orchtw.naming.names import Naming
 from orchtw.registry.emission_order import put
@@ -36,7 +36,7 @@ _AFTER_MOUNTS: Final = (
 )
 
 
-class Lookup(Protocol):
+class AccountLookup(Protocol):
     """The accounts there are."""
 
     def find(self, namespace: str, name: str) -> ServiceAccount | None:
@@ -49,7 +49,7 @@ class Lookup(Protocol):
 class ServiceAccountPlugin:
     """An account that another process has just made counts too, though the cache may not know of it yet."""
 
-    def __init__(self, accounts: Lookup, naming: Naming, clock: IReactorTime, random: Random) -> None:
+    def __init__(self, accounts: AccountLookup, naming: Naming, clock: IReactorTime, random: Random) -> None:
         self._accounts = accounts
         self._clock = clock
         self._random = random
@@ -59,7 +59,7 @@ class ServiceAccountPlugin:
         self._root_ca = naming.root_ca_config_map
 
     @classmethod
-    def of(cls, host: Host) -> ServiceAccountPlugin:
+    def of(cls, host: AdmissionHost) -> ServiceAccountPlugin:
         """The plugin over the server's own accounts."""
         # The names of volumes are no secret, and the system's randomness is a third of what a pod costs here.
         return cls(ServiceAccounts(host.targets, host.naming), host.naming, host.clock, Random())

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.registry.emission_order import put
 from orchtw.rules.storage_protection import CLAIM_FINALIZER, VOLUME_FINALIZER
 from orchtw.schema.catalogue import ResourceType
@@ -24,7 +24,7 @@ class StorageObjectInUseProtection:
         self._finalizers = finalizers
 
     @classmethod
-    def of(cls, host: Host) -> StorageObjectInUseProtection:
+    def of(cls, host: AdmissionHost) -> StorageObjectInUseProtection:
         """The plugin with the finalizers of the server's vocabulary."""
         translate = host.naming.translate
         return cls(

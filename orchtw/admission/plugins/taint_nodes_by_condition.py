@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.registry.emission_order import put
 from orchtw.schema.catalogue import ResourceType
 
@@ -20,7 +20,7 @@ class TaintNodesByCondition:
         self._not_ready = not_ready
 
     @classmethod
-    def of(cls, host: Host) -> TaintNodesByCondition:
+    def of(cls, host: AdmissionHost) -> TaintNodesByCondition:
         """The plugin with the taint of the server's vocabulary."""
         return cls(host.naming.translate("node.orch.io/not-ready"))
 

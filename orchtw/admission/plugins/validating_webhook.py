@@ -10,12 +10,12 @@ from twisted.internet.defer import Deferred, DeferredList, DeferredSemaphore
 
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.configuration import Given
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.admission.webhooks.consultation import Consultation
 from orchtw.admission.webhooks.hook import Hook
 from orchtw.admission.webhooks.known import VALIDATING, Webhooks
 from orchtw.admission.webhooks.plans import Match
-from orchtw.admission.webhooks.views import View, Views
+from orchtw.admission.webhooks.views import Views, WebhookView
 from orchtw.errors import StatusError
 
 AT_ONCE: Final = 128
@@ -25,7 +25,7 @@ AT_ONCE: Final = 128
 class ValidatingWebhook:
     """Calls the validating webhooks that a write is for."""
 
-    def __init__(self, host: Host, given: Given | None) -> None:
+    def __init__(self, host: AdmissionHost, given: Given | None) -> None:
         self._webhooks = Webhooks(host, given, VALIDATING)
         self._consultation = Consultation(host, mutating=False)
         self.handles = self._webhooks.handles
@@ -51,7 +51,7 @@ class ValidatingWebhook:
 
     async def _ask_all(self, matches: Sequence[Match], attributes: Attributes) -> None:
         views = Views(attributes)
-        shown: list[View] = []
+        shown: list[WebhookView] = []
         for match in matches:
             view = await views.of(match.resource)
             await view.texts()  # before several want them at once
@@ -59,7 +59,7 @@ class ValidatingWebhook:
         refusals: list[Exception] = []
         room = DeferredSemaphore(AT_ONCE)
 
-        async def one(hook: Hook, view: View, number: int) -> None:
+        async def one(hook: Hook, view: WebhookView, number: int) -> None:
             async with room:
                 try:
                     await self._ask(hook, view, attributes, number)
@@ -77,6 +77,6 @@ class ValidatingWebhook:
         if refusals:
             raise refusals[0]
 
-    async def _ask(self, hook: Hook, view: View, attributes: Attributes, number: int) -> None:
+    async def _ask(self, hook: Hook, view: WebhookView, attributes: Attributes, number: int) -> None:
         consultation = self._consultation
         await consultation.settled(hook, attributes, number, consultation.allowed(hook, view, attributes))

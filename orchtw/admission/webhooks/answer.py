@@ -21,7 +21,7 @@ INVALID: Final = "received invalid webhook response: "
 UNREADABLE: Final = "failed to call webhook: "
 
 
-class BadAnswer(Exception):
+class BadAdmissionReview(Exception):
     """What is wrong with an answer, in the reference's words; `code` is the status that it counts as."""
 
     def __init__(self, why: str, code: int) -> None:
@@ -30,7 +30,7 @@ class BadAnswer(Exception):
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Answer:
+class ReviewAnswer:
     """`status` is the Status that a refusal carries, if it has one; `patch` the JSON of a patch, if there is one."""
 
     allowed: bool
@@ -49,7 +49,7 @@ class Expected:
     mutating: bool
     codec: KindCodec
 
-    def read(self, text: bytes) -> Answer:
+    def read(self, text: bytes) -> ReviewAnswer:
         """The answer in a text. Raises BadAnswer."""
         try:
             review = load_json(text)
@@ -61,7 +61,7 @@ class Expected:
         if response is None:
             raise _invalid("webhook response was absent")
         self._check(review, response)
-        return Answer(
+        return ReviewAnswer(
             allowed=response["allowed"],
             status=response.get("status"),
             patch=self._patch(response),
@@ -108,12 +108,12 @@ class Expected:
         return patch
 
 
-def _invalid(why: str) -> BadAnswer:
-    return BadAnswer(INVALID + why, 503)
+def _invalid(why: str) -> BadAdmissionReview:
+    return BadAdmissionReview(INVALID + why, 503)
 
 
-def _unreadable(why: str) -> BadAnswer:
-    return BadAnswer(UNREADABLE + why, 400)
+def _unreadable(why: str) -> BadAdmissionReview:
+    return BadAdmissionReview(UNREADABLE + why, 400)
 
 
 def _shown_kind(review: Mapping[str, Any]) -> str:

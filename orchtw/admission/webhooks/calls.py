@@ -9,15 +9,15 @@ from typing import Any, Final
 from twisted.internet.defer import CancelledError, Deferred
 
 from orchtw.admission.attributes import Attributes
-from orchtw.admission.webhooks.answer import UNREADABLE, Answer, BadAnswer, Expected
+from orchtw.admission.webhooks.answer import UNREADABLE, BadAdmissionReview, Expected, ReviewAnswer
 from orchtw.admission.webhooks.hook import Hook
 from orchtw.admission.webhooks.refusals import CallingFailed, no_dry_run, out_of_time
 from orchtw.admission.webhooks.review import KIND, Reviews
-from orchtw.admission.webhooks.views import View
+from orchtw.admission.webhooks.views import WebhookView
 from orchtw.errors import TooManyRequests
 from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller, CallFailed
-from orchtw.outbound.limits import Turns
+from orchtw.outbound.limits import CallTurns
 from orchtw.request import Request
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.values.uuids import SIZE, uuid_text
@@ -38,7 +38,7 @@ class Calls:
         self._codecs = codecs
         self._mutating = mutating
         self._agent = f"{naming.api_server}-admission"
-        self._turns: dict[str, Turns] = {}
+        self._turns: dict[str, CallTurns] = {}
 
     def late(self, request: Request | None) -> bool:
         """Whether nobody waits for the answer to a request any more."""
@@ -47,7 +47,7 @@ class Calls:
         ends_at_s = request.ends_at_s
         return request.client_gone or (ends_at_s is not None and self._clock.seconds() >= ends_at_s)
 
-    async def ask(self, hook: Hook, view: View, asked: Attributes) -> Answer:
+    async def ask(self, hook: Hook, view: WebhookView, asked: Attributes) -> ReviewAnswer:
         """What a webhook says of a write.
 
         Raises CallingFailed, BadRequest (400) for a dry run that it must not see, and Timeout (504).
@@ -70,7 +70,7 @@ class Calls:
             raise CallingFailed(hook.name, f"{UNREADABLE}{problem}", problem.code or _BAD_REQUEST) from None
         except TooManyRequests as problem:
             raise CallingFailed(hook.name, f"{UNREADABLE}{problem}", problem.code) from None
-        except BadAnswer as problem:
+        except BadAdmissionReview as problem:
             raise CallingFailed(hook.name, str(problem), problem.code) from None
 
     async def _posted(self, hook: Hook, body: bytes, request: Request | None) -> bytes:
@@ -80,7 +80,7 @@ class Calls:
             time_s = min(time_s, request.ends_at_s - self._clock.seconds())
         if self.late(request):
             raise out_of_time()
-        turns = self._turns.setdefault(hook.key, Turns())
+        turns = self._turns.setdefault(hook.key, CallTurns())
         running = Deferred.fromCoroutine(
             self._caller.post(
                 hook.remote,

@@ -13,7 +13,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.admission.webhooks.hook import Configuration, Hook
-from orchtw.registry.converting import Run
+from orchtw.registry.converting import ConversionRun
 from orchtw.storage.cache.cacher import ResourceCache
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
@@ -28,7 +28,7 @@ READY_S: Final = 10.0
 _name = attrgetter("name")
 
 
-class Source(Protocol):
+class ConfigurationSource(Protocol):
     """Where the objects are."""
 
     @property
@@ -47,7 +47,9 @@ class Configurations:
 
     _log = Logger()
 
-    def __init__(self, source: Source, make: Callable[[Object], Configuration], run: Run, clock: Any) -> None:
+    def __init__(
+        self, source: ConfigurationSource, make: Callable[[Object], Configuration], run: ConversionRun, clock: Any
+    ) -> None:
         self.changed: Callable[[], None] = lambda: None
         self._source = source
         self._make = make

@@ -9,13 +9,13 @@ from typing import Final, TypeVar
 from twisted.logger import Logger
 
 from orchtw.admission.attributes import Attributes
-from orchtw.admission.host import Host
-from orchtw.admission.webhooks.answer import Answer
+from orchtw.admission.host import AdmissionHost
+from orchtw.admission.webhooks.answer import ReviewAnswer
 from orchtw.admission.webhooks.calls import Calls
 from orchtw.admission.webhooks.hook import Hook
 from orchtw.admission.webhooks.notes import Notes
 from orchtw.admission.webhooks.refusals import CallingFailed, Denied, out_of_time
-from orchtw.admission.webhooks.views import View
+from orchtw.admission.webhooks.views import WebhookView
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ class Consultation:
 
     _log = Logger()
 
-    def __init__(self, host: Host, *, mutating: bool) -> None:
+    def __init__(self, host: AdmissionHost, *, mutating: bool) -> None:
         self.notes = Notes(host.naming)
         self._calls = Calls(host.caller, host.clock, host.naming, host.targets.codecs, mutating=mutating)
         self._metrics = host.metrics.webhooks
@@ -39,7 +39,7 @@ class Consultation:
         self._clock = host.clock
         self._silent_until_s = 0.0
 
-    async def allowed(self, hook: Hook, view: View, asked: Attributes) -> Answer:
+    async def allowed(self, hook: Hook, view: WebhookView, asked: Attributes) -> ReviewAnswer:
         """The webhook's answer, when that is not no.
 
         Raises CallingFailed, Denied, and other refusals.

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from orchtw.admission.webhooks.credentials import Identities
-from orchtw.admission.webhooks.rules import EVERYTHING, Rule, rule_of
+from orchtw.admission.webhooks.rules import EVERYTHING, WebhookRule, rule_of
 from orchtw.errors import BadRequest
 from orchtw.outbound.policy import BadTLS
 from orchtw.outbound.remote import Remote
@@ -38,7 +38,7 @@ class Hook:
     configuration: str
     name: str
     key: str
-    rules: tuple[Rule, ...]
+    rules: tuple[WebhookRule, ...]
     namespaces: LabelSelector = ALL_LABELS
     objects: LabelSelector = ALL_LABELS
     equivalent: bool = True

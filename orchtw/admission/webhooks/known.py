@@ -7,7 +7,7 @@ from typing import Final
 
 from orchtw.admission.attributes import NOT_READY, Attributes, Operation
 from orchtw.admission.configuration import Given
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.admission.webhooks.configurations import Configurations
 from orchtw.admission.webhooks.credentials import identities_of
 from orchtw.admission.webhooks.hook import configuration_of
@@ -24,7 +24,7 @@ VALIDATING: Final = "validatingwebhookconfigurations"
 class Webhooks:
     """Follows the configurations under `plural`. Raises ConfigError for credentials that cannot be read."""
 
-    def __init__(self, host: Host, given: Given | None, plural: str) -> None:
+    def __init__(self, host: AdmissionHost, given: Given | None, plural: str) -> None:
         group = host.naming.group(GROUP)
         self._exempt = frozenset(f"{each}.{group}" for each in (MUTATING, VALIDATING))
         self._own = host.naming.api_server_user

@@ -86,7 +86,7 @@ class Choice:
         self._others.append(group)
 
 
-class Plan:
+class WebhookPlan:
     """The webhooks whose rules fit a kind of write, chosen from by namespace."""
 
     def __init__(self, matches: Sequence[Match]) -> None:
@@ -112,13 +112,13 @@ class Plans:
 
     def __init__(self, configurations: Configurations) -> None:
         self._configurations = configurations
-        self._known: dict[tuple[str, str, str, str, str], Plan] = {}
+        self._known: dict[tuple[str, str, str, str, str], WebhookPlan] = {}
 
     def forget(self) -> None:
         """Something has changed."""
         self._known.clear()
 
-    def of(self, attributes: Attributes) -> Plan:
+    def of(self, attributes: Attributes) -> WebhookPlan:
         """The plan of a write."""
         resource, subresource = attributes.resource, attributes.subresource
         key = (attributes.operation, resource.plural, resource.version, resource.group, subresource)
@@ -129,7 +129,7 @@ class Plans:
             found = self._known[key] = self._made(attributes)
         return found
 
-    def _made(self, attributes: Attributes) -> Plan:
+    def _made(self, attributes: Attributes) -> WebhookPlan:
         resource, operation, subresource = attributes.resource, attributes.operation, attributes.subresource
         others = [
             each
@@ -141,7 +141,7 @@ class Plans:
             seen_as = _seen_as(hook, operation, resource, others, subresource)
             if seen_as is not None:
                 matches.append(Match(hook, seen_as, len(matches)))
-        return Plan(matches)
+        return WebhookPlan(matches)
 
 
 def _seen_as(

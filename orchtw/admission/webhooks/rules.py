@@ -13,7 +13,7 @@ EVERYTHING: Final = "*"
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Rule:
+class WebhookRule:
     """`resources` are pairs of a resource and a sub-resource, either of which may be everything.
 
     An empty sub-resource is the resource itself, and so is everything: `pods/*` has the pods too.
@@ -39,10 +39,10 @@ class Rule:
         )
 
 
-def rule_of(spec: Mapping[str, Any]) -> Rule:
+def rule_of(spec: Mapping[str, Any]) -> WebhookRule:
     """A valid rule of a configuration."""
     parts = (each.partition("/") for each in spec.get("resources") or ())
-    return Rule(
+    return WebhookRule(
         operations=frozenset(spec.get("operations") or ()),
         groups=frozenset(spec.get("apiGroups") or ()),
         versions=frozenset(spec.get("apiVersions") or ()),

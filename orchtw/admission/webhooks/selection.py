@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Final, Protocol
 
 from orchtw.admission.attributes import Attributes
-from orchtw.admission.webhooks.plans import Choice, Match, Plan
+from orchtw.admission.webhooks.plans import Choice, Match, WebhookPlan
 from orchtw.errors import NotFound
 
 NAMESPACES: Final = "namespaces"
 
 
-class Lookup(Protocol):
+class NamespaceLabelLookup(Protocol):
     """The namespaces there are."""
 
     def labels_of(self, name: str) -> Mapping[str, str] | None:
@@ -49,7 +49,7 @@ class Selection:
         return found
 
 
-async def selection(plan: Plan, attributes: Attributes, namespaces: Lookup) -> Selection:
+async def selection(plan: WebhookPlan, attributes: Attributes, namespaces: NamespaceLabelLookup) -> Selection:
     """Look at the namespace of a write, or at the namespace that it is about."""
     about_namespace = attributes.resource.qualified == NAMESPACES
     if not plan.asks_namespaces or not (attributes.namespace or about_namespace):

@@ -16,7 +16,7 @@ from orchtw.wire.objects import Object
 VERSION: Final = "resourceVersion"
 
 
-class View:
+class WebhookView:
     """The write through one resource; `attributes` are the request's own, or as if it had come through another."""
 
     __slots__ = ("_changes", "_obj", "_old", "attributes", "synced")
@@ -54,9 +54,9 @@ class Views:
 
     def __init__(self, attributes: Attributes) -> None:
         self._own = attributes
-        self._known = {attributes.resource.api_version: View(attributes, 0)}
+        self._known = {attributes.resource.api_version: WebhookView(attributes, 0)}
 
-    async def of(self, resource: ResourceType) -> View:
+    async def of(self, resource: ResourceType) -> WebhookView:
         """The view through an equivalent resource. Raises InternalError (500) where it cannot be converted."""
         found = self._known.get(resource.api_version)
         if found is None or (found.attributes is not self._own and found.synced != self._own.changes):
@@ -64,10 +64,10 @@ class Views:
                 converted = await self._own.converted(resource)
             except StatusError as problem:
                 raise InternalError.of(problem.message) from None
-            found = self._known[resource.api_version] = View(converted, self._own.changes)
+            found = self._known[resource.api_version] = WebhookView(converted, self._own.changes)
         return found
 
-    async def put(self, view: View, obj: Object) -> None:
+    async def put(self, view: WebhookView, obj: Object) -> None:
         """Let `obj`, canonical with all defaults, be the object."""
         view.attributes.fill(obj)
         if view.attributes is self._own:

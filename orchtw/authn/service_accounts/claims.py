@@ -11,7 +11,7 @@ import attrs
 import jwt
 
 from orchtw.authn.service_accounts.issuing import USER_PREFIX
-from orchtw.authn.service_accounts.keys import Keys
+from orchtw.authn.service_accounts.keys import TokenKeys
 from orchtw.errors import Unauthorized
 from orchtw.naming.names import Naming
 from orchtw.wire.json_values import loads
@@ -71,7 +71,7 @@ def unverified_issuer(token: str) -> str | None:
     return issuer if isinstance(issuer, str) else None
 
 
-def verified(token: str, keys: Keys) -> Mapping[str, Any]:
+def verified(token: str, keys: TokenKeys) -> Mapping[str, Any]:
     """The claims of a token that one of the keys has signed. Raises Unauthorized (401)."""
     try:
         header = jwt.get_unverified_header(token)

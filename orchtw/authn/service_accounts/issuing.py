@@ -8,7 +8,7 @@ from typing import Any, Final
 import attrs
 import jwt
 
-from orchtw.authn.service_accounts.keys import Keys, SigningKey
+from orchtw.authn.service_accounts.keys import SigningKey, TokenKeys
 from orchtw.naming.names import Naming
 from orchtw.wire.objects import Object
 
@@ -29,7 +29,7 @@ class AccountTokens:
     """
 
     naming: Naming
-    keys: Keys
+    keys: TokenKeys
     issuers: Sequence[str]
     audiences: Sequence[str]
     lookup: bool = True
@@ -41,7 +41,7 @@ class AccountTokens:
     def default(cls, naming: Naming) -> AccountTokens:
         """Tokens of a server without flags and files, whose key ends with it."""
         issuers = (default_issuer(naming),)
-        return cls(naming=naming, keys=Keys.fresh(), issuers=issuers, audiences=issuers)
+        return cls(naming=naming, keys=TokenKeys.fresh(), issuers=issuers, audiences=issuers)
 
     def lifetime(self, asked_s: int, audiences: Sequence[str], *, pod_bound: bool) -> tuple[int, int]:
         """Seconds until a token ends, and until its use is worth a warning (0: never)."""

@@ -65,7 +65,7 @@ class SigningKey:
         return cls(key, VerifyingKey.of(key.public_key()))
 
 
-class Keys:
+class TokenKeys:
     """The keys that sign, and those by which tokens are believed, each once: the signing ones first.
 
     `in_secrets` signs tokens that are kept in Secrets; None: the one that signs all others.
@@ -86,7 +86,7 @@ class Keys:
         return named or self.verifying
 
     @classmethod
-    def fresh(cls) -> Keys:
+    def fresh(cls) -> TokenKeys:
         """A new pair, which nobody keeps: for a server without files."""
         return cls(SigningKey.of(ec.generate_private_key(ec.SECP256R1())))
 

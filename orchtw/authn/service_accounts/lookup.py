@@ -27,7 +27,7 @@ class Bearer:
     ends: float
 
 
-class Lookup:
+class ServiceAccountLookup:
     """Looks at service accounts, Secrets and pods."""
 
     def __init__(self, targets: Targets) -> None:

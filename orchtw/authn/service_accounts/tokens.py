@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 import attrs
 
-from orchtw.authn.method import Host, Shown, authenticated, common
+from orchtw.authn.method import AuthnHost, ShownCredentials, authenticated, common
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.claims import (
     Claims,
@@ -20,7 +20,7 @@ from orchtw.authn.service_accounts.claims import (
     verified,
 )
 from orchtw.authn.service_accounts.issuing import USER_PREFIX, AccountTokens
-from orchtw.authn.service_accounts.lookup import Bearer, Lookup
+from orchtw.authn.service_accounts.lookup import Bearer, ServiceAccountLookup
 from orchtw.config import Config
 from orchtw.errors import Unauthorized
 from orchtw.naming.names import Naming
@@ -34,8 +34,8 @@ KEPT: Final = 4096
 INVALIDATED: Final = "Token has been invalidated"
 
 
-class Objects(Protocol):
-    """The objects that tokens depend on: see `Lookup`."""
+class TokenObjects(Protocol):
+    """The objects that tokens depend on: see `ServiceAccountLookup`."""
 
     def find(self, plural: str, namespace: str, name: str) -> Entry | None:
         """The object's present state, or None."""
@@ -73,7 +73,7 @@ class ServiceAccountTokens:
     def __init__(
         self,
         settings: AccountTokens,
-        objects: Objects,
+        objects: TokenObjects,
         seconds: Callable[[], float],
         key: bytes,
         metrics: AuthenticationMetrics,
@@ -92,7 +92,7 @@ class ServiceAccountTokens:
         self._key = key
         self._known: dict[bytes, _Known] = {}
 
-    def find(self, shown: Shown) -> UserInfo | None | Awaitable[UserInfo | None]:
+    def find(self, shown: ShownCredentials) -> UserInfo | None | Awaitable[UserInfo | None]:
         """The account; None for what is no token of our issuers.
 
         Raises Unauthorized (401) for one that is, and does not count (any more).
@@ -114,7 +114,7 @@ class ServiceAccountTokens:
             raise Unauthorized(INVALIDATED)
         return self._look_again(known, shown, waits)
 
-    def _used(self, known: _Known, shown: Shown) -> UserInfo:
+    def _used(self, known: _Known, shown: ShownCredentials) -> UserInfo:
         """Note for audit what should not be used any more (reference AUTHN-27)."""
         claims = known.claims
         if claims.kept_in_secret:
@@ -129,7 +129,7 @@ class ServiceAccountTokens:
             self._metrics.valid_tokens += 1
         return known.user
 
-    async def _look_again(self, known: _Known, shown: Shown, waits: Sequence[Awaitable[None]]) -> UserInfo:
+    async def _look_again(self, known: _Known, shown: ShownCredentials, waits: Sequence[Awaitable[None]]) -> UserInfo:
         """What another process has just written counts too, though the caches may not know of it yet."""
         for each in waits:
             await each
@@ -204,6 +204,8 @@ def _user(claims: Claims, naming: Naming) -> UserInfo:
     return authenticated(UserInfo(name=name, uid=account.uid, groups=groups, extra=extra))
 
 
-def from_flags(host: Host, config: Config) -> ServiceAccountTokens:
+def from_flags(host: AuthnHost, config: Config) -> ServiceAccountTokens:
     """The tokens that this server issues, and those by its other keys and issuers."""
-    return ServiceAccountTokens(host.accounts, Lookup(host.targets), host.seconds, host.key, host.metrics)
+    return ServiceAccountTokens(
+        host.accounts, ServiceAccountLookup(host.targets), host.seconds, host.key, host.metrics
+    )

@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from orchtw.client.aggregated.answers import LargeAnswer, made
 from orchtw.client.aggregated.discovery import AggregatedDiscovery
 from orchtw.client.aggregated.items import PageOfItems, RemoteItem
-from orchtw.client.aggregated.requests import MERGE_PATCH, Asked, Requests, path_of
+from orchtw.client.aggregated.requests import MERGE_PATCH, AskedRequest, Requests, path_of
 from orchtw.client.aggregated.watch import RemoteWatch
 from orchtw.client.concurrency import each
 from orchtw.client.interface import (
@@ -83,13 +83,13 @@ class AggregatedClient:
     async def get(self, resource: Resource, namespace: str, name: str) -> Object:
         if not resource.remote:
             return await self._local.get(resource, namespace, name)
-        return (await self._item(resource, Asked(path=path_of(resource, namespace, name)))).load()
+        return (await self._item(resource, AskedRequest(path=path_of(resource, namespace, name)))).load()
 
     async def find(self, resource: Resource, namespace: str, name: str) -> Item | None:
         if not resource.remote:
             return await self._local.find(resource, namespace, name)
         try:
-            return await self._item(resource, Asked(path=path_of(resource, namespace, name), transform=ONE))
+            return await self._item(resource, AskedRequest(path=path_of(resource, namespace, name), transform=ONE))
         except NotFound as error:
             if (error.details or {}).get("name") != name and not await self._discovery.serves(resource):
                 raise made(InternalError, f"{resource.plural}.{resource.group} is not served at present") from None
@@ -122,7 +122,7 @@ class AggregatedClient:
             return self._local.watch(resource, since, receiver)
         timeout_s = self._random.randrange(LEAST_WATCH_S, MOST_WATCH_S)
         query = {"watch": "true", "resourceVersion": since, "timeoutSeconds": str(timeout_s)}
-        asked = Asked(path=path_of(resource, ""), query=query, transform=ONE)
+        asked = AskedRequest(path=path_of(resource, ""), query=query, transform=ONE)
         watch = RemoteWatch(self._requests, self._discovery.service_of(resource), asked, receiver, self._clock)
         watch.start()
         return watch
@@ -147,7 +147,7 @@ class AggregatedClient:
         if not resource.remote:
             return await self._local.patch(resource, namespace, name, changes, subresource)
         path = path_of(resource, namespace, name) + (f"/{subresource}" if subresource else "")
-        asked = Asked(method="PATCH", path=path, body=changes, transform=ONE, media_type=MERGE_PATCH)
+        asked = AskedRequest(method="PATCH", path=path, body=changes, transform=ONE, media_type=MERGE_PATCH)
         return (await self._item(resource, asked)).load()
 
     async def delete(
@@ -156,7 +156,7 @@ class AggregatedClient:
         if not resource.remote:
             return await self._local.delete(resource, namespace, name, options)
         path = path_of(resource, namespace, name)
-        asked = Asked(method="DELETE", path=path, body=_body(options), transform=ONE)
+        asked = AskedRequest(method="DELETE", path=path, body=_body(options), transform=ONE)
         return await self._requests.ask(self._discovery.service_of(resource), asked, _is_gone)
 
     async def delete_collection(
@@ -187,7 +187,7 @@ class AggregatedClient:
         if not resource.allows("deletecollection"):
             return False
         service = self._discovery.service_of(resource)
-        asked = Asked(method="DELETE", path=path_of(resource, namespace), body=_body(options), transform=MANY)
+        asked = AskedRequest(method="DELETE", path=path_of(resource, namespace), body=_body(options), transform=MANY)
         try:
             await self._requests.ask(service, asked, lambda _: None)
         except LargeAnswer as error:
@@ -196,11 +196,11 @@ class AggregatedClient:
             return False
         return True
 
-    async def _item(self, resource: Resource, asked: Asked) -> RemoteItem:
+    async def _item(self, resource: Resource, asked: AskedRequest) -> RemoteItem:
         return await self._requests.ask(self._discovery.service_of(resource), asked, RemoteItem.of)
 
     async def _page(self, resource: Resource, namespace: str, query: dict[str, str]) -> PageOfItems:
-        asked = Asked(path=path_of(resource, namespace), query=query, transform=MANY)
+        asked = AskedRequest(path=path_of(resource, namespace), query=query, transform=MANY)
         return await self._requests.ask(self._discovery.service_of(resource), asked, PageOfItems.of)
 
 

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred, DeferredList, DeferredSemaphore
 from twisted.logger import Logger
 
 from orchtw.client.aggregated.answers import UNAVAILABLE, made
-from orchtw.client.aggregated.requests import Asked, Requests
+from orchtw.client.aggregated.requests import AskedRequest, Requests
 from orchtw.client.interface import Discovered, Resource
 from orchtw.errors import InternalError, NotFound, StatusError
 from orchtw.registry.aggregation.services import ApiService, ApiServices, GroupVersion
@@ -108,7 +108,9 @@ class AggregatedDiscovery:
         self._parts[service.group_version] = _Part(service=service, resources=found)
 
     async def _resources(self, service: ApiService) -> tuple[Resource, ...]:
-        return await self._requests.ask(service, Asked(path=service.path), lambda found: _resources(found, service))
+        return await self._requests.ask(
+            service, AskedRequest(path=service.path), lambda found: _resources(found, service)
+        )
 
     def _choose(self) -> None:
         """Make one resource of those of several versions; kinds of all of them lead there."""

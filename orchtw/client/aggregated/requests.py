@@ -12,9 +12,9 @@ import orjson
 from orchtw.client.aggregated.answers import LargeAnswer, made, refusal, unavailable
 from orchtw.client.interface import Resource
 from orchtw.errors import InternalError, NotFound
-from orchtw.outbound.exchange import Exchange, Head
-from orchtw.registry.aggregation.backends import Answer, Ask, NoAnswer, TooLarge
-from orchtw.registry.aggregation.services import ApiService, Backend
+from orchtw.outbound.exchange import ClientExchange, ResponseHead
+from orchtw.registry.aggregation.backends import Ask, BackendAnswer, NoAnswer, TooLarge
+from orchtw.registry.aggregation.services import ApiService, ServiceBackend
 from orchtw.registry.offload import Offload
 from orchtw.request import UserInfo
 from orchtw.rules.front_proxy import identity_headers
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Asked:
+class AskedRequest:
     """One request. `transform` is what is asked for in place of an object, such as PartialObjectMetadata."""
 
     method: str = "GET"
@@ -50,11 +50,11 @@ class Asked:
 class Servers(Protocol):
     """What asks the servers: `Backends`."""
 
-    async def ask(self, backend: Backend, ask: Ask) -> tuple[Exchange, Head]: ...
+    async def ask(self, backend: ServiceBackend, ask: Ask) -> tuple[ClientExchange, ResponseHead]: ...
 
     async def whole(
-        self, backend: Backend, ask: Ask, user: UserInfo, timeout_s: float, limit: int = 0
-    ) -> Answer: ...
+        self, backend: ServiceBackend, ask: Ask, user: UserInfo, timeout_s: float, limit: int = 0
+    ) -> BackendAnswer: ...
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
@@ -71,7 +71,7 @@ class Requests:
     meta_group: str
     guard: Callable[[], object] | None = None
 
-    async def ask(self, service: ApiService, asked: Asked, read: Callable[[Object], T]) -> T:
+    async def ask(self, service: ApiService, asked: AskedRequest, read: Callable[[Object], T]) -> T:
         """What `read` makes of the object that is answered, in the thread for large work if it is long.
 
         Raises StatusError: what the server refuses with, ServiceUnavailable (503) for one that does not answer,
@@ -90,7 +90,7 @@ class Requests:
         body = answer.body
         return await self.offload.run(len(body), lambda: read(json_object(body)))
 
-    async def stream(self, service: ApiService, asked: Asked) -> tuple[Exchange, Head]:
+    async def stream(self, service: ApiService, asked: AskedRequest) -> tuple[ClientExchange, ResponseHead]:
         """The head of an answer that goes on, and what the rest comes from. Raises ServiceUnavailable (503)."""
         headers = [*identity_headers(self.user), *self._headers(asked.transform)]
         ask = Ask(method=asked.method, target=_target(asked.path, asked.query), headers=headers)
@@ -104,7 +104,7 @@ class Requests:
         own = f"{JSON};as={transform};g={self.meta_group};v=v1,{JSON}" if transform else JSON
         return [("Accept", own), ("User-Agent", self.user.name.rpartition(":")[2])]
 
-    async def _answer(self, service: ApiService, ask: Ask) -> Answer:
+    async def _answer(self, service: ApiService, ask: Ask) -> BackendAnswer:
         try:
             return await self.servers.whole(_backend(service), ask, self.user, REQUEST_S, BODY_BYTES)
         except TooLarge as problem:
@@ -131,7 +131,7 @@ def _target(path: str, query: Mapping[str, str]) -> str:
     return f"{path}?{urlencode(query)}" if query else path
 
 
-def _backend(service: ApiService) -> Backend:
+def _backend(service: ApiService) -> ServiceBackend:
     """Raises ServiceUnavailable (503) while the server is known not to work, as for any client."""
     if service.backend is None or not service.available:
         raise unavailable()

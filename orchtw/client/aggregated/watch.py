@@ -11,10 +11,10 @@ from twisted.python.failure import Failure
 
 from orchtw.client.aggregated.answers import made, of_status, refusal
 from orchtw.client.aggregated.items import RemoteItem
-from orchtw.client.aggregated.requests import REQUEST_S, Asked, Requests, json_object
+from orchtw.client.aggregated.requests import REQUEST_S, AskedRequest, Requests, json_object
 from orchtw.client.interface import Receiver
 from orchtw.errors import Expired, InternalError, ServiceUnavailable, StatusError, Timeout, TooManyRequests
-from orchtw.outbound.exchange import Exchange, Outcome
+from orchtw.outbound.exchange import CallOutcome, ClientExchange
 from orchtw.registry.aggregation.services import ApiService
 
 EVENT_BYTES: Final = 4 << 20
@@ -33,7 +33,7 @@ class RemoteWatch:
     _log = Logger()
 
     def __init__(
-        self, requests: Requests, service: ApiService, asked: Asked, receiver: Receiver, clock: IReactorTime
+        self, requests: Requests, service: ApiService, asked: AskedRequest, receiver: Receiver, clock: IReactorTime
     ) -> None:
         self._requests = requests
         self._service = service
@@ -43,7 +43,7 @@ class RemoteWatch:
         self._begun = clock.seconds()
         self._has_told = False
         self._asking: Deferred[None] | None = None
-        self._exchange: Exchange | None = None
+        self._exchange: ClientExchange | None = None
         self._ending: IDelayedCall | None = None
         self._rest: list[bytes] = []
         self._rest_bytes = 0
@@ -95,7 +95,7 @@ class RemoteWatch:
         if self._rest_bytes > EVENT_BYTES:
             self._fail(made(InternalError, "the aggregated API server sends an event that is too large"))
 
-    def ended(self, outcome: Outcome) -> None:
+    def ended(self, outcome: CallOutcome) -> None:
         """See `Sink`."""
         self._exchange = None
         self._end(None)

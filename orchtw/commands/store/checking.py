@@ -10,8 +10,8 @@ from pathlib import Path
 import attrs
 
 from orchtw.commands.store.opening import Opening, is_sealed
-from orchtw.commands.store.source import Source
-from orchtw.commands.store.values import Values
+from orchtw.commands.store.source import StoreSource
+from orchtw.commands.store.values import StoredValues
 from orchtw.storage.interface import Damaged, KeyValue
 from orchtw.storage.sqlite.check import findings
 from orchtw.storage.sqlite.errors import sentence
@@ -35,7 +35,7 @@ def wrong_with_file(path: Path) -> list[str]:
     return list(findings(str(path)))
 
 
-async def look(source: Source, opening: Opening, values: Values) -> Found:
+async def look(source: StoreSource, opening: Opening, values: StoredValues) -> Found:
     """Read every live object."""
     found = Found()
     try:
@@ -52,7 +52,7 @@ async def look(source: Source, opening: Opening, values: Values) -> Found:
     return found
 
 
-async def _look_at(item: KeyValue, opening: Opening, values: Values, found: Found) -> None:
+async def _look_at(item: KeyValue, opening: Opening, values: StoredValues, found: Found) -> None:
     if is_sealed(item.value) and not opening.given:
         found.closed += 1
         return

@@ -19,14 +19,14 @@ from orchtw.commands.store.importing import item_value, lines_of
 from orchtw.commands.store.lines import Item
 from orchtw.commands.store.opening import Opening
 from orchtw.commands.store.source import agreed
-from orchtw.commands.store.values import Values
+from orchtw.commands.store.values import StoredValues
 from orchtw.config import Config
 from orchtw.errors import ConfigError, StatusError
 from orchtw.naming.names import Naming
 from orchtw.storage.encryption.transformer import Transformers
 from orchtw.storage.etcd.opening import in_cluster
 from orchtw.storage.etcd.store import EtcdStore
-from orchtw.storage.interface import Damaged, Host, KeyValue, Op
+from orchtw.storage.interface import Damaged, KeyValue, Op, StoreHost
 
 ROOT: Final = "/registry/"
 PAGE_ITEMS: Final = 500
@@ -76,7 +76,7 @@ async def opened(
     options: argparse.Namespace, reactor: Any, transformers: Transformers = NOTHING
 ) -> AsyncIterator[EtcdStore]:
     """The store in the cluster, of whichever vocabulary, started. Raises ConfigError."""
-    host = Host(
+    host = StoreHost(
         reactor=reactor,
         vocabulary="",
         translation=_refuse,
@@ -113,7 +113,7 @@ async def import_into(store: EtcdStore, source: BinaryIO, vocabulary: str, openi
     naming = Naming.of(head.vocabulary if head is not None else vocabulary)
     recorded = await store.settle(naming.vocabulary)
     try:
-        return await _import(store, items, Values(naming), opening)
+        return await _import(store, items, StoredValues(naming), opening)
     except BaseException:
         if recorded:
             await store.unsettle()
@@ -121,7 +121,7 @@ async def import_into(store: EtcdStore, source: BinaryIO, vocabulary: str, openi
 
 
 async def _import(
-    store: EtcdStore, items: Iterable[tuple[int, Item]], values: Values, opening: Opening
+    store: EtcdStore, items: Iterable[tuple[int, Item]], values: StoredValues, opening: Opening
 ) -> int:
     written: list[Op] = []  # what takes it back
     batch: list[Op] = []
@@ -141,7 +141,7 @@ async def _import(
     return len(written)
 
 
-async def _op(number: int, item: Item, values: Values, sealing: Opening) -> Op | None:
+async def _op(number: int, item: Item, values: StoredValues, sealing: Opening) -> Op | None:
     """The write of a line; None: its value has ended by now."""
     ttl_s = item.expires / 1000 - time.time() if item.expires else 0.0
     if ttl_s < 0:

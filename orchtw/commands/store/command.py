@@ -88,7 +88,7 @@ def _naming(snapshot: Snapshot, options: argparse.Namespace) -> Naming:
 async def _check(options: argparse.Namespace, reactor: Any) -> int:
     from orchtw.commands.store import checking
     from orchtw.commands.store.opening import Opening
-    from orchtw.commands.store.values import Values
+    from orchtw.commands.store.values import StoredValues
 
     if options.etcd_servers:
         from orchtw.commands.store.on_cluster import check
@@ -99,7 +99,7 @@ async def _check(options: argparse.Namespace, reactor: Any) -> int:
         naming = _naming(snapshot, options)
         wrong = checking.wrong_with_file(path)
         opening = Opening(options.encryption_provider_config, reactor)
-        found = await checking.look(FileSource(snapshot), opening, Values(naming))
+        found = await checking.look(FileSource(snapshot), opening, StoredValues(naming))
         print(*checking.file_summary(snapshot, found), sep="\n")
     for problem in (*wrong, *found.wrong):
         complain(problem)
@@ -141,7 +141,7 @@ async def _compact(options: argparse.Namespace, reactor: Any) -> int:
 async def _export(options: argparse.Namespace, reactor: Any) -> int:
     from orchtw.commands.store.exporting import export
     from orchtw.commands.store.opening import Opening
-    from orchtw.commands.store.values import Values
+    from orchtw.commands.store.values import StoredValues
 
     if options.etcd_servers:
         from orchtw.commands.store.on_cluster import export as export_cluster
@@ -153,7 +153,7 @@ async def _export(options: argparse.Namespace, reactor: Any) -> int:
         naming = _naming(snapshot, options)
         opening = Opening(options.encryption_provider_config, reactor)
         with _output(options.target) as output:
-            failed = await export(FileSource(snapshot), opening, Values(naming), output, complain)
+            failed = await export(FileSource(snapshot), opening, StoredValues(naming), output, complain)
     return _say_missing(failed, options.target)
 
 

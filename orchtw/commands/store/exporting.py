@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import BinaryIO
 
-from orchtw.commands.store.lines import Head, Item
+from orchtw.commands.store.lines import ExportHead, Item
 from orchtw.commands.store.opening import Opening
-from orchtw.commands.store.source import Source
-from orchtw.commands.store.values import Values
+from orchtw.commands.store.source import StoreSource
+from orchtw.commands.store.values import StoredValues
 from orchtw.storage.interface import Damaged
 
 
 async def export(
-    source: Source, opening: Opening, values: Values, output: BinaryIO, complain: Callable[[str], None]
+    source: StoreSource, opening: Opening, values: StoredValues, output: BinaryIO, complain: Callable[[str], None]
 ) -> int:
     """Write all lines; the number of keys that could not be read, of which `complain` is told."""
     ends = await source.ends()
-    output.write(Head(source.vocabulary, source.revision).line() + b"\n")
+    output.write(ExportHead(source.vocabulary, source.revision).line() + b"\n")
     failed = 0
     async for item in source.live():
         try:

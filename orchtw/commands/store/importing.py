@@ -7,9 +7,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from orchtw.commands.store.lines import Head, Item, read
+from orchtw.commands.store.lines import ExportHead, Item, read
 from orchtw.commands.store.opening import Opening
-from orchtw.commands.store.values import Values
+from orchtw.commands.store.values import StoredValues
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
 from orchtw.pki.files import make_folder
@@ -27,7 +27,7 @@ async def import_lines(path: Path, source: BinaryIO, vocabulary: str, sealing: P
     """
     head, items = lines_of(source, vocabulary)
     naming = Naming.of(head.vocabulary if head is not None else vocabulary)
-    opening, values = Opening(sealing, reactor), Values(naming)
+    opening, values = Opening(sealing, reactor), StoredValues(naming)
     make_folder(path.parent)
     fresh = not path.exists()
     file = StoreFile(path=str(path), vocabulary=naming.vocabulary)
@@ -50,14 +50,14 @@ async def import_lines(path: Path, source: BinaryIO, vocabulary: str, sealing: P
         file.release()
 
 
-def _load(path: Path, connection: Any, head: Head | None) -> Load:
+def _load(path: Path, connection: Any, head: ExportHead | None) -> Load:
     try:
         return Load(connection, 0 if head is None else head.revision)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
 
 
-async def _put(load: Load, number: int, item: Item, opening: Opening, values: Values) -> None:
+async def _put(load: Load, number: int, item: Item, opening: Opening, values: StoredValues) -> None:
     value = await item_value(number, item, values, opening)
     try:
         load.put(item.key, value, item.expires)
@@ -65,7 +65,7 @@ async def _put(load: Load, number: int, item: Item, opening: Opening, values: Va
         raise ConfigError(f"line {number}: {item.key}: {problem}") from None
 
 
-async def item_value(number: int, item: Item, values: Values, opening: Opening) -> bytes:
+async def item_value(number: int, item: Item, values: StoredValues, opening: Opening) -> bytes:
     """What the store is to keep of a line. Raises ConfigError, which names the line."""
     try:
         value = item.value if item.object is None else values.value(item.key, item.object)
@@ -74,14 +74,14 @@ async def item_value(number: int, item: Item, values: Values, opening: Opening) 
         raise ConfigError(f"line {number}: {item.key}: {problem}") from None
 
 
-def lines_of(source: BinaryIO, vocabulary: str) -> tuple[Head | None, Iterator[tuple[int, Item]]]:
+def lines_of(source: BinaryIO, vocabulary: str) -> tuple[ExportHead | None, Iterator[tuple[int, Item]]]:
     """What the first line says of the store, if it does, and the items with the numbers of their lines.
 
     Raises ConfigError if neither the first line nor `vocabulary` says which names are used, or they differ.
     """
     lines = _lines(source)
     first = next(lines, None)
-    head = first[1] if first is not None and isinstance(first[1], Head) else None
+    head = first[1] if first is not None and isinstance(first[1], ExportHead) else None
     if head is None and not vocabulary:
         raise ConfigError("the first line does not say of which store the lines are; --vocabulary can say it")
     if head is not None and vocabulary not in ("", head.vocabulary):
@@ -91,14 +91,14 @@ def lines_of(source: BinaryIO, vocabulary: str) -> tuple[Head | None, Iterator[t
     return head, _items(lines if head is not None or first is None else chain([first], lines))
 
 
-def _items(lines: Iterable[tuple[int, Head | Item]]) -> Iterator[tuple[int, Item]]:
+def _items(lines: Iterable[tuple[int, ExportHead | Item]]) -> Iterator[tuple[int, Item]]:
     for number, item in lines:
-        if isinstance(item, Head):
+        if isinstance(item, ExportHead):
             raise ConfigError(f"line {number}: a second export begins here")
         yield number, item
 
 
-def _lines(source: BinaryIO) -> Iterator[tuple[int, Head | Item]]:
+def _lines(source: BinaryIO) -> Iterator[tuple[int, ExportHead | Item]]:
     number = 0
     while line := source.readline(MAX_LINE_BYTES):
         number += 1

@@ -19,7 +19,7 @@ MAX_EXPIRY: Final = 1 << 53
 
 
 @attrs.frozen(slots=True)
-class Head:
+class ExportHead:
     """Of which store the lines are: its vocabulary, and its revision at that time."""
 
     vocabulary: str
@@ -52,7 +52,7 @@ class Item:
         return orjson.dumps(fields)
 
 
-def read(line: bytes) -> Head | Item:
+def read(line: bytes) -> ExportHead | Item:
     """What a line says. Raises ValueError."""
     try:
         fields = orjson.loads(line)
@@ -63,13 +63,13 @@ def read(line: bytes) -> Head | Item:
     return _head(fields) if "export" in fields else _item(fields)
 
 
-def _head(fields: dict[str, object]) -> Head:
+def _head(fields: dict[str, object]) -> ExportHead:
     if fields["export"] != KIND or fields.get("format") != FORMAT:
         raise ValueError(f"is not of an {KIND} of format {FORMAT}")
     vocabulary, revision = fields.get("vocabulary"), fields.get("revision")
     if not isinstance(vocabulary, str) or not isinstance(revision, int):
         raise ValueError("does not say of which store the lines are")
-    return Head(vocabulary, revision)
+    return ExportHead(vocabulary, revision)
 
 
 def _item(fields: dict[str, object]) -> Item:

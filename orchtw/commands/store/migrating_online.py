@@ -73,7 +73,7 @@ async def migrate_online(kubeconfig: Path, given: str, reactor: Any, complain: C
     naming = Naming.of(given) if given else Naming.orch()
     own = ServiceReference(namespace=naming.default_namespace, name=naming.product)
     caller = Caller(reactor, Resolver(NoServices(), own, SystemRandom()), AGENT)
-    server = Server(caller, load(kubeconfig, naming, reactor))
+    server = OnlineServer(caller, load(kubeconfig, naming, reactor))
     result = Migrated()
     try:
         naming = Naming.of(agreed(server.url, await server.vocabulary(), given))
@@ -96,7 +96,7 @@ async def migrate_online(kubeconfig: Path, given: str, reactor: Any, complain: C
     return result
 
 
-class Server:
+class OnlineServer:
     """What is asked of the API."""
 
     def __init__(self, caller: Caller, remote: Remote) -> None:

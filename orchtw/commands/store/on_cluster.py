@@ -10,7 +10,7 @@ from orchtw.commands.store import checking, exporting, migrating
 from orchtw.commands.store.cluster import ClusterSource, cluster_flags, import_into, opened, vocabulary_of
 from orchtw.commands.store.opening import Opening
 from orchtw.commands.store.outcome import Migrated
-from orchtw.commands.store.values import Values
+from orchtw.commands.store.values import StoredValues
 from orchtw.naming.names import Naming
 
 Complain = Callable[[str], None]
@@ -22,7 +22,7 @@ async def check(options: argparse.Namespace, reactor: Any, complain: Complain) -
     async with opened(options, reactor, opening.transformers) as store:
         vocabulary, revision = await vocabulary_of(store, options.vocabulary), await store.revision()
         source = ClusterSource(store, vocabulary, revision)
-        found = await checking.look(source, opening, Values(Naming.of(vocabulary)))
+        found = await checking.look(source, opening, StoredValues(Naming.of(vocabulary)))
     print(f"{options.etcd_servers}: vocabulary {vocabulary}, revision {revision}")
     print(f"{sum(found.objects.values())} objects", *checking.summary(found), sep="\n")
     for problem in found.wrong:
@@ -47,7 +47,7 @@ async def export(options: argparse.Namespace, reactor: Any, output: BinaryIO, co
     async with opened(options, reactor, opening.transformers) as store:
         vocabulary = await vocabulary_of(store, options.vocabulary)
         source = ClusterSource(store, vocabulary, await store.revision())
-        return await exporting.export(source, opening, Values(Naming.of(vocabulary)), output, complain)
+        return await exporting.export(source, opening, StoredValues(Naming.of(vocabulary)), output, complain)
 
 
 async def import_lines(options: argparse.Namespace, reactor: Any, source: BinaryIO) -> int:

@@ -10,7 +10,7 @@ from orchtw.storage.interface import Damaged, KeyValue
 from orchtw.storage.sqlite.snapshot import Snapshot
 
 
-class Source(Protocol):
+class StoreSource(Protocol):
     """One state: of a vocabulary, at a revision."""
 
     @property
@@ -43,7 +43,7 @@ class FileSource:
 
     @property
     def vocabulary(self) -> str:
-        """See `Source`, as all of these."""
+        """See `StoreSource`, as all of these."""
         return self._snapshot.vocabulary
 
     @property

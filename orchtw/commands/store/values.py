@@ -18,7 +18,7 @@ CORE = 3
 """Parts of `/registry/pods/`, with the empty one before the first slash."""
 
 
-class Values:
+class StoredValues:
     """Stored values as objects, and back, in the vocabulary of the store."""
 
     def __init__(self, naming: Naming) -> None:

@@ -19,7 +19,7 @@ from orchtw.controllers.apiextensions.names import NameIndex
 from orchtw.controllers.apiextensions.observer import Observer
 from orchtw.controllers.apiextensions.serving import Serving
 from orchtw.controllers.apiextensions.statuses import Statuses, as_told
-from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.controller import Controller, ControllerHost
 from orchtw.registry.offload import Offload
 from orchtw.registry.target import Target
 from orchtw.storage.cache.resource import DamagedObject
@@ -34,7 +34,7 @@ SURVEY_S: Final = 0.05
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
-class Parts:
+class DefinitionParts:
     """What definitions are looked after with; `target` is their own."""
 
     target: Target
@@ -55,7 +55,7 @@ class DefinitionController(Controller):
     backoff = Backoff(first_s=0.005, limit_s=5.0)
     _log = Logger()
 
-    def __init__(self, host: Host, parts: Parts) -> None:
+    def __init__(self, host: ControllerHost, parts: DefinitionParts) -> None:
         super().__init__(host, CONCURRENCY)
         self._parts = parts
         self._target = parts.target

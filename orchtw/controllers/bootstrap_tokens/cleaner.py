@@ -7,7 +7,7 @@ from typing import Final
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
-from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.controller import Controller, ControllerHost
 from orchtw.errors import Conflict, NotFound
 from orchtw.rules.bootstrap_tokens import SECRET_TYPE, TokenSecret
 from orchtw.rules.options import DeleteOptions
@@ -22,7 +22,7 @@ class TokenCleaner(Controller):
     name = "tokencleaner"
     account = "token-cleaner"
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ControllerHost) -> None:
         super().__init__(host, 1)
         self._secrets = self.client.resource("", "v1", "secrets")
         self._namespace = host.naming.system_namespace

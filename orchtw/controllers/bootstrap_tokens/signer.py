@@ -11,7 +11,7 @@ from twisted.internet.task import deferLater
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
-from orchtw.controllers.controller import Controller, Host, Published
+from orchtw.controllers.controller import Controller, ControllerHost, Published
 from orchtw.rules.bootstrap_tokens import PREFIX, SECRET_TYPE, TokenSecret
 from orchtw.rules.detached_signature import detached_signature
 from orchtw.wire.objects import Object
@@ -35,7 +35,7 @@ class BootstrapSigner(Controller):
     name = "bootstrapsigner"
     account = "bootstrap-signer"
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ControllerHost) -> None:
         super().__init__(host, 1)
         self._config_maps = self.client.resource("", "v1", "configmaps")
         self._namespace = host.naming.public_namespace

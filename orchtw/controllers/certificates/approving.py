@@ -10,7 +10,7 @@ from orchtw.client.work_queue import Backoff, Retry
 from orchtw.controllers.certificates import request_state as state
 from orchtw.controllers.certificates.requests import RequestController
 from orchtw.controllers.certificates.signer_rules import why_not_node_client
-from orchtw.controllers.controller import Host
+from orchtw.controllers.controller import ControllerHost
 from orchtw.pki.cluster_signing import NODE_CLIENT
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.rules.certificate_requests import CertificateRequest, read_request
@@ -34,7 +34,7 @@ class Approver(RequestController):
     name = "csrapproving"
     backoff = REVIEWED
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ControllerHost) -> None:
         super().__init__(host, CONCURRENCY)
         self._signer = host.naming.translate(NODE_CLIENT)
 

@@ -12,7 +12,7 @@ from cryptography import x509
 from orchtw.client.interface import Item
 from orchtw.controllers.certificates import request_state as state
 from orchtw.controllers.certificates.requests import RequestController
-from orchtw.controllers.controller import Host
+from orchtw.controllers.controller import ControllerHost
 from orchtw.errors import Conflict
 from orchtw.rules.options import DeleteOptions
 from orchtw.wire.objects import Object
@@ -28,7 +28,7 @@ class Cleaner(RequestController):
 
     name = "csrcleaner"
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ControllerHost) -> None:
         super().__init__(host, 1, resync_s=PERIOD_S)
 
     def seen(self, old: Item | None, new: Item | None) -> None:

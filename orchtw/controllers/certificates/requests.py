@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
-from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.controller import Controller, ControllerHost
 from orchtw.errors import NotFound
 from orchtw.wire.objects import Object
 
@@ -20,7 +20,7 @@ class RequestController(Controller):
 
     account = "certificate-controller"
 
-    def __init__(self, host: Host, concurrency: int, *, resync_s: float = 0.0) -> None:
+    def __init__(self, host: ControllerHost, concurrency: int, *, resync_s: float = 0.0) -> None:
         super().__init__(host, concurrency)
         self.group = host.naming.group("certificates.orch.io")
         self.requests = self.client.resource(self.group, "v1", "certificatesigningrequests")

@@ -15,7 +15,7 @@ from orchtw.config import Config
 from orchtw.controllers.certificates import request_state as state
 from orchtw.controllers.certificates.requests import RequestController
 from orchtw.controllers.certificates.signer_rules import RULES
-from orchtw.controllers.controller import Host
+from orchtw.controllers.controller import ControllerHost
 from orchtw.pki import certificates
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.issuing import sign_request
@@ -52,7 +52,7 @@ class Signer(RequestController):
     backoff = Backoff(first_s=0.2, limit_s=1000.0)
     _log = Logger()
 
-    def __init__(self, host: Host, means: Means) -> None:
+    def __init__(self, host: ControllerHost, means: Means) -> None:
         super().__init__(host, CONCURRENCY)
         self._means = means
         self._signers = {host.naming.translate(signer): signer for signer in RULES}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchtw.controllers.controller import Host
+from orchtw.controllers.controller import ControllerHost
 from orchtw.controllers.service_accounts.each_namespace import EachNamespace
 from orchtw.wire.objects import Object
 
@@ -17,7 +17,7 @@ class ServiceAccountController(EachNamespace):
     name = "serviceaccount"
     account = "service-account-controller"
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ControllerHost) -> None:
         super().__init__(host, "serviceaccounts", DEFAULT)
 
     def wanted(self, namespace: str) -> Object:

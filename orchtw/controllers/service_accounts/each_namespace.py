@@ -9,7 +9,7 @@ from typing import Final
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
-from orchtw.controllers.controller import Controller, Host, Published
+from orchtw.controllers.controller import Controller, ControllerHost, Published
 from orchtw.errors import AlreadyExists, NotFound
 from orchtw.wire.objects import Object
 
@@ -19,7 +19,7 @@ CONCURRENCY: Final = 16
 class EachNamespace(Controller):
     """Keys are names of namespaces. The object is of the core group and called `object_name`."""
 
-    def __init__(self, host: Host, plural: str, object_name: str) -> None:
+    def __init__(self, host: ControllerHost, plural: str, object_name: str) -> None:
         super().__init__(host, CONCURRENCY)
         self._object_name = object_name
         self._namespaces = self.client.resource("", "v1", "namespaces")

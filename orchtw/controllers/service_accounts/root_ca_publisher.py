@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchtw.controllers.controller import Host
+from orchtw.controllers.controller import ControllerHost
 from orchtw.controllers.service_accounts.each_namespace import EachNamespace
 from orchtw.wire.objects import Object
 
@@ -19,7 +19,7 @@ class RootCAPublisher(EachNamespace):
     name = "root-ca-cert-publisher"
     account = "root-ca-cert-publisher"
 
-    def __init__(self, host: Host, root_ca_pem: str) -> None:
+    def __init__(self, host: ControllerHost, root_ca_pem: str) -> None:
         naming = host.naming
         self._name = naming.root_ca_config_map
         self._data = {KEY: root_ca_pem}

@@ -10,7 +10,7 @@ from twisted.internet.task import deferLater
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
 from orchtw.client.work_queue import TURN_S, Retry
-from orchtw.controllers.controller import Controller, Host, Published
+from orchtw.controllers.controller import Controller, ControllerHost, Published
 from orchtw.controllers.service_accounts.token_secrets import TokenSecrets
 from orchtw.errors import Conflict, Forbidden, NotFound, StatusError
 from orchtw.rules.options import DeleteOptions
@@ -34,7 +34,7 @@ class TokenController(Controller):
     name = "serviceaccount-token"
     account = "token-controller"
 
-    def __init__(self, host: Host, concurrency: int, form: TokenSecrets, *, generates: bool) -> None:
+    def __init__(self, host: ControllerHost, concurrency: int, form: TokenSecrets, *, generates: bool) -> None:
         super().__init__(host, concurrency)
         self._form = form
         self._generates = generates and form.signs

@@ -16,7 +16,7 @@ from twisted.python.failure import Failure
 
 from orchtw.errors import StatusError
 from orchtw.registry.aggregation.checks import Checks
-from orchtw.registry.aggregation.conditions import LOCAL, Verdict
+from orchtw.registry.aggregation.conditions import LOCAL, AvailabilityVerdict
 from orchtw.registry.aggregation.services import ApiService, ApiServices
 from orchtw.watch.log import Event
 
@@ -27,7 +27,7 @@ RETRY_S: Final = 0.5
 SUSPECT_S: Final = 1.0
 """Between two looks that requests in trouble cause."""
 
-Say = Callable[[str, Verdict], Awaitable[None]]
+Say = Callable[[str, AvailabilityVerdict], Awaitable[None]]
 """Writes the condition of an APIService. Raises StatusError."""
 
 

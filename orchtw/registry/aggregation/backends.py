@@ -13,11 +13,11 @@ from orchtw.errors import ConfigError, StatusError
 from orchtw.outbound.addresses import is_address
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.dialer import Dialer, Unreachable
-from orchtw.outbound.exchange import Broken, Exchange, Head, Headers, Outcome
+from orchtw.outbound.exchange import Broken, CallOutcome, ClientExchange, Headers, ResponseHead
 from orchtw.outbound.exchanges import Exchanges
 from orchtw.outbound.policy import BadTLS, TLSPolicy
 from orchtw.outbound.services import Resolver, Unresolved
-from orchtw.registry.aggregation.services import Backend
+from orchtw.registry.aggregation.services import ServiceBackend
 from orchtw.request import UserInfo
 from orchtw.rules.front_proxy import identity_headers
 
@@ -52,10 +52,10 @@ class Ask:
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Answer:
+class BackendAnswer:
     """A whole answer to a question of the server's own."""
 
-    head: Head
+    head: ResponseHead
     body: bytes
 
 
@@ -79,9 +79,9 @@ class Backends:
         self._identity = identity
         self._clock = clock
         self._make_dialer = make_dialer
-        self._known: dict[Backend, _Known] = {}
+        self._known: dict[ServiceBackend, _Known] = {}
 
-    async def ask(self, backend: Backend, ask: Ask) -> tuple[Exchange, Head]:
+    async def ask(self, backend: ServiceBackend, ask: Ask) -> tuple[ClientExchange, ResponseHead]:
         """The head of its answer, and the exchange that the body comes from.
 
         Raises NoAnswer, TooManyRequests (429), BadRequest (400) for a request that cannot be written down. A kept
@@ -102,15 +102,24 @@ class Backends:
             raise NoAnswer(str(problem)) from None
 
     async def get(
-        self, backend: Backend, path: str, user: UserInfo, *, headers: Headers = (), timeout_s: float, limit: int = 0
-    ) -> Answer:
+        self,
+        backend: ServiceBackend,
+        path: str,
+        user: UserInfo,
+        *,
+        headers: Headers = (),
+        timeout_s: float,
+        limit: int = 0,
+    ) -> BackendAnswer:
         """Its answer to a GET as `user`, all of it if that is `limit` bytes at most; limit 0 takes no body.
 
         Raises NoAnswer.
         """
         return await self.whole(backend, Ask(method="GET", target=path, headers=headers), user, timeout_s, limit)
 
-    async def whole(self, backend: Backend, ask: Ask, user: UserInfo, timeout_s: float, limit: int = 0) -> Answer:
+    async def whole(
+        self, backend: ServiceBackend, ask: Ask, user: UserInfo, timeout_s: float, limit: int = 0
+    ) -> BackendAnswer:
         """Its answer to a question as `user`, as `get` has it. Raises NoAnswer, TooLarge among them."""
         asked = attrs.evolve(ask, headers=[*identity_headers(user), *ask.headers])
         try:
@@ -120,7 +129,7 @@ class Backends:
         except StatusError as problem:
             raise NoAnswer(problem.message) from None
 
-    def forget(self, backend: Backend) -> None:
+    def forget(self, backend: ServiceBackend) -> None:
         """No APIService leads there any more: close what is kept."""
         if (known := self._known.pop(backend, None)) is not None:
             known.exchanges.close()
@@ -130,30 +139,30 @@ class Backends:
         for backend in list(self._known):
             self.forget(backend)
 
-    async def _whole(self, backend: Backend, ask: Ask, limit: int) -> Answer:
+    async def _whole(self, backend: ServiceBackend, ask: Ask, limit: int) -> BackendAnswer:
         exchange, head = await self.ask(backend, ask)
         if not limit:
             exchange.abort()
-            return Answer(head=head, body=b"")
+            return BackendAnswer(head=head, body=b"")
         collected = _Collected(exchange, limit, head.code)
         exchange.read_into(collected)
-        return Answer(head=head, body=await collected.whole)
+        return BackendAnswer(head=head, body=await collected.whole)
 
     async def _connected(
         self, exchanges: Exchanges, destination: Destination, *, fresh: bool = False
-    ) -> tuple[Exchange, bool]:
+    ) -> tuple[ClientExchange, bool]:
         try:
             return await exchanges.exchange(destination, fresh=fresh)
         except (Unreachable, ConfigError) as problem:
             raise NoAnswer(str(problem)) from None
 
-    async def _head(self, exchange: Exchange, destination: Destination, ask: Ask) -> Head:
+    async def _head(self, exchange: ClientExchange, destination: Destination, ask: Ask) -> ResponseHead:
         headers = ask.headers
         if not any(name == "Host" for name, _ in headers):
             headers = [("Host", destination.shown_authority), *headers]
         return await exchange.ask(ask.method, ask.target, headers, ask.body)
 
-    async def _destination(self, backend: Backend, known: _Known) -> Destination:
+    async def _destination(self, backend: ServiceBackend, known: _Known) -> Destination:
         """Who may make APIServices may name any host; addresses come from endpoints, which others write."""
         try:
             place = await self._resolver.place(backend.service, endpoints_only=self._endpoints_only)
@@ -170,7 +179,7 @@ class Backends:
             server_name=backend.service.host,
         )
 
-    def _of(self, backend: Backend) -> _Known:
+    def _of(self, backend: ServiceBackend) -> _Known:
         """What is known of a server, anew when this one shows another certificate."""
         base, known = self._identity(), self._known.get(backend)
         if known is None or known.base is not base:
@@ -193,7 +202,7 @@ class _Known:
 class _Collected:
     """The sink of a body that is wanted whole; `whole` fails with NoAnswer."""
 
-    def __init__(self, exchange: Exchange, limit: int, code: int) -> None:
+    def __init__(self, exchange: ClientExchange, limit: int, code: int) -> None:
         self.whole: Deferred[bytes] = Deferred(lambda _: exchange.abort())
         self._exchange = exchange
         self._limit = limit
@@ -209,11 +218,11 @@ class _Collected:
             self._exchange.abort()
             self.whole.errback(TooLarge(self._limit, self._code))
 
-    def ended(self, outcome: Outcome) -> None:
+    def ended(self, outcome: CallOutcome) -> None:
         """See `Sink`."""
         if self.whole.called:
             return
-        if outcome is Outcome.WHOLE:
+        if outcome is CallOutcome.WHOLE:
             self.whole.callback(b"".join(self._pieces))
         else:
             self.whole.errback(NoAnswer("unexpected EOF"))

@@ -11,13 +11,13 @@ from orchtw.registry.aggregation.backends import Backends, NoAnswer
 from orchtw.registry.aggregation.conditions import (
     LOCAL,
     PASSED,
-    Verdict,
+    AvailabilityVerdict,
     failed_discovery,
     flaw,
     no_access,
     no_service,
 )
-from orchtw.registry.aggregation.services import ApiService, Backend
+from orchtw.registry.aggregation.services import ApiService, ServiceBackend
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
@@ -41,14 +41,14 @@ class Checks:
             name=f"system:{naming.component_prefix}aggregator", groups=(naming.administrators_group,)
         )
 
-    async def verdict(self, service: ApiService) -> Verdict:
+    async def verdict(self, service: ApiService) -> AvailabilityVerdict:
         """The outcome of all checks."""
         backend = service.backend
         if backend is None:
             return LOCAL
         return self._objects(backend) or await self._discovery(service, backend)
 
-    def _objects(self, backend: Backend) -> Verdict | None:
+    def _objects(self, backend: ServiceBackend) -> AvailabilityVerdict | None:
         try:
             found = _load(self.services, backend)
         except DamagedObject as problem:
@@ -60,7 +60,7 @@ class Checks:
         except DamagedObject as problem:
             return no_access(backend, "Endpoints", problem.message)
 
-    async def _discovery(self, service: ApiService, backend: Backend) -> Verdict:
+    async def _discovery(self, service: ApiService, backend: ServiceBackend) -> AvailabilityVerdict:
         count = ATTEMPTS if self._has_several_places(backend) else 1
         asked = [Deferred.fromCoroutine(self._ask(service, backend)) for _ in range(count)]
         outcome: Any = await DeferredList(asked, fireOnOneCallback=True, consumeErrors=True)
@@ -68,18 +68,18 @@ class Checks:
             return PASSED
         return failed_discovery(str(outcome[-1][1].value))
 
-    def _has_several_places(self, backend: Backend) -> bool:
+    def _has_several_places(self, backend: ServiceBackend) -> bool:
         subsets = (_load(self.endpoints, backend) or {}).get("subsets") or ()
         return sum(len(subset.get("addresses") or ()) for subset in subsets) > 1
 
-    def _url(self, backend: Backend) -> str:
+    def _url(self, backend: ServiceBackend) -> str:
         """Where the question goes: to the host of an external name, else to the Service."""
         spec = (_load(self.services, backend) or {}).get("spec") or {}
         if spec.get("type") == "ExternalName":
             return f"https://{spec.get('externalName', '')}:{backend.service.port}"
         return backend.url
 
-    async def _ask(self, service: ApiService, backend: Backend) -> None:
+    async def _ask(self, service: ApiService, backend: ServiceBackend) -> None:
         shown = self._url(backend) + service.path
         try:
             answer = await self._backends.get(backend, service.path, self._user, timeout_s=CHECK_S)
@@ -91,6 +91,6 @@ class Checks:
             raise NoAnswer(f"failing or missing response from {shown}: {status}")
 
 
-def _load(stored: Stored, backend: Backend) -> Object | None:
+def _load(stored: Stored, backend: ServiceBackend) -> Object | None:
     entry = stored.get(backend.service.namespace, backend.service.name)
     return None if entry is None else stored.load(entry)

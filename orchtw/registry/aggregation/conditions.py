@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import attrs
 
-from orchtw.registry.aggregation.services import Backend
+from orchtw.registry.aggregation.services import ServiceBackend
 from orchtw.values.causes import go_quote
 from orchtw.wire.objects import Object
 
@@ -14,7 +14,7 @@ AVAILABLE: Final = "Available"
 
 
 @attrs.frozen(slots=True)
-class Verdict:
+class AvailabilityVerdict:
     """What the condition is to say."""
 
     status: Literal["True", "False", "Unknown"]
@@ -22,45 +22,47 @@ class Verdict:
     message: str
 
 
-LOCAL: Final = Verdict("True", "Local", "Local APIServices are always available")
-PASSED: Final = Verdict("True", "Passed", "all checks passed")
+LOCAL: Final = AvailabilityVerdict("True", "Local", "Local APIServices are always available")
+PASSED: Final = AvailabilityVerdict("True", "Passed", "all checks passed")
 
 
-def no_service(backend: Backend) -> Verdict:
+def no_service(backend: ServiceBackend) -> AvailabilityVerdict:
     """There is no such Service."""
-    return Verdict("False", "ServiceNotFound", f"{_shown(backend)} is not present")
+    return AvailabilityVerdict("False", "ServiceNotFound", f"{_shown(backend)} is not present")
 
 
-def no_access(backend: Backend, what: Literal["Service", "Endpoints"], why: str) -> Verdict:
+def no_access(backend: ServiceBackend, what: Literal["Service", "Endpoints"], why: str) -> AvailabilityVerdict:
     """The Service or its endpoints cannot be read."""
-    return Verdict("Unknown", f"{what}AccessError", f"{_shown(backend)} cannot be checked due to: {why}")
+    return AvailabilityVerdict("Unknown", f"{what}AccessError", f"{_shown(backend)} cannot be checked due to: {why}")
 
 
-def failed_discovery(why: str) -> Verdict:
+def failed_discovery(why: str) -> AvailabilityVerdict:
     """The other server does not answer as it must."""
-    return Verdict("False", "FailedDiscoveryCheck", why)
+    return AvailabilityVerdict("False", "FailedDiscoveryCheck", why)
 
 
-def flaw(backend: Backend, service: Object, endpoints: Object | None) -> Verdict | None:
+def flaw(backend: ServiceBackend, service: Object, endpoints: Object | None) -> AvailabilityVerdict | None:
     """What is wrong with a Service that has a cluster address; other types are not looked into."""
     if service["spec"].get("type", "ClusterIP") != "ClusterIP":
         return None
     number = backend.service.port
     port = next((each for each in service["spec"].get("ports") or () if each.get("port") == number), None)
     if port is None:
-        return Verdict("False", "ServicePortError", f"{_shown(backend)} is not listening on port {number}")
+        return AvailabilityVerdict(
+            "False", "ServicePortError", f"{_shown(backend)} is not listening on port {number}"
+        )
     if endpoints is None:
-        return Verdict("False", "EndpointsNotFound", f"cannot find endpoints for {_shown(backend)}")
+        return AvailabilityVerdict("False", "EndpointsNotFound", f"cannot find endpoints for {_shown(backend)}")
     name = str(port.get("name", ""))
     for subset in endpoints.get("subsets") or ():
         named = any(each.get("name", "") == name for each in subset.get("ports") or ())
         if named and subset.get("addresses"):
             return None
     text = f"endpoints for {_shown(backend)} have no addresses with port name {go_quote(name)}"
-    return Verdict("False", "MissingEndpoints", text)
+    return AvailabilityVerdict("False", "MissingEndpoints", text)
 
 
-def told(status: Object, verdict: Verdict, now: str) -> Object | None:
+def told(status: Object, verdict: AvailabilityVerdict, now: str) -> Object | None:
     """The status with that condition; None: it says so already."""
     conditions = list(status.get("conditions") or ())
     wanted = {"type": AVAILABLE, **attrs.asdict(verdict)}
@@ -73,5 +75,5 @@ def told(status: Object, verdict: Verdict, now: str) -> Object | None:
     return None if conditions[at] == old else {**status, "conditions": conditions}
 
 
-def _shown(backend: Backend) -> str:
+def _shown(backend: ServiceBackend) -> str:
     return f"service/{backend.service.name} in {go_quote(backend.service.namespace)}"

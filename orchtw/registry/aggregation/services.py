@@ -26,7 +26,7 @@ GroupVersion = tuple[str, str]
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Backend:
+class ServiceBackend:
     """Where another server is, and whom to believe there: `ca_bundle` is PEM, empty for the system's authorities."""
 
     service: ServiceReference
@@ -51,7 +51,7 @@ class ApiService:
     version: str
     group_priority: int
     version_priority: int
-    backend: Backend | None = None
+    backend: ServiceBackend | None = None
     available: bool = False
     reason: str = attrs.field(default="", eq=False)
     managed: str = ""
@@ -99,11 +99,11 @@ def _reason(obj: Object) -> str:
     return next((each.get("reason") or "" for each in found if each.get("type") == "Available"), "")
 
 
-def _backend(spec: Object) -> Backend | None:
+def _backend(spec: Object) -> ServiceBackend | None:
     service = spec.get("service")
     if service is None:
         return None
-    return Backend(
+    return ServiceBackend(
         service=ServiceReference(
             namespace=service.get("namespace", ""), name=service.get("name", ""), port=service.get("port") or PORT
         ),

@@ -19,7 +19,7 @@ from orchtw.registry.allocation.ledger import Ledger
 from orchtw.registry.allocation.node_ports import NodePorts
 from orchtw.registry.allocation.ranges import AddressRange, PortRange, Range
 from orchtw.registry.allocation.repair import Repair
-from orchtw.registry.reservations import NOTHING, Hold, Host, Reservation, StoredObjects
+from orchtw.registry.reservations import NOTHING, Hold, Reservation, ReservationHost, StoredObjects
 from orchtw.registry.system_metadata import ordered
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.storage.freshness import MOST_RECENT
@@ -38,7 +38,7 @@ class ServiceReservations:
 
     _log = Logger()
 
-    def __init__(self, host: Host, config: Config) -> None:
+    def __init__(self, host: ReservationHost, config: Config) -> None:
         self._host = host
         ranges = [AddressRange(network) for network in config.service_networks]
         self._addresses = Addresses({numbers: self._ledger(numbers) for numbers in ranges})

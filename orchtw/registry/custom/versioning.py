@@ -10,14 +10,14 @@ import attrs
 from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller, CallFailed
 from orchtw.outbound.remote import Remote
-from orchtw.registry.converting import Run
+from orchtw.registry.converting import ConversionRun
 from orchtw.registry.custom.stored import CustomStored
 from orchtw.registry.custom.target import CustomTarget, WebhookTarget
 from orchtw.registry.custom.webhook import ANSWER_BYTES, TIMEOUT_S, CallLost, Converter, WebhookConverter
 from orchtw.registry.stored import Stored
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.target import Target
-from orchtw.registry.versioning import MakeVersioning, Parts
+from orchtw.registry.versioning import MakeVersioning, VersioningParts
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.custom.schemas import CustomSchema
@@ -29,7 +29,7 @@ class Versionings:
     """Makes what definitions ask for."""
 
     caller: Caller
-    run: Run
+    run: ConversionRun
     new_uid: Callable[[], str]
     naming: Naming
 
@@ -68,7 +68,7 @@ class SameFields:
     def stored(self, resource: ResourceType, codec: KindCodec, strategy: Strategy, prefix: str) -> Stored:
         return CustomStored(resource, codec, strategy, prefix, self.codecs, same=True)
 
-    def target(self, parts: Parts) -> Target:
+    def target(self, parts: VersioningParts) -> Target:
         home, codec = parts.stored.codec, parts.codec
         target = CustomTarget(**attrs.asdict(parts, recurse=False))
         if codec is not home:
@@ -88,14 +88,14 @@ class ByWebhook:
     def stored(self, resource: ResourceType, codec: KindCodec, strategy: Strategy, prefix: str) -> Stored:
         return CustomStored(resource, codec, strategy, prefix, self.codecs, same=False)
 
-    def target(self, parts: Parts) -> Target:
+    def target(self, parts: VersioningParts) -> Target:
         target = self._made(parts)
         if parts.codec is not parts.stored.codec:
             target.same_fields = False
             target.from_storage = partial(_from_storage, self._made(parts))  # another one: no reference to itself
         return target
 
-    def _made(self, parts: Parts) -> WebhookTarget:
+    def _made(self, parts: VersioningParts) -> WebhookTarget:
         return WebhookTarget(**attrs.asdict(parts, recurse=False), converter=self.converter)
 
 

@@ -6,7 +6,7 @@ from base64 import b64decode
 
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_cluster
@@ -58,7 +58,7 @@ def validate_api_service(new: Object, old: Object | None, naming: Naming) -> lis
     return causes
 
 
-API_SERVICE = Kind(
+API_SERVICE = KindRecord(
     group="apiregistration.orch.io",
     kind="APIService",
     strategy=ApiServiceStrategy,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.schema.tables import cells_cluster
 from orchtw.values.causes import duplicate, invalid, required
 from orchtw.values.names import NameForm, dns_1035_label, dns_subdomain, qualified_name
@@ -104,7 +104,7 @@ def _condition_causes(conditions: Sequence[Object]) -> list[Cause]:
     return causes
 
 
-STORAGE_VERSION = Kind(
+STORAGE_VERSION = KindRecord(
     group="internal.apiserver.orch.io",
     kind="StorageVersion",
     unconditional_update=False,

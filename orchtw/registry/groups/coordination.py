@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.schema.tables import cells_cluster
 
-LEASE = Kind(
+LEASE = KindRecord(
     group="coordination.orch.io",
     kind="Lease",
     create_on_update=True,

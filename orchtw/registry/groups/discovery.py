@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.schema.conversion.discovery import HOSTNAME, SLICE_CONVERSIONS
 from orchtw.schema.tables import cells_cluster
@@ -107,7 +107,7 @@ def _port_names(new: Object) -> Iterator[Cause]:
         seen.add(name)
 
 
-ENDPOINT_SLICE = Kind(
+ENDPOINT_SLICE = KindRecord(
     group="discovery.orch.io",
     kind="EndpointSlice",
     strategy=EndpointSliceStrategy,

@@ -9,7 +9,7 @@ from orchtw.naming.names import Naming
 from orchtw.registry.amounts import round_up
 from orchtw.registry.groups.core.resource_lists import check_amounts
 from orchtw.registry.groups.core.scheduling_terms import TOLERATION, check_toleration
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.rules.resource_names import container_resource_name
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.problems import within
@@ -54,7 +54,7 @@ def _toleration_causes(tolerations: Sequence[Object]) -> list[Cause]:
     return causes
 
 
-RUNTIME_CLASS = Kind(
+RUNTIME_CLASS = KindRecord(
     group="node.orch.io",
     kind="RuntimeClass",
     create_on_update=True,

@@ -10,7 +10,7 @@ import attrs
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.emission_order import put
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.rules.selectors import validate_selector_object
 from orchtw.schema.tables import cells_cluster
 from orchtw.values.causes import invalid, not_supported, required
@@ -132,9 +132,11 @@ def _subject_causes(subject: Object, path: str, group: str, namespaced: bool) ->
     return causes
 
 
-ROLE = Kind(group=_GROUP, kind="Role", create_on_update=True, name_form=PATH_SEGMENT_NAME, validate=validate_role)
+ROLE = KindRecord(
+    group=_GROUP, kind="Role", create_on_update=True, name_form=PATH_SEGMENT_NAME, validate=validate_role
+)
 CLUSTER_ROLE = attrs.evolve(ROLE, kind="ClusterRole", validate=validate_cluster_role)
-ROLE_BINDING = Kind(
+ROLE_BINDING = KindRecord(
     group=_GROUP,
     kind="RoleBinding",
     create_on_update=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.schema.tables import cells_cluster
 from orchtw.values.causes import forbidden, not_supported, required
 from orchtw.wire.objects import Object
@@ -47,7 +47,7 @@ def _not_the_systems(name: str, priority_class: Object) -> str:
     return f"globalDefault of {name} PriorityClass must be false" if priority_class.get("globalDefault") else ""
 
 
-PRIORITY_CLASS = Kind(
+PRIORITY_CLASS = KindRecord(
     group="scheduling.orch.io",
     kind="PriorityClass",
     generation=(),

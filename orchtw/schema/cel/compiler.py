@@ -21,7 +21,7 @@ from orchtw.schema.cel.library import lists, moments, operators, patterns, texts
 from orchtw.schema.cel.macros import MACROS, Macro
 from orchtw.schema.cel.overloads import Overload, matching
 from orchtw.schema.cel.parser import parse
-from orchtw.schema.cel.syntax import Call, Entries, Expression, Items, Literal, Name, Select
+from orchtw.schema.cel.syntax import CallExpression, Entries, Expression, Items, Literal, Name, Select
 from orchtw.schema.cel.types import (
     BOOL,
     BYTES,
@@ -164,7 +164,7 @@ class _Compiler:
 
     def code(self, part: Expression) -> Code:
         """Raises Fault."""
-        if isinstance(part, Call):
+        if isinstance(part, CallExpression):
             return self._call(part)
         if isinstance(part, Select):
             return self._select(part)
@@ -245,7 +245,7 @@ class _Compiler:
             return code
         return attrs.evolve(code, type=DYN, run=operations.charged(code.run, turn, extent))
 
-    def _call(self, part: Call) -> Code:
+    def _call(self, part: CallExpression) -> Code:
         special = _SPECIAL.get(part.function) if part.target is None else None
         if special is not None:
             return special(self, part)
@@ -264,7 +264,7 @@ class _Compiler:
             except Failure:
                 return
 
-    def _macro(self, part: Call, macro: Macro, target: Expression) -> Code:
+    def _macro(self, part: CallExpression, macro: Macro, target: Expression) -> Code:
         """A variable stands for each element in turn."""
         variable = part.arguments[0]
         if not isinstance(variable, Name):
@@ -305,7 +305,7 @@ class _Compiler:
             shown = ", ".join(str(each.type) for each in found)
             raise Fault(f"found no matching overload for '{name}' applied to '({shown})'", at)
 
-    def _has(self, part: Call) -> Code:
+    def _has(self, part: CallExpression) -> Code:
         tested = part.arguments[0] if len(part.arguments) == 1 else None
         if not isinstance(tested, Select):
             raise Fault("invalid argument to has() macro", part.at)
@@ -317,7 +317,7 @@ class _Compiler:
         estimate = self._estimator.junction([operand.estimate])
         return attrs.evolve(found, type=BOOL, run=operations.has(operand.run, key), estimate=estimate)
 
-    def _junction(self, part: Call) -> Code:
+    def _junction(self, part: CallExpression) -> Code:
         found = [self.code(each) for each in part.arguments]
         for one, other in zip(found, found[1:], strict=False):
             self._require_bool([one, other], part.function, part.at)
@@ -326,12 +326,12 @@ class _Compiler:
             BOOL, make([each.run for each in found]), self._estimator.junction(_estimates(found)), *found
         )
 
-    def _not(self, part: Call) -> Code:
+    def _not(self, part: CallExpression) -> Code:
         found = self.code(part.arguments[0])
         self._require_bool([found], part.function, part.at)
         return _made(BOOL, operations.negated(found.run), self._cost(part, [found], BOOL), found)
 
-    def _condition(self, part: Call) -> Code:
+    def _condition(self, part: CallExpression) -> Code:
         test, yes, no = (self.code(each) for each in part.arguments)
         kind = join(yes.type, no.type)
         if test.type not in (BOOL, DYN) or kind is None:
@@ -344,7 +344,7 @@ class _Compiler:
         estimate = self._estimator.condition(_estimates(parts), _types(parts))
         return _made(kind, operations.condition(test.run, *runs), estimate, *parts)
 
-    def _equality(self, part: Call) -> Code:
+    def _equality(self, part: CallExpression) -> Code:
         one, other = (self.code(each) for each in part.arguments)
         kind = join(one.type, other.type)
         if kind is None:
@@ -355,13 +355,13 @@ class _Compiler:
         estimate = self._cost(part, [one, other], BOOL)
         return _made(BOOL, run if part.function == "_==_" else operations.negated(run), estimate, one, other)
 
-    def _dynamic(self, part: Call) -> Code:
+    def _dynamic(self, part: CallExpression) -> Code:
         if len(part.arguments) != 1:
             return self._function(part, [self.code(each) for each in part.arguments])
         found = self._as(self.code(part.arguments[0]), DYN)
         return attrs.evolve(found, type=DYN, estimate=self._estimator.dynamic(found.estimate))
 
-    def _function(self, part: Call, arguments: list[Code]) -> Code:
+    def _function(self, part: CallExpression, arguments: list[Code]) -> Code:
         candidates = _functions().get(part.function)
         if candidates is None:
             raise Fault(f"undeclared reference to '{part.function}' (in container '')", part.at)
@@ -383,7 +383,7 @@ class _Compiler:
             return _made(kind, run, estimate, *arguments)
         return _made(kind, operations.function(found[0][0], runs, kinds), estimate, *arguments)
 
-    def _cost(self, part: Call, arguments: Sequence[Code], result: Type) -> Estimate:
+    def _cost(self, part: CallExpression, arguments: Sequence[Code], result: Type) -> Estimate:
         method = part.target is not None
         return self._estimator.call(part.function, method, _estimates(arguments), _types(arguments), result)
 

@@ -25,7 +25,7 @@ from orchtw.schema.cel.types import (
     INT,
     STRING,
     TIMESTAMP,
-    Member,
+    CelMember,
     Type,
     list_of,
     map_of,
@@ -115,14 +115,14 @@ def _list_type(schema: Structure, keys: Extensions, name: str) -> Type | None:
 
 def _object_type(schema: Structure, keys: Extensions, name: str, *, names_itself: bool) -> Type:
     @cache
-    def members() -> dict[str, Member]:
+    def members() -> dict[str, CelMember]:
         found = {}
         parts = schema.get("properties") or {}
         for key, part in ({**parts, **_OWN_MEMBERS} if names_itself else parts).items():
             shown = escaped(key)
             kind = declared(part, keys, f"{name}.{shown}", names_itself=bool(part.get(keys.embedded)))
             if shown is not None and kind is not None:
-                found[shown] = Member(key, kind, reader(kind, part, keys))
+                found[shown] = CelMember(key, kind, reader(kind, part, keys))
         return found
 
     return Type(name, members=members)

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from orchtw.schema.cel.types import DYN, Member, Type
+from orchtw.schema.cel.types import DYN, CelMember, Type
 from orchtw.schema.cel.values import equal
 
 Equal = Callable[[Any, Any], bool]
@@ -32,7 +32,7 @@ def equality(kind: Type) -> Equal:
     return operator.eq
 
 
-def _object_equality(members: dict[str, Member]) -> Equal:
+def _object_equality(members: dict[str, CelMember]) -> Equal:
     special: dict[str, Equal] = {}
     for member in members.values():
         same = equality(member.type)
@@ -55,7 +55,7 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _reading(same: Equal, member: Member) -> Equal:
+def _reading(same: Equal, member: CelMember) -> Equal:
     read = member.read
     return same if read is None else lambda one, other: same(read(one), read(other))
 

@@ -10,7 +10,7 @@ from orchtw.schema.cel.faults import Failure, no_overload
 from orchtw.schema.cel.frames import Frame, Run, charge
 from orchtw.schema.cel.library.operators import MIXED
 from orchtw.schema.cel.overloads import Overload
-from orchtw.schema.cel.types import BOOL, DOUBLE, INT, UINT, Member, Type
+from orchtw.schema.cel.types import BOOL, DOUBLE, INT, UINT, CelMember, Type
 from orchtw.schema.cel.values import boolean, extent, type_name
 
 _NUMBERS: Final = frozenset({"int", "uint", "double"})
@@ -29,7 +29,7 @@ def missing(key: object) -> Failure:
     return Failure(f"no such key: {key}")
 
 
-def member(operand: Run, found: Member, shown: str) -> Run:
+def member(operand: Run, found: CelMember, shown: str) -> Run:
     """A member of an object with a schema."""
     key, read = found.key, found.read
 

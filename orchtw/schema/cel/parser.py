@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from orchtw.schema.cel.faults import Fault
-from orchtw.schema.cel.syntax import Call, Entries, Expression, Items, Literal, Name, Select
+from orchtw.schema.cel.syntax import CallExpression, Entries, Expression, Items, Literal, Name, Select
 from orchtw.schema.cel.tokens import RESERVED, Token, tokens
 from orchtw.schema.cel.values import LARGEST
 
@@ -40,10 +40,10 @@ def _too_deep(at: int) -> Fault:
     return Fault(f"expression recursion limit exceeded: {MAX_DEPTH}", at)
 
 
-def call(function: str, at: int, *arguments: Expression, target: Expression | None = None) -> Call:
+def call(function: str, at: int, *arguments: Expression, target: Expression | None = None) -> CallExpression:
     """A call of a function or operator."""
     parts = arguments if target is None else (target, *arguments)
-    return Call(function, target, arguments, at, _above(at, *parts))
+    return CallExpression(function, target, arguments, at, _above(at, *parts))
 
 
 class _Parser:

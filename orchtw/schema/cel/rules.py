@@ -16,7 +16,7 @@ from orchtw.schema.cel.faults import CostExceeded, Failure, Fault
 from orchtw.schema.cel.frames import STEPS
 from orchtw.schema.cel.sizes import most_values
 from orchtw.schema.cel.types import BOOL, Type
-from orchtw.schema.cel.verdict import Verdict
+from orchtw.schema.cel.verdict import RuleVerdict
 from orchtw.schema.validation.problems import at
 from orchtw.values.causes import invalid
 
@@ -73,18 +73,18 @@ class Judge:
         self._repeats = most_values(schema)
         self._known = variables(schema, Extensions.of(naming), names_itself=names_itself)
 
-    def verdict(self, source: str) -> Verdict:
+    def verdict(self, source: str) -> RuleVerdict:
         """Of one rule."""
         try:
             found = compiled(source, self._known)
         except Fault as fault:
-            return Verdict(f"compilation failed: {fault.shown(source)}")
+            return RuleVerdict(f"compilation failed: {fault.shown(source)}")
         if found.code.type != BOOL:
-            return Verdict("cel expression must evaluate to a bool")
-        return Verdict("", "oldSelf" in found.names, found.code.estimate.cost, self._repeats)
+            return RuleVerdict("cel expression must evaluate to a bool")
+        return RuleVerdict("", "oldSelf" in found.names, found.code.estimate.cost, self._repeats)
 
 
-class Rules:
+class CelRules:
     """The rules of a kind in one version. Calling them answers the causes for an object and, perhaps, the old one."""
 
     def __init__(self, root: Any) -> None:
@@ -107,10 +107,10 @@ class Rules:
         return int(min(OBJECT_STEPS, total))
 
 
-def rules_of(structure: Structure, naming: Naming) -> Rules | None:
+def rules_of(structure: Structure, naming: Naming) -> CelRules | None:
     """The rules of a structural schema; None: it has none."""
     root = _compiled(structure, Extensions.of(naming), naming.extension_prefix, "", names_itself=True)
-    return None if root is None else Rules(root)
+    return None if root is None else CelRules(root)
 
 
 def _compiled(schema: Structure, keys: Extensions, prefix: str, name: str, *, names_itself: bool) -> _Node | None:

@@ -36,7 +36,7 @@ class Select:
 
 
 @attrs.frozen(slots=True)
-class Call:
+class CallExpression:
     """A function, operator or macro; `target` is what a method is called on."""
 
     function: str
@@ -64,4 +64,4 @@ class Entries:
     depth: int
 
 
-Expression = Literal | Name | Select | Call | Items | Entries
+Expression = Literal | Name | Select | CallExpression | Items | Entries

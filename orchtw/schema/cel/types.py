@@ -9,7 +9,7 @@ import attrs
 
 
 @attrs.frozen(slots=True)
-class Member:
+class CelMember:
     """A member of an object: its name in JSON, its type, and how its JSON becomes a value (None: it is one)."""
 
     key: str
@@ -28,7 +28,7 @@ class Type:
 
     name: str
     parameters: tuple[Type, ...] = ()
-    members: Callable[[], dict[str, Member]] | None = attrs.field(default=None, eq=False, repr=False)
+    members: Callable[[], dict[str, CelMember]] | None = attrs.field(default=None, eq=False, repr=False)
     merge: Literal["", "set", "map"] = attrs.field(default="", eq=False)
     keys: tuple[str, ...] = attrs.field(default=(), eq=False)
     most: int = attrs.field(default=0, eq=False)

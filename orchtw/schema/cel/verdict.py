@@ -6,7 +6,7 @@ import attrs
 
 
 @attrs.frozen(slots=True)
-class Verdict:
+class RuleVerdict:
     """What is to be said of a rule before it runs.
 
     `fault`: why it cannot run; empty: it can. `is_transition`: it is about what was there before. `estimate`: its

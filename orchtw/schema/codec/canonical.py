@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.schema.nodes import EitherSchema, Field, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
+from orchtw.schema.nodes import EitherSchema, Field, ListSchema, MapSchema, Node, NodeForm, Scalar, StructSchema
 
 _ZEROS: dict[Node, str] = {
     Scalar.STRING: "''",
@@ -11,16 +11,16 @@ _ZEROS: dict[Node, str] = {
     Scalar.INT64: "0",
     Scalar.DOUBLE: "0",
     Scalar.BYTES: "''",
-    Form.DURATION: "'0s'",
-    Form.QUANTITY: "'0'",
-    Form.INT_OR_STRING: "0",
-    Form.STRINGS: "[]",
+    NodeForm.DURATION: "'0s'",
+    NodeForm.QUANTITY: "'0'",
+    NodeForm.INT_OR_STRING: "0",
+    NodeForm.STRINGS: "[]",
 }
 
 
 def zero(node: Node) -> str:
     """The literal that stands for nothing among a list's elements or a map's values; struct nodes have none."""
-    return _ZEROS.get(node, "None") if isinstance(node, Scalar | Form) else "None"
+    return _ZEROS.get(node, "None") if isinstance(node, Scalar | NodeForm) else "None"
 
 
 def is_omitted(field: Field) -> bool:
@@ -33,14 +33,14 @@ def is_omitted(field: Field) -> bool:
 
 def in_place(node: Node) -> bool:
     """Whether a field of this node without a pointer is a struct for Go, which never leaves it out."""
-    if isinstance(node, Form):
-        return node is not Form.STRINGS
+    if isinstance(node, NodeForm):
+        return node is not NodeForm.STRINGS
     return isinstance(node, StructSchema | EitherSchema)
 
 
 def absent(field: Field) -> str:
     """The literal that JSON shows for an absent field that is not omitted. Not for a struct in place."""
-    return "None" if field.pointer or field.node in (Scalar.BYTES, Form.STRINGS) else zero(field.node)
+    return "None" if field.pointer or field.node in (Scalar.BYTES, NodeForm.STRINGS) else zero(field.node)
 
 
 def is_unbounded(node: Node) -> bool:

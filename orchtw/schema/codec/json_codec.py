@@ -17,10 +17,10 @@ from orchtw.schema.nodes import (
     Alternative,
     EitherSchema,
     Field,
-    Form,
     ListSchema,
     MapSchema,
     Node,
+    NodeForm,
     Scalar,
     StructSchema,
 )
@@ -32,14 +32,14 @@ _CONVERSIONS: dict[Node, Callable[[Any], Any]] = {
     Scalar.INT64: values.int64_value,
     Scalar.DOUBLE: values.double_value,
     Scalar.BYTES: values.bytes_value,
-    Form.TIME: values.time_value,
-    Form.MICRO_TIME: values.micro_time_value,
-    Form.DURATION: values.duration_value,
-    Form.QUANTITY: values.quantity_value,
-    Form.INT_OR_STRING: values.int_or_string_value,
-    Form.ANY: values.any_value,
-    Form.OBJECT: values.object_value,
-    Form.STRINGS: values.strings_value,
+    NodeForm.TIME: values.time_value,
+    NodeForm.MICRO_TIME: values.micro_time_value,
+    NodeForm.DURATION: values.duration_value,
+    NodeForm.QUANTITY: values.quantity_value,
+    NodeForm.INT_OR_STRING: values.int_or_string_value,
+    NodeForm.ANY: values.any_value,
+    NodeForm.OBJECT: values.object_value,
+    NodeForm.STRINGS: values.strings_value,
 }
 
 
@@ -112,7 +112,7 @@ def _write_omitted(field: Field, w: Writer, guarded: bool) -> None:
         w(f"x = v[{key}]")
         with w.block("if x is not None:"):
             result = _conversion(field, w, guarded)
-            if field.pointer and not isinstance(field.node, Form | EitherSchema):
+            if field.pointer and not isinstance(field.node, NodeForm | EitherSchema):
                 w(f"out[{key}] = {result}")
                 return
             if result != "x":
@@ -132,7 +132,7 @@ def _write_always(field: Field, w: Writer, guarded: bool) -> None:
         w(f"out[{key}] = {absent(field)}")
     with w.block("else:"):
         result = _conversion(field, w, guarded)
-        empty_is_null = isinstance(field.node, ListSchema | MapSchema) or field.node is Form.STRINGS
+        empty_is_null = isinstance(field.node, ListSchema | MapSchema) or field.node is NodeForm.STRINGS
         w(f"out[{key}] = {result} or None" if empty_is_null else f"out[{key}] = {result}")
 
 

@@ -20,10 +20,10 @@ from orchtw.schema.nodes import (
     Alternative,
     EitherSchema,
     Field,
-    Form,
     ListSchema,
     MapSchema,
     Node,
+    NodeForm,
     Scalar,
     StructSchema,
 )
@@ -33,14 +33,14 @@ _WIRE_TYPES = {Scalar.BOOL: VARINT, Scalar.INT32: VARINT, Scalar.INT64: VARINT, 
 _READERS: dict[Node, wire_forms.Read] = {
     Scalar.STRING: wire_forms.read_string,
     Scalar.BYTES: wire_forms.read_bytes,
-    Form.TIME: wire_forms.read_time,
-    Form.MICRO_TIME: wire_forms.read_micro_time,
-    Form.DURATION: wire_forms.read_duration,
-    Form.QUANTITY: wire_forms.read_quantity,
-    Form.INT_OR_STRING: wire_forms.read_int_or_string,
-    Form.ANY: wire_forms.read_any,
-    Form.OBJECT: wire_forms.read_object,
-    Form.STRINGS: wire_forms.read_strings,
+    NodeForm.TIME: wire_forms.read_time,
+    NodeForm.MICRO_TIME: wire_forms.read_micro_time,
+    NodeForm.DURATION: wire_forms.read_duration,
+    NodeForm.QUANTITY: wire_forms.read_quantity,
+    NodeForm.INT_OR_STRING: wire_forms.read_int_or_string,
+    NodeForm.ANY: wire_forms.read_any,
+    NodeForm.OBJECT: wire_forms.read_object,
+    NodeForm.STRINGS: wire_forms.read_strings,
 }
 _END = "t = -1"  # no tag is negative
 
@@ -113,7 +113,7 @@ def _tag(field: Field) -> int:
 
 def _initial(field: Field) -> str:
     """What a local holds before its field is seen: what the canonical dict says of an absent field."""
-    return "None" if in_place(field.node) and not isinstance(field.node, Form) else absent(field)
+    return "None" if in_place(field.node) and not isinstance(field.node, NodeForm) else absent(field)
 
 
 def _write_tag(position: str, long_tags: bool, w: Writer) -> None:
@@ -209,7 +209,7 @@ def _write_result(field: Field, w: Writer) -> None:
         w(f"if {local} is None: {local} = {w.function(field.node)}(b'', 0, 0)")
         w(f"out.update({local})" if field.inline else f"out[{key}] = {local}")
     elif not is_omitted(field):
-        w(f"out[{key}] = {local}" + (" or None" if field.node is Form.STRINGS else ""))
+        w(f"out[{key}] = {local}" + (" or None" if field.node is NodeForm.STRINGS else ""))
     elif field.pointer:
         w(f"if {local} is not None: out[{key}] = {local}")
     else:

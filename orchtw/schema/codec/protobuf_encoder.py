@@ -17,10 +17,10 @@ from orchtw.schema.nodes import (
     Alternative,
     EitherSchema,
     Field,
-    Form,
     ListSchema,
     MapSchema,
     Node,
+    NodeForm,
     Scalar,
     StructSchema,
 )
@@ -29,14 +29,14 @@ _WIRE_TYPES = {Scalar.BOOL: VARINT, Scalar.INT32: VARINT, Scalar.INT64: VARINT, 
 # What turns a canonical value into the content of a length-delimited field.
 _CONTENTS: dict[Node, Callable[[Any], bytes]] = {
     Scalar.BYTES: wire_forms.bytes_content,
-    Form.TIME: wire_forms.time_message,
-    Form.MICRO_TIME: wire_forms.micro_time_message,
-    Form.DURATION: wire_forms.duration_message,
-    Form.QUANTITY: wire_forms.quantity_message,
-    Form.INT_OR_STRING: wire_forms.int_or_string_message,
-    Form.ANY: wire_forms.any_message,
-    Form.OBJECT: wire_forms.any_message,
-    Form.STRINGS: wire_forms.strings_message,
+    NodeForm.TIME: wire_forms.time_message,
+    NodeForm.MICRO_TIME: wire_forms.micro_time_message,
+    NodeForm.DURATION: wire_forms.duration_message,
+    NodeForm.QUANTITY: wire_forms.quantity_message,
+    NodeForm.INT_OR_STRING: wire_forms.int_or_string_message,
+    NodeForm.ANY: wire_forms.any_message,
+    NodeForm.OBJECT: wire_forms.any_message,
+    NodeForm.STRINGS: wire_forms.strings_message,
 }
 
 

@@ -14,7 +14,7 @@ import orjson
 
 from orchtw.schema.codec.json_text import parse_pairs
 from orchtw.schema.codec.mismatch import shortened
-from orchtw.schema.nodes import EitherSchema, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
+from orchtw.schema.nodes import EitherSchema, ListSchema, MapSchema, Node, NodeForm, Scalar, StructSchema
 
 IGNORE: Final = "Ignore"
 WARN: Final = "Warn"
@@ -193,7 +193,7 @@ class _Findings:
         return self._texts
 
     def _walk(self, value: Any, node: Node | None, path: Path) -> None:
-        if len(self._texts) >= MAX_FINDINGS or isinstance(node, Scalar | Form):
+        if len(self._texts) >= MAX_FINDINGS or isinstance(node, Scalar | NodeForm):
             return
         if isinstance(node, EitherSchema):
             node = ListSchema(node.schema) if type(value) is list else node.schema
@@ -217,7 +217,7 @@ class _Findings:
             seen.add(key)
             if isinstance(node, StructSchema):
                 field = node.keys.get(key)
-                self._walk(item, field.node if field is not None else node.unknown or Form.ANY, place)
+                self._walk(item, field.node if field is not None else node.unknown or NodeForm.ANY, place)
             elif node is None or isinstance(node, MapSchema):
                 self._walk(item, node.value if isinstance(node, MapSchema) else None, place)
 

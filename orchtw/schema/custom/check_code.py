@@ -11,7 +11,7 @@ from typing import Any, Final
 from orchtw.schema.custom import formats, patterns
 from orchtw.schema.custom.keywords import EITHER, Extensions, Schema
 from orchtw.schema.custom.marked import Marked
-from orchtw.schema.custom.parts import Parts, Source, Unsure
+from orchtw.schema.custom.parts import SchemaParts, SchemaSource, Unsure
 from orchtw.schema.custom.validation import identity, is_among, is_integral, is_multiple
 
 _LARGEST: Final = 2**63 - 1
@@ -24,7 +24,7 @@ _ON_NUMBERS: Final = ("minimum", "maximum", "multipleOf")
 _WIDEST: Final = 256  # members of an object and alternatives that are compiled: some 10 ms
 
 
-def checks(source: bytes, keys: Extensions, marked: Marked) -> Parts:
+def checks(source: bytes, keys: Extensions, marked: Marked) -> SchemaParts:
     """Functions of a value: whether nothing is wrong with it."""
     given = {
         "Unsure": Unsure,
@@ -36,7 +36,7 @@ def checks(source: bytes, keys: Extensions, marked: Marked) -> Parts:
         "matches": patterns.matches,
         "names_itself": lambda value: next(marked.resource(value, ""), None) is None,
     }
-    return Parts(source, _Checks(keys).write, given)
+    return SchemaParts(source, _Checks(keys).write, given)
 
 
 def _is_integer(value: Any) -> bool:
@@ -74,7 +74,7 @@ class _Checks:
     def __init__(self, keys: Extensions) -> None:
         self._keys = keys
 
-    def write(self, schema: Schema, w: Source) -> None:
+    def write(self, schema: Schema, w: SchemaSource) -> None:
         """The function of any part."""
         with w.block(f"def {w.name}(v):"):
             with w.block("if v is None:"):
@@ -98,7 +98,7 @@ class _Checks:
         kind = schema.get("type")
         return (kind,) if kind else ()
 
-    def _scalar(self, schema: Schema, kinds: tuple[str, ...], w: Source) -> None:
+    def _scalar(self, schema: Schema, kinds: tuple[str, ...], w: SchemaSource) -> None:
         for tests, test, own in (
             (self._text_tests(schema, "v", w), "type(v) is str", "string"),
             (self._number_tests(schema, "v", w), "(type(v) is int or type(v) is float)", ""),
@@ -111,13 +111,13 @@ class _Checks:
             with w.block(f"if {self._not_among(schema, 'v', w)}:"):
                 w("return False")
 
-    def _not_among(self, schema: Schema, name: str, w: Source) -> str:
+    def _not_among(self, schema: Schema, name: str, w: SchemaSource) -> str:
         allowed = schema["enum"]
         if schema.get("type") == "string" and all(type(each) is str for each in allowed):
             return f"{name} not in {w.constant(frozenset(allowed))}"
         return f"not is_among({name}, {w.constant(allowed)})"
 
-    def _text_tests(self, schema: Schema, name: str, w: Source) -> list[str]:
+    def _text_tests(self, schema: Schema, name: str, w: SchemaSource) -> list[str]:
         tests = []
         if (least := schema.get("minLength")) is not None:
             tests.append(f"len({name}) < {least}")
@@ -129,7 +129,7 @@ class _Checks:
             tests.append(f"not matches({w.constant(pattern)}, {name})")
         return tests
 
-    def _number_tests(self, schema: Schema, name: str, w: Source) -> list[str]:
+    def _number_tests(self, schema: Schema, name: str, w: SchemaSource) -> list[str]:
         tests = []
         if (least := schema.get("minimum")) is not None:
             tests.append(f"{name} {'<=' if schema.get('exclusiveMinimum') else '<'} {least!r}")
@@ -139,7 +139,7 @@ class _Checks:
             tests.append(f"not is_multiple({name}, {step!r})")
         return tests
 
-    def _list(self, schema: Schema, kinds: tuple[str, ...], w: Source) -> None:
+    def _list(self, schema: Schema, kinds: tuple[str, ...], w: SchemaSource) -> None:
         tests = _size_tests(schema, "Items")
         if schema.get("uniqueItems") or schema.get(self._keys.list_type) == "set":
             tests.append("not distinct(v)")
@@ -157,7 +157,7 @@ class _Checks:
                 with w.block("for x in v:"):
                     self._inner(items, w, "items")
 
-    def _object(self, schema: Schema, kinds: tuple[str, ...], w: Source) -> None:
+    def _object(self, schema: Schema, kinds: tuple[str, ...], w: SchemaSource) -> None:
         members, more = schema.get("properties") or {}, schema.get("additionalProperties")
         tests = _size_tests(schema, "Properties")
         tests += [f"{name!r} not in v" for name in schema.get("required") or ()]
@@ -191,7 +191,7 @@ class _Checks:
     def _says_something(self, schema: Schema) -> bool:
         return any(key in _SAYING or key in (self._keys.int_or_string, self._keys.embedded) for key in schema)
 
-    def _inner(self, schema: Schema, w: Source, *steps: str) -> None:
+    def _inner(self, schema: Schema, w: SchemaSource, *steps: str) -> None:
         """Lines that hold `x`, a member or an element, against its schema."""
         doubt = self._doubt(schema, "x", w)
         if doubt is None:
@@ -201,7 +201,7 @@ class _Checks:
         with w.block(f"if {doubt}:"):
             w("return False")
 
-    def _doubt(self, schema: Schema, name: str, w: Source) -> str | None:
+    def _doubt(self, schema: Schema, name: str, w: SchemaSource) -> str | None:
         """The test of a plain scalar; None: it takes a function."""
         kinds = self._kinds(schema)
         if len(kinds) != 1 or kinds[0] in ("object", "array") or any(key in schema for key in _CONDITIONS):
@@ -216,7 +216,7 @@ class _Checks:
             tests.append(self._not_among(schema, name, w))
         return " or ".join(tests)
 
-    def _conditions(self, schema: Schema, w: Source) -> None:
+    def _conditions(self, schema: Schema, w: SchemaSource) -> None:
         for key in ("allOf", "anyOf", "oneOf"):
             schemas = schema.get(key) or ()
             if not schemas or (key == "anyOf" and schemas == EITHER and schema.get(self._keys.int_or_string)):

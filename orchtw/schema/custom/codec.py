@@ -18,7 +18,7 @@ from orchtw.schema.custom import patterns, wording
 from orchtw.schema.custom.check_code import checks
 from orchtw.schema.custom.keywords import Extensions, extensions
 from orchtw.schema.custom.marked import Marked
-from orchtw.schema.custom.parts import Parts, Unsure
+from orchtw.schema.custom.parts import SchemaParts, Unsure
 from orchtw.schema.custom.schemas import CustomSchema
 from orchtw.schema.custom.shape import Metadata, Overfilled, Shaper
 from orchtw.schema.custom.shape_code import Misfit, shapes
@@ -27,7 +27,7 @@ from orchtw.schema.validation.validators import Validator
 from orchtw.values.causes import forbidden
 
 if TYPE_CHECKING:
-    from orchtw.schema.cel.rules import Rules
+    from orchtw.schema.cel.rules import CelRules
 
 _TOO_DEEP = "nested too deeply"
 LARGE_SCHEMA_BYTES: Final = 128 * 1024  # parsed in a few milliseconds
@@ -64,11 +64,11 @@ class CustomCodec(KindCodec):
         return Metadata(schema, self._generated.normalise[schema], self._generated.known)
 
     @cached_property
-    def _shaped(self) -> Parts:
+    def _shaped(self) -> SchemaParts:
         return shapes(self.structure.source, self._keys, self._metadata)
 
     @cached_property
-    def _checked(self) -> Parts:
+    def _checked(self) -> SchemaParts:
         return checks(self.structure.source, self._keys, self._marked)
 
     @cached_property
@@ -196,7 +196,7 @@ class CustomCodec(KindCodec):
         return self._keys.validations.encode() in self.structure.source
 
     @cached_property
-    def _rules(self) -> Rules | None:
+    def _rules(self) -> CelRules | None:
         """What expressions ask for, of values that are as the rest of the schema wants them."""
         if not self._has_rules:
             return None

@@ -47,10 +47,10 @@ def part_at(schema: Any, place: Place) -> Any:
     return schema
 
 
-class Source:
+class SchemaSource:
     """Collects the lines of one function."""
 
-    def __init__(self, parts: Parts, name: str, place: Place) -> None:
+    def __init__(self, parts: SchemaParts, name: str, place: Place) -> None:
         self.name = name
         self.place = place
         self._parts = parts
@@ -88,10 +88,10 @@ class Source:
         return "\n".join(self._lines)
 
 
-Write = Callable[[Schema, Source], None]
+Write = Callable[[Schema, SchemaSource], None]
 
 
-class Parts:
+class SchemaParts:
     """The functions of one purpose for the parts of one schema, in one namespace that starts out with `given`.
 
     `write` puts the source of a part's function into the collector. Threads may ask at once. Calling them is calling
@@ -127,7 +127,7 @@ class Parts:
             if isinstance(self._namespace[name], _Stub):
                 if self._lines_left < 0:
                     raise Unsure
-                source = Source(self, name, place)
+                source = SchemaSource(self, name, place)
                 self._write(part_at(parsed(self._source), place), source)
                 self._lines_left -= source.length
                 exec(compile(source.text, "<schema>", "exec", optimize=2), self._namespace)
@@ -156,7 +156,7 @@ class _Stub:
 
     __slots__ = ("_name", "_parts", "_place")
 
-    def __init__(self, parts: Parts, name: str, place: Place) -> None:
+    def __init__(self, parts: SchemaParts, name: str, place: Place) -> None:
         self._parts = ref(parts)  # it is there while somebody calls
         self._name = name
         self._place = place

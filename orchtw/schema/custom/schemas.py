@@ -8,7 +8,7 @@ from functools import partial
 from orchtw.naming.names import Naming
 from orchtw.schema.custom.keywords import TYPE_FIELDS, Schema, extensions
 from orchtw.schema.custom.parts import parsed
-from orchtw.schema.nodes import MISSING, Field, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
+from orchtw.schema.nodes import MISSING, Field, ListSchema, MapSchema, Node, NodeForm, Scalar, StructSchema
 
 _SCALARS = {"string": Scalar.STRING, "boolean": Scalar.BOOL, "integer": Scalar.INT64, "number": Scalar.DOUBLE}
 
@@ -28,7 +28,7 @@ class CustomSchema(StructSchema):
         self.naming = naming
         preserve = extensions(naming).preserve
         if preserve.encode() in source and self.structure().get(preserve):
-            self.unknown = Form.ANY
+            self.unknown = NodeForm.ANY
 
     def structure(self) -> Schema:
         """The structural schema, which nobody may change; not kept, because few need it and not for long."""
@@ -50,23 +50,23 @@ class _Nodes:
     def node(self, schema: Schema) -> Node:
         """The node of one schema."""
         if schema.get(self._keys.int_or_string):
-            return Form.INT_OR_STRING
+            return NodeForm.INT_OR_STRING
         kind = schema.get("type")
         if kind == "object" or (not kind and schema.get("properties")):
             return self._object(schema)
         if kind == "array":
             keys = tuple(schema.get(self._keys.list_keys) or ())
             return ListSchema(self.node(schema.get("items") or {}), schema.get(self._keys.list_type) or "", keys)
-        return _SCALARS.get(kind or "", Form.ANY)
+        return _SCALARS.get(kind or "", NodeForm.ANY)
 
     def _object(self, schema: Schema) -> Node:
         atomic = schema.get(self._keys.map_type) == "atomic"
         more = schema.get("additionalProperties")
         if more is not None and not schema.get("properties"):
-            return MapSchema(self.node(more) if isinstance(more, dict) else Form.ANY, "atomic" if atomic else "")
+            return MapSchema(self.node(more) if isinstance(more, dict) else NodeForm.ANY, "atomic" if atomic else "")
         unknown = self.node(more) if isinstance(more, dict) else None
         if more is True or (unknown is None and schema.get(self._keys.preserve)):
-            unknown = Form.ANY
+            unknown = NodeForm.ANY
         embedded = bool(schema.get(self._keys.embedded))
 
         def fields() -> list[Field]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import orjson
 
 from orchtw.schema.custom.keywords import TYPE_FIELDS, Extensions, Schema
-from orchtw.schema.custom.parts import Parts, Source, Unsure
+from orchtw.schema.custom.parts import SchemaParts, SchemaSource, Unsure
 from orchtw.schema.custom.shape import Filling, Metadata, Shaper, kept, plain_number
 from orchtw.schema.values import in_order
 
@@ -25,7 +25,7 @@ class Misfit(Exception):
     """A value is not of the type that its schema says."""
 
 
-def shapes(source: bytes, keys: Extensions, metadata: Metadata) -> Parts:
+def shapes(source: bytes, keys: Extensions, metadata: Metadata) -> SchemaParts:
     """Functions of a value, whether to fill in defaults, and a list that grows when something is dropped.
 
     Each gives a new value. They raise Misfit and Unsure, and SchemaError for metadata and what nests too deeply.
@@ -46,7 +46,7 @@ def shapes(source: bytes, keys: Extensions, metadata: Metadata) -> Parts:
         "either": _either,
         "boolean": _boolean,
     }
-    return Parts(source, writer.write, given, filling.begin)
+    return SchemaParts(source, writer.write, given, filling.begin)
 
 
 def _string(value: Any) -> str:
@@ -114,7 +114,7 @@ class _Shapes:
         self._keys = keys
         self._metadata = metadata
 
-    def write(self, schema: Schema, w: Source) -> None:
+    def write(self, schema: Schema, w: SchemaSource) -> None:
         """The function of a part that is no scalar."""
         kind = schema.get("type", "")
         with w.block(f"def {w.name}(v, fill, lost):"):
@@ -132,7 +132,7 @@ class _Shapes:
                     self._list(schema, w)
             w("raise Misfit" if kind else "return v")
 
-    def _object(self, schema: Schema, w: Source) -> None:
+    def _object(self, schema: Schema, w: SchemaSource) -> None:
         root, embedded = not w.place, bool(schema.get(self._keys.embedded))
         members = schema.get("properties") or {}
         w("out = {}")
@@ -146,14 +146,14 @@ class _Shapes:
         self._others(schema, implied.union(members), w)
         w("return out")
 
-    def _type_fields(self, w: Source) -> None:
+    def _type_fields(self, w: SchemaSource) -> None:
         for key in ("apiVersion", "kind"):
             with w.block(f"if v.get({key!r}) is not None:"):
                 w(f"out[{key!r}] = string(v[{key!r}])")
         with w.block("if v.get('metadata') is not None:"):
             w("out['metadata'] = embedded(v['metadata'], lost)")
 
-    def _member(self, key: str, schema: Schema, w: Source) -> None:
+    def _member(self, key: str, schema: Schema, w: SchemaSource) -> None:
         """What is under a declared key."""
         name, has_default = repr(key), "default" in schema
         with w.block(f"if {name} in v:"):
@@ -170,7 +170,7 @@ class _Shapes:
             with w.block("elif fill:"):
                 w(f"out[{name}] = {self._default(schema, w)}")
 
-    def _others(self, schema: Schema, known: frozenset[str], w: Source) -> None:
+    def _others(self, schema: Schema, known: frozenset[str], w: SchemaSource) -> None:
         """The keys that are not declared."""
         more = schema.get("additionalProperties")
         if isinstance(more, dict):
@@ -185,7 +185,7 @@ class _Shapes:
             with w.block(f"if not {w.constant(known)}.issuperset(v):"):
                 w("lost.append('')")
 
-    def _free_keys(self, more: Schema, known: frozenset[str], w: Source) -> None:
+    def _free_keys(self, more: Schema, known: frozenset[str], w: SchemaSource) -> None:
         value = self._value(more, w, "additionalProperties")
         with w.block("for k in in_order(v):"):
             if known:
@@ -201,7 +201,7 @@ class _Shapes:
                 with w.block("else:"):
                     w(f"out[k] = {self._default(more, w)} if fill else None")
 
-    def _list(self, schema: Schema, w: Source) -> None:
+    def _list(self, schema: Schema, w: SchemaSource) -> None:
         items = schema.get("items")
         if items is None:
             w("return kept(v)" if schema.get(self._keys.preserve) else "raise Misfit")
@@ -216,7 +216,7 @@ class _Shapes:
             value = f"({self._default(items, w)} if fill else None) if x is None else {value}"
         w(f"return [{value} for x in v]")
 
-    def _value(self, schema: Schema, w: Source, *steps: str) -> str:
+    def _value(self, schema: Schema, w: SchemaSource, *steps: str) -> str:
         """The expression of the value of `x`, which is not null."""
         kind = self._kind(schema)
         if not kind:
@@ -230,7 +230,7 @@ class _Shapes:
             return "either"
         return _SCALARS.get(schema.get("type", ""), "")
 
-    def _default(self, schema: Schema, w: Source) -> str:
+    def _default(self, schema: Schema, w: SchemaSource) -> str:
         """The expression of a fresh default."""
         value = Shaper(self._keys, self._metadata, fill=True).default(schema)
         if (type(value) in (dict, list) and value) or (type(value) is str and len(value) > _SHORT):

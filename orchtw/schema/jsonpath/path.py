@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.schema.jsonpath.parser import parse
-from orchtw.schema.jsonpath.steps import MISSING, Budget, PathError, follow
+from orchtw.schema.jsonpath.steps import MISSING, PathError, StepBudget, follow
 
 
 class Path:
@@ -16,7 +16,7 @@ class Path:
     def __init__(self, text: str) -> None:
         self._steps, self._keys = parse(text)
 
-    def first(self, obj: Any, budget: Budget) -> Any:
+    def first(self, obj: Any, budget: StepBudget) -> Any:
         """The first value that the path leads to, or MISSING: there is none, it makes no sense, or costs too much."""
         if self._keys is not None:
             for key in self._keys:

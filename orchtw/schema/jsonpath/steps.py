@@ -20,7 +20,7 @@ class PathError(ValueError):
     """A path that cannot be read, or that makes no sense for a value."""
 
 
-class Budget:
+class StepBudget:
     """Counts the values that are led over, over all paths that share it."""
 
     __slots__ = ("left",)
@@ -35,10 +35,10 @@ class Budget:
             raise PathError("the path leads over too many values")
 
 
-Step = Callable[[list[Any], Budget], list[Any]]
+Step = Callable[[list[Any], StepBudget], list[Any]]
 
 
-def follow(steps: Sequence[Step], values: list[Any], budget: Budget) -> list[Any]:
+def follow(steps: Sequence[Step], values: list[Any], budget: StepBudget) -> list[Any]:
     """Where the steps lead, one after the other."""
     for step in steps:
         budget.spend(len(values) + 1)
@@ -49,7 +49,7 @@ def follow(steps: Sequence[Step], values: list[Any], budget: Budget) -> list[Any
 def field(name: str) -> Step:
     """The value under a key of each object."""
 
-    def step(values: list[Any], budget: Budget) -> list[Any]:
+    def step(values: list[Any], budget: StepBudget) -> list[Any]:
         return [value[name] for value in values if type(value) is dict and name in value]
 
     return step
@@ -60,7 +60,7 @@ def constant(constant: Any) -> Step:
     return lambda values, budget: [constant for _ in values]
 
 
-def nonsense(values: list[Any], budget: Budget) -> list[Any]:
+def nonsense(values: list[Any], budget: StepBudget) -> list[Any]:
     """A word that means nothing."""
     raise PathError("unrecognized identifier")
 
@@ -70,12 +70,12 @@ def text(literal: str) -> Step:
     return lambda values, budget: [literal]
 
 
-def wildcard(values: list[Any], budget: Budget) -> list[Any]:
+def wildcard(values: list[Any], budget: StepBudget) -> list[Any]:
     """Every part of each value."""
     return [part for value in values for part in _parts(value)]
 
 
-def descent(values: list[Any], budget: Budget) -> list[Any]:
+def descent(values: list[Any], budget: StepBudget) -> list[Any]:
     """Each value that has parts, and all such values inside it, outer ones first."""
     found = []
     waiting = values[::-1]
@@ -100,7 +100,7 @@ def _parts(value: Any) -> list[Any]:
 def array(start: int | None, end: int | None, step: int | None, *, single: bool) -> Step:
     """A slice of each list. `single`: the one element at `start`. Both ends must be in the list."""
 
-    def taken(values: list[Any], budget: Budget) -> list[Any]:
+    def taken(values: list[Any], budget: StepBudget) -> list[Any]:
         found: list[Any] = []
         for value in values:
             if value is None:
@@ -131,7 +131,7 @@ def _bounds(start: int | None, end: int | None, length: int, *, single: bool) ->
 def union(paths: Sequence[Sequence[Step]]) -> Step:
     """Where several paths lead, in their order."""
 
-    def step(values: list[Any], budget: Budget) -> list[Any]:
+    def step(values: list[Any], budget: StepBudget) -> list[Any]:
         return [found for path in paths for found in follow(path, values, budget)]
 
     return step
@@ -150,7 +150,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 def existing(path: Sequence[Step]) -> Step:
     """The elements of each list from which the path leads anywhere."""
 
-    def exists(element: Any, budget: Budget) -> bool:
+    def exists(element: Any, budget: StepBudget) -> bool:
         try:
             return bool(follow(path, [element], budget))
         except PathError:  # as in the release: a path that makes no sense for an element does not rule it out
@@ -162,7 +162,7 @@ def existing(path: Sequence[Step]) -> Step:
 def comparison(left: Sequence[Step], sign: str, right: Sequence[Step]) -> Step:
     """The elements of each list for which the comparison holds; those without one of the sides do not count."""
 
-    def holds(element: Any, budget: Budget) -> bool:
+    def holds(element: Any, budget: StepBudget) -> bool:
         lefts = follow(left, [element], budget)
         rights = follow(right, [element], budget) if lefts else []
         if not lefts or not rights:
@@ -174,8 +174,8 @@ def comparison(left: Sequence[Step], sign: str, right: Sequence[Step]) -> Step:
     return _filtered(holds)
 
 
-def _filtered(passes: Callable[[Any, Budget], bool]) -> Step:
-    def step(values: list[Any], budget: Budget) -> list[Any]:
+def _filtered(passes: Callable[[Any, StepBudget], bool]) -> Step:
+    def step(values: list[Any], budget: StepBudget) -> list[Any]:
         found = []
         for value in values:
             if type(value) is not list:

@@ -15,10 +15,10 @@ from orchtw.schema.nodes import (
     Alternative,
     EitherSchema,
     Field,
-    Form,
     ListSchema,
     MapSchema,
     Node,
+    NodeForm,
     Scalar,
     StructSchema,
 )
@@ -26,7 +26,7 @@ from orchtw.schema.openapi import words
 from orchtw.schema.openapi.definition_names import definition_name, group_version_kind, is_message, short_name, title
 from orchtw.schema.openapi.descriptions import Descriptions
 from orchtw.schema.openapi.features import Features
-from orchtw.schema.openapi.structural import Shown
+from orchtw.schema.openapi.structural import ShownSchema
 from orchtw.schema.schemas import OBJECT_META, Schemas, list_name
 
 Schema = dict[str, Any]
@@ -49,12 +49,12 @@ _SCALARS: dict[Scalar, Schema] = {
     Scalar.BYTES: {"type": "string", "format": "byte"},
 }
 _FORM_MESSAGES = {
-    Form.TIME: f"{META}.Time",
-    Form.MICRO_TIME: f"{META}.MicroTime",
-    Form.DURATION: f"{META}.Duration",
-    Form.OBJECT: f"{META}.FieldsV1",
-    Form.QUANTITY: "orch.io.apimachinery.pkg.api.resource.Quantity",
-    Form.INT_OR_STRING: "orch.io.apimachinery.pkg.util.intstr.IntOrString",
+    NodeForm.TIME: f"{META}.Time",
+    NodeForm.MICRO_TIME: f"{META}.MicroTime",
+    NodeForm.DURATION: f"{META}.Duration",
+    NodeForm.OBJECT: f"{META}.FieldsV1",
+    NodeForm.QUANTITY: "orch.io.apimachinery.pkg.api.resource.Quantity",
+    NodeForm.INT_OR_STRING: "orch.io.apimachinery.pkg.util.intstr.IntOrString",
 }
 _RAW = "orch.io.apimachinery.pkg.runtime.RawExtension"
 # Inside schemas a free value may be anything; elsewhere it is an object.
@@ -139,7 +139,7 @@ class Definitions:
     def reference(self, message: str) -> Schema:
         """A reference to the definition of a message. Raises KeyError when there is no such message."""
         if message == PATCH:
-            return self._to(message, Form.ANY)
+            return self._to(message, NodeForm.ANY)
         return self._to(message, _version_info() if message == VERSION_INFO else self._schemas.node(message))
 
     def named(self, names: Iterable[str]) -> dict[str, Schema]:
@@ -180,9 +180,9 @@ class Definitions:
         if isinstance(node, EitherSchema):
             return {"description": self._texts.of_message(message)}
         schema = _FORMS[short_name(message)] | {"description": self._texts.of_message(message)}
-        if self._dialect.choices and node in (Form.QUANTITY, Form.INT_OR_STRING):
+        if self._dialect.choices and node in (NodeForm.QUANTITY, NodeForm.INT_OR_STRING):
             del schema["type"]
-            number = "integer" if node is Form.INT_OR_STRING else "number"
+            number = "integer" if node is NodeForm.INT_OR_STRING else "number"
             schema["oneOf"] = [{"type": "string"}, {"type": number}]
         return schema
 
@@ -202,7 +202,7 @@ class Definitions:
 
     def _custom(self, node: CustomSchema) -> Schema:
         """What a structural schema says; what it says of the fields that every object has is not shown."""
-        shown = Shown(self._naming.extension_prefix, self._of_every_object, whole=self._dialect.siblings)
+        shown = ShownSchema(self._naming.extension_prefix, self._of_every_object, whole=self._dialect.siblings)
         structure, kinds = node.structure(), self._struct_extensions_of_kind(node.name)
         if shown.is_free(structure):
             return {"type": "object"} | kinds
@@ -312,15 +312,15 @@ class Definitions:
             return {"type": "object", "additionalProperties": self._schema(node.value, owner)}
         if isinstance(node, EitherSchema):
             return self._to(f"{node.schema.name}{_EITHER[node.alternative]}", node)
-        if node is Form.STRINGS:
+        if node is NodeForm.STRINGS:
             return {"type": "array", "items": {"type": "string"}}
-        if node is Form.ANY and not is_message(owner.name):
+        if node is NodeForm.ANY and not is_message(owner.name):
             return {}
         return self._to(_form_message(node, owner), node)
 
 
-def _form_message(form: Form, owner: StructSchema) -> str:
-    if form is not Form.ANY:
+def _form_message(form: NodeForm, owner: StructSchema) -> str:
+    if form is not NodeForm.ANY:
         return _FORM_MESSAGES[form]
     package, _, _ = owner.name.rpartition(".")
     return f"{package}.JSON" if _JSON_OWNERS in package.split(".") else _RAW

@@ -30,7 +30,7 @@ class Encoded:
         return cls(body, sha256(body).hexdigest().upper())
 
 
-class Form:
+class DocumentForm:
     """One document: its JSON bytes, and from these its Protobuf bytes if somebody wants them.
 
     `protobuf_types` are the media types of the Protobuf form, that of answers first; `steps` is what else there is to
@@ -55,7 +55,7 @@ class Form:
         return Encoded.of(self._to_protobuf())
 
 
-class Kept(Generic[T]):
+class KeptForms(Generic[T]):
     """The values that were used last, at most KEPT_BYTES of them. Threads may ask at once."""
 
     def __init__(self) -> None:

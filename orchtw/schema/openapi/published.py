@@ -16,7 +16,7 @@ from orchtw.schema.openapi import protobuf_v2, v2
 from orchtw.schema.openapi.documents import Part, Pieces, parts
 from orchtw.schema.openapi.features import EVERYTHING, Features
 from orchtw.schema.openapi.foreign import Foreign, beside
-from orchtw.schema.openapi.forms import Encoded, Form, Kept
+from orchtw.schema.openapi.forms import DocumentForm, Encoded, KeptForms
 from orchtw.schema.openapi.release import Release
 from orchtw.schema.openapi.shares import KindShare, Share, Step
 from orchtw.schema.schemas import Schemas
@@ -50,7 +50,7 @@ class Published:
         self._shares: dict[str, Sequence[Share]] = {
             path: self._shares_of(part, taken.get(path, ())) for path, part in self._parts.items()
         }
-        self._kept = Kept[Form]()
+        self._kept = KeptForms[DocumentForm]()
 
     def _shares_of(self, part: Part, before: Sequence[Share]) -> Sequence[Share]:
         """What a part has that the release has not: its index, if it is new, and its added kinds."""
@@ -73,7 +73,7 @@ class Published:
         return self._parts.keys()
 
     @property
-    def v3(self) -> Mapping[str, Form]:
+    def v3(self) -> Mapping[str, DocumentForm]:
         """The v3 documents by path, each made when it is asked for."""
         return _V3(self._parts, self._v3_form)
 
@@ -86,14 +86,14 @@ class Published:
         return self._release.third.steps(self._shares[path], self._schemas)
 
     @cached_property
-    def v2(self) -> Form:
+    def v2(self) -> DocumentForm:
         """The v2 document."""
         return self._release.v2_form(self._every_share(), self._schemas)
 
     def _every_share(self) -> list[Share]:
         return [share for each in self._shares.values() for share in each]
 
-    def v2_with(self, others: Iterable[Foreign]) -> Form:
+    def v2_with(self, others: Iterable[Foreign]) -> DocumentForm:
         """The v2 document with the parts in it that other servers serve, and this one does not."""
         release, schemas = self._release, self._schemas
         own = [release.v2, *(release.second.pieces(share, schemas) for share in self._every_share())]
@@ -111,7 +111,7 @@ class Published:
             return b"".join((binary.protobuf.body, *more))
 
         json = Encoded.of(v2.joined([*own, *come], schemas.naming))
-        return Form(json, to_protobuf, protobuf_v2.MEDIA_TYPES, binary.steps)
+        return DocumentForm(json, to_protobuf, protobuf_v2.MEDIA_TYPES, binary.steps)
 
     def index(self, root: str) -> Encoded:
         """The index of the v3 documents, which are served below `root`: where each is, with its hash."""
@@ -123,21 +123,21 @@ class Published:
         shares = self._shares[path]
         return self._release.hash_of(path, shares) if shares else self._release.v3(path).json.hash
 
-    def _v3_form(self, path: str) -> Form:
+    def _v3_form(self, path: str) -> DocumentForm:
         shares, release, schemas = self._shares[path], self._release, self._schemas
         if not shares:
             return release.v3(path)
         return self._kept.get(path, lambda: release.v3_form(path, shares, schemas), lambda form: len(form.json.body))
 
 
-class _V3(Mapping[str, Form]):
+class _V3(Mapping[str, DocumentForm]):
     """The v3 documents by path, each made when it is asked for."""
 
-    def __init__(self, parts_: Mapping[str, Part], make: Callable[[str], Form]) -> None:
+    def __init__(self, parts_: Mapping[str, Part], make: Callable[[str], DocumentForm]) -> None:
         self._parts = parts_
         self._make = make
 
-    def __getitem__(self, path: str) -> Form:
+    def __getitem__(self, path: str) -> DocumentForm:
         return self._make(path)
 
     def __iter__(self) -> Iterator[str]:

@@ -15,7 +15,7 @@ from orchtw.schema.openapi import protobuf_v2, protobuf_v3, v2, v3
 from orchtw.schema.openapi.definitions import META, PATCH, V2, V3, WATCH_EVENT, Definitions, Dialect
 from orchtw.schema.openapi.documents import Document, Part, Pieces, parts
 from orchtw.schema.openapi.features import Features
-from orchtw.schema.openapi.forms import Encoded, Form
+from orchtw.schema.openapi.forms import DocumentForm, Encoded
 from orchtw.schema.openapi.operations import DELETE_OPTIONS, STATUS, Operation, Operations
 from orchtw.schema.openapi.shares import Edition, KindShare, Share
 from orchtw.schema.schemas import LIST_META, OBJECT_META, Schemas
@@ -52,7 +52,7 @@ class Release:
             protobuf_v3.encode_pieces,
         )
         self._v3: dict[str, Pieces] = {}
-        self._v3_forms: dict[str, Form] = {}
+        self._v3_forms: dict[str, DocumentForm] = {}
 
     @cached_property
     def v2(self) -> Pieces:
@@ -60,7 +60,7 @@ class Release:
         operations = (operation for part in self.parts.values() for operation in part.operations())
         return v2.RendererV2(self._definitions(V2), self._naming).pieces(operations, also=_OF_EVERY_KIND, whole=True)
 
-    def v2_form(self, shares: Sequence[Share], schemas: Schemas) -> Form:
+    def v2_form(self, shares: Sequence[Share], schemas: Schemas) -> DocumentForm:
         """The v2 document with these shares, of kinds that `schemas` knows."""
         pieces = [self.v2, *(self.second.pieces(share, schemas) for share in shares)]
         json = Encoded(v2.joined(pieces, self._naming), self._hash(self._v2_digest, shares))
@@ -69,18 +69,18 @@ class Release:
             return b"".join((self._v2_protobuf, *(self.second.protobuf(share, schemas) for share in shares)))
 
         steps = partial(self.second.steps, shares, schemas, protobuf=True)
-        return Form(json, to_protobuf, protobuf_v2.MEDIA_TYPES, steps)
+        return DocumentForm(json, to_protobuf, protobuf_v2.MEDIA_TYPES, steps)
 
-    def v3(self, path: str) -> Form:
+    def v3(self, path: str) -> DocumentForm:
         """A v3 document of the release."""
         found = self._v3_forms.get(path)
         if found is None:
             body = v3.joined([self._v3_pieces(path)], {}, self._naming)
-            found = Form(Encoded.of(body), lambda: protobuf_v3.encode(loads(body)), protobuf_v3.MEDIA_TYPES)
+            found = DocumentForm(Encoded.of(body), lambda: protobuf_v3.encode(loads(body)), protobuf_v3.MEDIA_TYPES)
             self._v3_forms[path] = found
         return found
 
-    def v3_form(self, path: str, shares: Sequence[Share], schemas: Schemas) -> Form:
+    def v3_form(self, path: str, shares: Sequence[Share], schemas: Schemas) -> DocumentForm:
         """The v3 document of a part with these shares, of kinds that `schemas` knows."""
         base = [self._v3_pieces(path)] if path in self.parts else []
         pieces = [*base, *(self.third.pieces(share, schemas) for share in shares)]
@@ -95,7 +95,7 @@ class Release:
             return b"".join((head, *(self.third.protobuf(share, schemas) for share in shares)))
 
         steps = partial(self.third.steps, shares, schemas, protobuf=True)
-        return Form(json, to_protobuf, protobuf_v3.MEDIA_TYPES, steps)
+        return DocumentForm(json, to_protobuf, protobuf_v3.MEDIA_TYPES, steps)
 
     def hash_of(self, path: str, shares: Sequence[Share]) -> str:
         """The hash of a v3 document with shares, over everything that it is made from."""

@@ -15,7 +15,7 @@ Embedded = Callable[[], Schema]
 """Makes the properties that every object has: apiVersion, kind and metadata."""
 
 
-class Shown:
+class ShownSchema:
     """Structural schemas in one dialect. `prefix` is that of their extensions, in the vocabulary that is served.
 
     `whole` says everything, as version 3 can. Version 2 cannot, and its readers refuse values that it is wrong about:

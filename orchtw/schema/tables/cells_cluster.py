@@ -9,7 +9,7 @@ from orchtw.schema.tables.text import (
     NONE,
     UNKNOWN,
     UNSET,
-    View,
+    TableView,
     boolean,
     condition,
     human_duration,
@@ -31,7 +31,7 @@ def _spec(obj: Object) -> Object:
     return spec
 
 
-def ingress(obj: Object, view: View) -> list[Any]:
+def ingress(obj: Object, view: TableView) -> list[Any]:
     """Name, Class, Hosts, Address, Ports, Age."""
     spec = _spec(obj)
     hosts = [rule["host"] for rule in spec.get("rules") or () if rule.get("host")]
@@ -40,7 +40,7 @@ def ingress(obj: Object, view: View) -> list[Any]:
     return [_name(obj), spec.get("ingressClassName") or NONE, shown, ",".join(balancers(obj)), ports, view.age(obj)]
 
 
-def ingress_class(obj: Object, view: View) -> list[Any]:
+def ingress_class(obj: Object, view: TableView) -> list[Any]:
     """Name, Controller, Parameters, Age."""
     spec = _spec(obj)
     parameters = spec.get("parameters")
@@ -51,12 +51,12 @@ def ingress_class(obj: Object, view: View) -> list[Any]:
     return [_name(obj), spec.get("controller", ""), shown, view.age(obj)]
 
 
-def network_policy(obj: Object, view: View) -> list[Any]:
+def network_policy(obj: Object, view: TableView) -> list[Any]:
     """Name, Pod-Selector, Age."""
     return [_name(obj), selector(_spec(obj).get("podSelector")), view.age(obj)]
 
 
-def endpoint_slice(obj: Object, view: View) -> list[Any]:
+def endpoint_slice(obj: Object, view: TableView) -> list[Any]:
     """Name, AddressType, Ports, Endpoints, Age."""
     ports = [str(port.get("port") or port.get("name") or "*") for port in obj.get("ports") or ()]
     addresses = [address for entry in obj.get("endpoints") or () for address in entry.get("addresses") or ()]
@@ -64,7 +64,7 @@ def endpoint_slice(obj: Object, view: View) -> list[Any]:
     return [_name(obj), obj.get("addressType", ""), *shown, view.age(obj)]
 
 
-def security_policy(obj: Object, view: View) -> list[Any]:
+def security_policy(obj: Object, view: TableView) -> list[Any]:
     """Name, Priv, Caps, SELinux, RunAsUser, FsGroup, SupGroup, ReadOnlyRootFs, Volumes."""
     spec = _spec(obj)
     rules = [
@@ -80,7 +80,7 @@ def security_policy(obj: Object, view: View) -> list[Any]:
     ]
 
 
-def role_binding(obj: Object, view: View) -> list[Any]:
+def role_binding(obj: Object, view: TableView) -> list[Any]:
     """Name, Role, Age, Users, Groups, ServiceAccounts."""
     role = obj.get("roleRef") or {}
     subjects = obj.get("subjects") or ()
@@ -89,7 +89,7 @@ def role_binding(obj: Object, view: View) -> list[Any]:
     return [_name(obj), f"{role.get('kind', '')}/{role.get('name', '')}", view.age(obj), *others, ", ".join(accounts)]
 
 
-def signing_request(obj: Object, view: View) -> list[Any]:
+def signing_request(obj: Object, view: TableView) -> list[Any]:
     """Name, Age, SignerName, Requestor, RequestedDuration, Condition."""
     spec = _spec(obj)
     duration_s = spec.get("expirationSeconds")
@@ -110,12 +110,12 @@ def _signing_state(obj: Object) -> str:
     return f"{state},Issued" if (obj.get("status") or {}).get("certificate") else state
 
 
-def lease(obj: Object, view: View) -> list[Any]:
+def lease(obj: Object, view: TableView) -> list[Any]:
     """Name, Holder, Age."""
     return [_name(obj), _spec(obj).get("holderIdentity", ""), view.age(obj)]
 
 
-def storage_class(obj: Object, view: View) -> list[Any]:
+def storage_class(obj: Object, view: TableView) -> list[Any]:
     """Name, Provisioner, ReclaimPolicy, VolumeBindingMode, AllowVolumeExpansion, Age."""
     annotations = obj["metadata"].get("annotations") or {}
     default = any(annotations.get(view.naming.translate(key)) == "true" for key in _DEFAULT_CLASS)
@@ -129,7 +129,7 @@ def storage_class(obj: Object, view: View) -> list[Any]:
     ]
 
 
-def volume_attachment(obj: Object, view: View) -> list[Any]:
+def volume_attachment(obj: Object, view: TableView) -> list[Any]:
     """Name, Attacher, PV, Node, Attached, Age."""
     spec = _spec(obj)
     volume = (spec.get("source") or {}).get("persistentVolumeName", "")
@@ -137,12 +137,12 @@ def volume_attachment(obj: Object, view: View) -> list[Any]:
     return [_name(obj), spec.get("attacher", ""), volume, spec.get("nodeName", ""), attached, view.age(obj)]
 
 
-def csi_node(obj: Object, view: View) -> list[Any]:
+def csi_node(obj: Object, view: TableView) -> list[Any]:
     """Name, Drivers, Age."""
     return [_name(obj), len(_spec(obj).get("drivers") or ()), view.age(obj)]
 
 
-def csi_driver(obj: Object, view: View) -> list[Any]:
+def csi_driver(obj: Object, view: TableView) -> list[Any]:
     """Name, AttachRequired, PodInfoOnMount, StorageCapacity, TokenRequests, RequiresRepublish, Modes, Age."""
     spec = _spec(obj)
     audiences = [entry.get("audience", "") for entry in spec.get("tokenRequests") or ()]
@@ -158,27 +158,27 @@ def csi_driver(obj: Object, view: View) -> list[Any]:
     ]
 
 
-def csi_capacity(obj: Object, view: View) -> list[Any]:
+def csi_capacity(obj: Object, view: TableView) -> list[Any]:
     """Name, StorageClassName, Capacity."""
     return [_name(obj), obj.get("storageClassName", ""), obj.get("capacity", UNSET)]
 
 
-def priority_class(obj: Object, view: View) -> list[Any]:
+def priority_class(obj: Object, view: TableView) -> list[Any]:
     """Name, Value, Global-Default, Age."""
     return [_name(obj), obj.get("value", 0), obj.get("globalDefault", False), view.age(obj)]
 
 
-def runtime_class(obj: Object, view: View) -> list[Any]:
+def runtime_class(obj: Object, view: TableView) -> list[Any]:
     """Name, Handler, Age."""
     return [_name(obj), obj.get("handler", ""), view.age(obj)]
 
 
-def webhooks(obj: Object, view: View) -> list[Any]:
+def webhooks(obj: Object, view: TableView) -> list[Any]:
     """Name, Webhooks, Age."""
     return [_name(obj), len(obj.get("webhooks") or ()), view.age(obj)]
 
 
-def flow_schema(obj: Object, view: View) -> list[Any]:
+def flow_schema(obj: Object, view: TableView) -> list[Any]:
     """Name, PriorityLevel, MatchingPrecedence, DistinguisherMethod, Age, MissingPL."""
     spec = _spec(obj)
     return [
@@ -191,7 +191,7 @@ def flow_schema(obj: Object, view: View) -> list[Any]:
     ]
 
 
-def priority_level(obj: Object, view: View) -> list[Any]:
+def priority_level(obj: Object, view: TableView) -> list[Any]:
     """Name, Type, AssuredConcurrencyShares, Queues, HandSize, QueueLengthLimit, Age."""
     spec = _spec(obj)
     limited = spec.get("limited") or {}
@@ -201,7 +201,7 @@ def priority_level(obj: Object, view: View) -> list[Any]:
     return [_name(obj), spec.get("type", ""), shares, *queues, view.age(obj)]
 
 
-def storage_version(obj: Object, view: View) -> list[Any]:
+def storage_version(obj: Object, view: TableView) -> list[Any]:
     """Name, CommonEncodingVersion, StorageVersions, Age."""
     status = obj.get("status") or {}
     versions = [
@@ -211,7 +211,7 @@ def storage_version(obj: Object, view: View) -> list[Any]:
     return [_name(obj), status.get("commonEncodingVersion", UNSET), some(versions, empty=UNSET), view.age(obj)]
 
 
-def api_service(obj: Object, view: View) -> list[Any]:
+def api_service(obj: Object, view: TableView) -> list[Any]:
     """Name, Service, Available, Age."""
     service = _spec(obj).get("service")
     shown = f"{service.get('namespace', '')}/{service.get('name', '')}" if service else "Local"

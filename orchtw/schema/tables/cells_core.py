@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.schema.tables.text import NONE, UNKNOWN, UNSET, View, condition, pairs, some
+from orchtw.schema.tables.text import NONE, UNKNOWN, UNSET, TableView, condition, pairs, some
 from orchtw.wire.objects import Object
 
 _ACCESS = {
@@ -21,7 +21,7 @@ def _name(obj: Object) -> str:
     return name
 
 
-def service(obj: Object, view: View) -> list[Any]:
+def service(obj: Object, view: TableView) -> list[Any]:
     """Name, Type, Cluster-IP, External-IP, Port(s), Age, Selector."""
     spec = obj.get("spec") or {}
     addresses = spec.get("clusterIPs") or [spec.get("clusterIP", "")]
@@ -58,7 +58,7 @@ def balancers(obj: Object) -> list[str]:
     return sorted({entry.get("ip") or entry.get("hostname", "") for entry in ingress} - {""})
 
 
-def endpoints(obj: Object, view: View) -> list[Any]:
+def endpoints(obj: Object, view: TableView) -> list[Any]:
     """Name, Endpoints, Age."""
     found: list[str] = []
     for subset in obj.get("subsets") or ():
@@ -72,7 +72,7 @@ def _joined(ip: str, port: int) -> str:
     return f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"
 
 
-def node(obj: Object, view: View) -> list[Any]:
+def node(obj: Object, view: TableView) -> list[Any]:
     """Name, Status, Roles, Age, Version, Internal-IP, External-IP, OS-Image, Kernel-Version, Container-Runtime."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     info = status.get("nodeInfo") or {}
@@ -91,7 +91,7 @@ def _address(status: Object, kind: str) -> str:
     return next(addresses, NONE)
 
 
-def _roles(obj: Object, view: View) -> str:
+def _roles(obj: Object, view: TableView) -> str:
     prefix = view.naming.translate("node-role.orch.io/")
     role_label = f"{view.naming.label_domain}/role"
     labels = obj["metadata"].get("labels") or {}
@@ -101,7 +101,7 @@ def _roles(obj: Object, view: View) -> str:
     return ",".join(sorted(roles - {""})) or NONE
 
 
-def event(obj: Object, view: View) -> list[Any]:
+def event(obj: Object, view: TableView) -> list[Any]:
     """Last Seen, Type, Reason, Object, Subobject, Source, Message, First Seen, Count, Name."""
     first = view.since(obj.get("firstTimestamp") or obj.get("eventTime"))
     series = obj.get("series") or {}
@@ -126,22 +126,22 @@ def event(obj: Object, view: View) -> list[Any]:
     ]
 
 
-def namespace(obj: Object, view: View) -> list[Any]:
+def namespace(obj: Object, view: TableView) -> list[Any]:
     """Name, Status, Age."""
     return [_name(obj), (obj.get("status") or {}).get("phase", ""), view.age(obj)]
 
 
-def secret(obj: Object, view: View) -> list[Any]:
+def secret(obj: Object, view: TableView) -> list[Any]:
     """Name, Type, Data, Age."""
     return [_name(obj), obj.get("type", ""), len(obj.get("data") or ()), view.age(obj)]
 
 
-def config_map(obj: Object, view: View) -> list[Any]:
+def config_map(obj: Object, view: TableView) -> list[Any]:
     """Name, Data, Age."""
     return [_name(obj), len(obj.get("data") or ()) + len(obj.get("binaryData") or ()), view.age(obj)]
 
 
-def service_account(obj: Object, view: View) -> list[Any]:
+def service_account(obj: Object, view: TableView) -> list[Any]:
     """Name, Secrets, Age."""
     return [_name(obj), len(obj.get("secrets") or ()), view.age(obj)]
 
@@ -157,13 +157,13 @@ def _modes(modes: list[str] | None) -> str:
     return ",".join(_ACCESS[mode] for mode in dict.fromkeys(modes or ()) if mode in _ACCESS)
 
 
-def _class(obj: Object, view: View) -> str:
+def _class(obj: Object, view: TableView) -> str:
     annotations = obj["metadata"].get("annotations") or {}
     found: str = annotations.get(view.naming.translate(_CLASS_ANNOTATION)) or obj["spec"].get("storageClassName", "")
     return found
 
 
-def volume(obj: Object, view: View) -> list[Any]:
+def volume(obj: Object, view: TableView) -> list[Any]:
     """Name, Capacity, Access Modes, Reclaim Policy, Status, Claim, StorageClass, Reason, Age, VolumeMode."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     claim = spec.get("claimRef")
@@ -181,7 +181,7 @@ def volume(obj: Object, view: View) -> list[Any]:
     ]
 
 
-def claim(obj: Object, view: View) -> list[Any]:
+def claim(obj: Object, view: TableView) -> list[Any]:
     """Name, Status, Volume, Capacity, Access Modes, StorageClass, Age, VolumeMode."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     bound = spec.get("volumeName", "")
@@ -197,14 +197,14 @@ def claim(obj: Object, view: View) -> list[Any]:
     ]
 
 
-def component_status(obj: Object, view: View) -> list[Any]:
+def component_status(obj: Object, view: TableView) -> list[Any]:
     """Name, Status, Message, Error."""
     found = next((entry for entry in obj.get("conditions") or () if entry.get("type") == "Healthy"), None)
     state = {"True": "Healthy", "False": "Unhealthy"}.get((found or {}).get("status", ""), "Unknown")
     return [_name(obj), state, (found or {}).get("message", ""), (found or {}).get("error", "")]
 
 
-def resource_quota(obj: Object, view: View) -> list[Any]:
+def resource_quota(obj: Object, view: TableView) -> list[Any]:
     """Name, Age, Request, Limit."""
     status = obj.get("status") or {}
     used = status.get("used") or {}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.schema.tables.text import NONE, View, condition
+from orchtw.schema.tables.text import NONE, TableView, condition
 from orchtw.wire.objects import Object
 
 
-def pod(obj: Object, view: View) -> list[Any]:
+def pod(obj: Object, view: TableView) -> list[Any]:
     """Name, Ready, Status, Restarts, Age, IP, Node, Nominated Node, Readiness Gates."""
     spec, status = obj.get("spec", {}), obj.get("status", {})
     phase = status.get("phase", "")
@@ -91,7 +91,7 @@ def _running_reason(obj: Object, containers: list[Object]) -> tuple[str, int]:
     return reason, ready
 
 
-def _restarts(containers: list[Object], view: View) -> str:
+def _restarts(containers: list[Object], view: TableView) -> str:
     """The number of restarts, and when the last one was."""
     total = sum(container.get("restartCount", 0) for container in containers)
     ends = (

@@ -11,7 +11,7 @@ from orchtw.schema.tables.text import (
     UNKNOWN,
     UNSET,
     Cells,
-    View,
+    TableView,
     human_duration,
     images,
     names,
@@ -37,7 +37,7 @@ def _template(obj: Object) -> list[str]:
     return [names(containers), images(containers)]
 
 
-def pod_template(obj: Object, view: View) -> list[Any]:
+def pod_template(obj: Object, view: TableView) -> list[Any]:
     """Name, Containers, Images, Pod Labels."""
     template = obj.get("template") or {}
     containers = _containers(template)
@@ -46,7 +46,7 @@ def pod_template(obj: Object, view: View) -> list[Any]:
 
 
 def _replicas(write_selector: Callable[[Any], str]) -> Cells:
-    def cells(obj: Object, view: View) -> list[Any]:
+    def cells(obj: Object, view: TableView) -> list[Any]:
         """Name, Desired, Current, Ready, Age, Containers, Images, Selector."""
         spec, status, name = _parts(obj)
         counts = [spec.get("replicas", 0), status.get("replicas", 0), status.get("readyReplicas", 0)]
@@ -59,7 +59,7 @@ replication_controller = _replicas(pairs)
 replica_set = _replicas(selector)
 
 
-def daemon_set(obj: Object, view: View) -> list[Any]:
+def daemon_set(obj: Object, view: TableView) -> list[Any]:
     """Name, Desired, Current, Ready, Up-to-date, Available, Node Selector, Age, Containers, Images, Selector."""
     spec, status, name = _parts(obj)
     counted = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled")
@@ -68,7 +68,7 @@ def daemon_set(obj: Object, view: View) -> list[Any]:
     return [name, *counts, node_selector, view.age(obj), *_template(obj), selector(spec.get("selector"))]
 
 
-def deployment(obj: Object, view: View) -> list[Any]:
+def deployment(obj: Object, view: TableView) -> list[Any]:
     """Name, Ready, Up-to-date, Available, Age, Containers, Images, Selector."""
     spec, status, name = _parts(obj)
     ready = f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}"
@@ -76,13 +76,13 @@ def deployment(obj: Object, view: View) -> list[Any]:
     return [name, ready, *counts, view.age(obj), *_template(obj), selector(spec.get("selector"))]
 
 
-def stateful_set(obj: Object, view: View) -> list[Any]:
+def stateful_set(obj: Object, view: TableView) -> list[Any]:
     """Name, Ready, Age, Containers, Images."""
     spec, status, name = _parts(obj)
     return [name, f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}", view.age(obj), *_template(obj)]
 
 
-def job(obj: Object, view: View) -> list[Any]:
+def job(obj: Object, view: TableView) -> list[Any]:
     """Name, Completions, Duration, Age, Containers, Images, Selector."""
     spec, status, name = _parts(obj)
     done, wanted, parallel = status.get("succeeded", 0), spec.get("completions"), spec.get("parallelism", 0)
@@ -100,14 +100,14 @@ def job(obj: Object, view: View) -> list[Any]:
     ]
 
 
-def _job_duration(status: Object, view: View) -> str:
+def _job_duration(status: Object, view: TableView) -> str:
     start, end = status.get("startTime"), status.get("completionTime")
     if not start:
         return ""
     return human_duration((parse_time(end)[0] if end else view.now_s) - parse_time(start)[0])
 
 
-def cron_job(obj: Object, view: View) -> list[Any]:
+def cron_job(obj: Object, view: TableView) -> list[Any]:
     """Name, Schedule, Suspend, Active, Last Schedule, Age, Containers, Images, Selector."""
     spec, status, name = _parts(obj)
     suspend = spec.get("suspend")
@@ -125,7 +125,7 @@ def cron_job(obj: Object, view: View) -> list[Any]:
     ]
 
 
-def controller_revision(obj: Object, view: View) -> list[Any]:
+def controller_revision(obj: Object, view: TableView) -> list[Any]:
     """Name, Controller, Revision, Age."""
     owners = obj["metadata"].get("ownerReferences") or ()
     owner = next((entry for entry in owners if entry.get("controller")), None)
@@ -136,14 +136,14 @@ def controller_revision(obj: Object, view: View) -> list[Any]:
     return [obj["metadata"].get("name", ""), shown, obj.get("revision", 0), view.age(obj)]
 
 
-def disruption_budget(obj: Object, view: View) -> list[Any]:
+def disruption_budget(obj: Object, view: TableView) -> list[Any]:
     """Name, Min Available, Max Unavailable, Allowed Disruptions, Age."""
     spec, status, name = _parts(obj)
     limits = [str(spec[key]) if key in spec else "N/A" for key in ("minAvailable", "maxUnavailable")]
     return [name, *limits, status.get("disruptionsAllowed", 0), view.age(obj)]
 
 
-def autoscaler(obj: Object, view: View) -> list[Any]:
+def autoscaler(obj: Object, view: TableView) -> list[Any]:
     """Name, Reference, Targets, MinPods, MaxPods, Replicas, Age."""
     if obj["apiVersion"] != AUTOSCALER_HUB:
         obj = AUTOSCALER_CONVERSIONS.converter(obj["apiVersion"], AUTOSCALER_HUB, naming=view.naming)(obj)
@@ -161,7 +161,7 @@ def autoscaler(obj: Object, view: View) -> list[Any]:
     ]
 
 
-def scale(obj: Object, view: View) -> list[Any]:
+def scale(obj: Object, view: TableView) -> list[Any]:
     """Name, Desired, Available, Age."""
     spec, status, name = _parts(obj)
     return [name, spec.get("replicas", 0), status.get("replicas", 0), view.age(obj)]

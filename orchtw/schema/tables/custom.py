@@ -10,8 +10,8 @@ import orjson
 
 from orchtw.schema.catalogue import Column
 from orchtw.schema.jsonpath.path import Path
-from orchtw.schema.jsonpath.steps import MISSING, Budget, PathError
-from orchtw.schema.tables.text import UNKNOWN, Age, Cells, View, boolean
+from orchtw.schema.jsonpath.steps import MISSING, PathError, StepBudget
+from orchtw.schema.tables.text import UNKNOWN, Age, Cells, TableView, boolean
 from orchtw.values.times import ZERO_TIME_S, parse_time
 from orchtw.wire.objects import Object
 
@@ -43,8 +43,8 @@ _JSON_ESCAPES: Final = (
 _LARGEST_INTEGRAL: Final = 1 << 63
 _LOWEST_POWER, _EXPONENT_POWER = -4, 6
 
-Cell = Callable[[Object, View, Budget], Any]
-Show = Callable[[Any, View, Budget], Any]
+Cell = Callable[[Object, TableView, StepBudget], Any]
+Show = Callable[[Any, TableView, StepBudget], Any]
 
 
 def shown_columns(asked: Sequence[Column]) -> tuple[Column, ...]:
@@ -63,8 +63,8 @@ def cells_of(columns: Sequence[Column]) -> Cells:
     """Makes the cells of `shown_columns`."""
     parts = [_cell(column) for column in columns[1:]]
 
-    def cells(obj: Object, view: View) -> list[Any]:
-        budget = Budget()
+    def cells(obj: Object, view: TableView) -> list[Any]:
+        budget = StepBudget()
         row: list[Any] = [obj["metadata"].get("name", "")]
         row += [part(obj, view, budget) for part in parts]
         return row
@@ -76,18 +76,18 @@ def _cell(column: Column) -> Cell:
     first = Path(column.path).first
     show: Show = _SHOWN.get(column.type, _nothing)
 
-    def cell(obj: Object, view: View, budget: Budget) -> Any:
+    def cell(obj: Object, view: TableView, budget: StepBudget) -> Any:
         value = first(obj, budget)
         return None if value is MISSING else show(value, view, budget)
 
     return cell
 
 
-def _nothing(value: Any, view: View, budget: Budget) -> None:
+def _nothing(value: Any, view: TableView, budget: StepBudget) -> None:
     """A type that there is not."""
 
 
-def _text(value: Any, view: View, budget: Budget) -> str | None:
+def _text(value: Any, view: TableView, budget: StepBudget) -> str | None:
     """Any value as text: objects and lists as JSON."""
     kind = type(value)
     if kind is str:
@@ -103,7 +103,7 @@ def _text(value: Any, view: View, budget: Budget) -> str | None:
     return _json(value, budget)
 
 
-def _json(value: Any, budget: Budget) -> str | None:
+def _json(value: Any, budget: StepBudget) -> str | None:
     """Compact JSON with sorted keys; None where a row has too much of it."""
     if budget.left <= 0:
         return None
@@ -146,21 +146,21 @@ def _positional(figures: str, power: int) -> str:
     return f"{whole}.{figures[power + 1 :]}" if len(figures) > power + 1 else whole
 
 
-def _integer(value: Any, view: View, budget: Budget) -> int | None:
+def _integer(value: Any, view: TableView, budget: StepBudget) -> int | None:
     if type(value) is float:
         return int(value) if abs(value) < _LARGEST_INTEGRAL else None
     return value if type(value) is int else None
 
 
-def _number(value: Any, view: View, budget: Budget) -> Any:
+def _number(value: Any, view: TableView, budget: StepBudget) -> Any:
     return _plain(value) if type(value) in (int, float) else None
 
 
-def _boolean(value: Any, view: View, budget: Budget) -> bool | None:
+def _boolean(value: Any, view: TableView, budget: StepBudget) -> bool | None:
     return value if type(value) is bool else None
 
 
-def _date(value: Any, view: View, budget: Budget) -> str | Age | None:
+def _date(value: Any, view: TableView, budget: StepBudget) -> str | Age | None:
     """How long ago that was."""
     if type(value) is not str:
         return None

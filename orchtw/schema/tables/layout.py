@@ -16,7 +16,7 @@ from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Column
 from orchtw.schema.tables.custom import cells_of, shown_columns
 from orchtw.schema.tables.partial import partial_metadata
-from orchtw.schema.tables.text import Age, Cells, View
+from orchtw.schema.tables.text import Age, Cells, TableView
 from orchtw.wire.objects import Object
 
 IncludeObject = Literal["Metadata", "Object", "None"]
@@ -38,7 +38,7 @@ def write_table(table: Object, now_s: float) -> bytes:
     return orjson.dumps(table, default=written)
 
 
-def _default_cells(obj: Object, view: View) -> list[Any]:
+def _default_cells(obj: Object, view: TableView) -> list[Any]:
     meta = obj["metadata"]
     return [meta.get("name", ""), meta.get("creationTimestamp")]
 
@@ -83,7 +83,7 @@ class TableLayout:
         that was asked for (default: `stored`), of which `include` says how much the row carries. `version` is the
         Table's apiVersion, by default v1 of the meta group.
         """
-        view = View(time_s=now_s, naming=self._naming)
+        view = TableView(time_s=now_s, naming=self._naming)
         row: Object = {"cells": self._cells(stored, view)}
         if view.conditions:
             row["conditions"] = view.conditions
@@ -95,7 +95,7 @@ class TableLayout:
 
         Ages are `Age` values. None for a row that has more than cells and an object.
         """
-        view = View(time_s=now_s, naming=self._naming, lazy=True)
+        view = TableView(time_s=now_s, naming=self._naming, lazy=True)
         cells = self._cells(stored, view)
         return None if view.conditions else (cells, not view.passing)
 

@@ -31,7 +31,7 @@ class Age:
 
 
 @attrs.define(slots=True, kw_only=True, eq=False)
-class View:
+class TableView:
     """What cells are made with: the time that ages count from, and the names of the vocabulary.
 
     A cell function may put row conditions here. With `lazy`, ages come as `Age`, so that the row can be kept;
@@ -66,7 +66,7 @@ class View:
         return human_duration(self.now_s - seconds - microseconds / 1e6)
 
 
-Cells = Callable[[Object, View], list[Any]]
+Cells = Callable[[Object, TableView], list[Any]]
 """Makes the cells of an object's row, one a column. The object is in the storage version."""
 
 

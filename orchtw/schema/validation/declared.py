@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.naming.names import Naming
-from orchtw.schema.nodes import EnumSchema, OneOf, Rules
+from orchtw.schema.nodes import EnumSchema, OneOf, StructRules
 
 _AS_DECLARED = ("required", "required_detail", "immutable", "unique", "unique_by", "format", "detail")
 _LIMITS = ("minimum", "maximum", "max_length", "min_items", "max_items")
 
 
-def declared_rules(options: Any, enum: EnumSchema | None) -> Rules:
+def declared_rules(options: Any, enum: EnumSchema | None) -> StructRules:
     """The rules of an `orchtw.options.Rules`; `enum` is that of the field, in the vocabulary that is served."""
     limits = {name: getattr(options, name) for name in _LIMITS if options.HasField(name)}
-    return Rules(
+    return StructRules(
         **{name: getattr(options, name) for name in _AS_DECLARED},
         **limits,
         allowed=enum.values if enum is not None and options.closed else (),

@@ -10,7 +10,7 @@ import orjson
 
 from orchtw.errors import MAX_NAME_CHARACTERS, Cause
 from orchtw.schema.codec.mismatch import shortened
-from orchtw.schema.nodes import Rules
+from orchtw.schema.nodes import StructRules
 from orchtw.values.causes import duplicate, forbidden, invalid, not_supported, required, too_long, too_many
 from orchtw.values.go_literals import SELECTOR, shown
 
@@ -33,7 +33,7 @@ def _joined(place: str, field: str) -> str:
     return f"{place}.{field}" if field and not field.startswith("[") else place + field
 
 
-def beyond(place: str, value: float, rules: Rules) -> Cause:
+def beyond(place: str, value: float, rules: StructRules) -> Cause:
     """A number is beyond its limits."""
     low, high = rules.minimum, rules.maximum
     if low is None:

@@ -10,7 +10,7 @@ import attrs
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.schema.codec.generated import Functions, Writer
-from orchtw.schema.nodes import Field, Form, ListSchema, MapSchema, Node, OneOf, Rules, Scalar, StructSchema
+from orchtw.schema.nodes import Field, ListSchema, MapSchema, Node, NodeForm, OneOf, Scalar, StructRules, StructSchema
 from orchtw.schema.validation.formats import FORMATS
 from orchtw.schema.validation.problems import GIVEN
 
@@ -26,9 +26,9 @@ Consequence = Callable[[dict[str, Any], list[Cause]], list[Cause]]
 
 _NO_CHECKS: Final[Mapping[str, Check]] = {}
 _NO_CONSEQUENCES: Final[Mapping[str, Consequence]] = {}
-_NO_RULES: Final = Rules()
+_NO_RULES: Final = StructRules()
 _SELECTOR: Final = "orch.io.apimachinery.pkg.apis.meta.v1.LabelSelector"  # what a cause shows as Go does
-_NUMBERS: Final = frozenset({Scalar.INT32, Scalar.INT64, Scalar.DOUBLE, Form.INT_OR_STRING})
+_NUMBERS: Final = frozenset({Scalar.INT32, Scalar.INT64, Scalar.DOUBLE, NodeForm.INT_OR_STRING})
 _COUNTED: Final = {"min_items", "max_items", "item"}
 
 
@@ -108,11 +108,11 @@ class Validators:
             with w.block(f"if old is not None and old.get({key}) != v0:"):
                 w(f"out.append(invalid({key}, {value}, IMMUTABLE))")
 
-    def _write_present(self, field: Field, rules: Rules, at: _Place, w: Writer) -> None:
+    def _write_present(self, field: Field, rules: StructRules, at: _Place, w: Writer) -> None:
         with _where_present(rules, field.pointer, at, w):
             self._write_value(field.node, rules, at, w)
 
-    def _write_value(self, node: Node, rules: Rules, at: _Place, w: Writer) -> None:
+    def _write_value(self, node: Node, rules: StructRules, at: _Place, w: Writer) -> None:
         _check_fit(node, rules)
         if isinstance(node, ListSchema):
             self._write_list(node, rules, at, w)
@@ -127,7 +127,7 @@ class Validators:
         else:
             _write_text(rules, at, w)
 
-    def _write_list(self, node: ListSchema, rules: Rules, at: _Place, w: Writer) -> None:
+    def _write_list(self, node: ListSchema, rules: StructRules, at: _Place, w: Writer) -> None:
         _write_counts(rules, at, w)
         unique = rules.unique or bool(rules.unique_by)
         if not (unique or rules.item or self._concerns(node.element)):
@@ -141,7 +141,7 @@ class Validators:
                 _write_uniqueness((rules.unique_by,) if rules.unique_by else node.map_keys, seen, element, w)
             self._write_element(node.element, rules.item or _NO_RULES, element, w)
 
-    def _write_map(self, node: MapSchema, rules: Rules, at: _Place, w: Writer) -> None:
+    def _write_map(self, node: MapSchema, rules: StructRules, at: _Place, w: Writer) -> None:
         _write_counts(rules, at, w)
         if not (rules.key or rules.item or self._concerns(node.value)):
             return
@@ -153,7 +153,7 @@ class Validators:
                 _write_text(rules.key, attrs.evolve(value, value=key), w)
             self._write_element(node.value, rules.item or _NO_RULES, value, w)
 
-    def _write_element(self, node: Node, rules: Rules, at: _Place, w: Writer) -> None:
+    def _write_element(self, node: Node, rules: StructRules, at: _Place, w: Writer) -> None:
         """What is in a list or map has no counterpart before the update."""
         if rules.immutable:
             raise ValueError(f"{at.path}: what is inside a list or map cannot be immutable")
@@ -178,7 +178,7 @@ class _Place:
 
 
 @contextmanager
-def _where_present(rules: Rules, pointer: bool, at: _Place, w: Writer) -> Iterator[None]:
+def _where_present(rules: StructRules, pointer: bool, at: _Place, w: Writer) -> Iterator[None]:
     """Lines for a value that is there; one that is not may be required, and without `pointer` zero is none."""
     if rules.required:
         with w.block(f"if {at.value} is None:" if pointer else f"if not {at.value}:"):
@@ -188,7 +188,7 @@ def _where_present(rules: Rules, pointer: bool, at: _Place, w: Writer) -> Iterat
         yield
 
 
-def _write_counts(rules: Rules, at: _Place, w: Writer) -> None:
+def _write_counts(rules: StructRules, at: _Place, w: Writer) -> None:
     if rules.min_items is not None:
         with w.block(f"if len({at.value}) < {rules.min_items}:"):
             w(f"out.append(too_few({at.path}, {at.value}, {rules.min_items}))")
@@ -213,17 +213,17 @@ def _write_uniqueness(keys: tuple[str, ...], seen: str, at: _Place, w: Writer) -
         w(f"{seen}.add(key)")
 
 
-def _write_number(node: Node, rules: Rules, at: _Place, w: Writer) -> None:
+def _write_number(node: Node, rules: StructRules, at: _Place, w: Writer) -> None:
     limits = [(rules.minimum, "<"), (rules.maximum, ">")]
     tests = [f"{at.value} {sign} {limit!r}" for limit, sign in limits if limit is not None]
     if tests:
-        is_number = f"type({at.value}) is int and " if node is Form.INT_OR_STRING else ""
+        is_number = f"type({at.value}) is int and " if node is NodeForm.INT_OR_STRING else ""
         with w.block(f"if {is_number}({' or '.join(tests)}):"):
             w(f"out.append(beyond({at.path}, {at.value}, {w.constant(rules)}))")
     _write_format(rules, at, w)
 
 
-def _write_text(rules: Rules, at: _Place, w: Writer) -> None:
+def _write_text(rules: StructRules, at: _Place, w: Writer) -> None:
     if rules.allowed:
         allowed = w.constant(rules.allowed)
         with w.block(f"if {at.value} not in {allowed}:"):
@@ -234,7 +234,7 @@ def _write_text(rules: Rules, at: _Place, w: Writer) -> None:
     _write_format(rules, at, w)
 
 
-def _write_format(rules: Rules, at: _Place, w: Writer) -> None:
+def _write_format(rules: StructRules, at: _Place, w: Writer) -> None:
     if rules.format:
         with w.block(f"for text in {w.constant(FORMATS[rules.format])}({at.value}):"):
             w(f"out.append(invalid({at.path}, {at.value}, text))")
@@ -251,20 +251,20 @@ def _write_one_of(one_of: OneOf, w: Writer) -> None:
                 w(f"out.append(required('', {one_of.missing!r}))")
 
 
-def _check_fit(node: Node, rules: Rules) -> None:
+def _check_fit(node: Node, rules: StructRules) -> None:
     """Raise ValueError for a rule that values of this type cannot be held against."""
     if isinstance(node, ListSchema):
         fit = {*_COUNTED, "unique", "unique_by"}
     elif isinstance(node, MapSchema):
         fit = {*_COUNTED, "key"}
     elif node in _NUMBERS:
-        fit = {"minimum", "maximum", "detail"} | ({"format"} if node is Form.INT_OR_STRING else set())
+        fit = {"minimum", "maximum", "detail"} | ({"format"} if node is NodeForm.INT_OR_STRING else set())
     elif node is Scalar.STRING:
         fit = {"allowed", "max_length", "format"}
     else:
-        fit = {"format"} if node is Form.QUANTITY else set()
+        fit = {"format"} if node is NodeForm.QUANTITY else set()
     fit |= {"required", "required_detail", "immutable"}
-    for field in attrs.fields(Rules):
+    for field in attrs.fields(StructRules):
         if field.name not in fit and getattr(rules, field.name) != field.default:
             raise ValueError(f"a rule of {field.name} does not fit {node}")
     if rules.format and rules.format not in FORMATS:

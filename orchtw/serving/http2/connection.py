@@ -27,13 +27,13 @@ from orchtw.serving.http2.limits import (
 from orchtw.serving.http2.noise import Noise
 from orchtw.serving.http2.problems import ConnectionProblem, FieldsTooLarge, Malformed, protocol_error
 from orchtw.serving.http2.reader import FrameReader
-from orchtw.serving.http2.request_fields import Head, check_trailers, head_of
+from orchtw.serving.http2.request_fields import RequestHead, check_trailers, head_of
 from orchtw.serving.http2.shared import Shared
 from orchtw.serving.http2.stream import Stream
 from orchtw.serving.http2.streams import NO_TABLE, Streams
 from orchtw.serving.limits import FREE_BYTES, PATIENCE_S, HeadersTooLarge
 from orchtw.wire import http2_frames as frames
-from orchtw.wire.http2_frames import Code, Flag, Kind, Setting
+from orchtw.wire.http2_frames import Code, Flag, FrameKind, Setting
 
 
 @implementer(IHalfCloseableProtocol, IPushProducer)
@@ -148,23 +148,23 @@ class HTTP2Channel(Streams):
             self._edge.call_later(0, self._go_on)
 
     def _frame(self, kind: int, flags: int, number: int, content: bytes, taken: int) -> None:
-        if kind == Kind.HEADERS:
+        if kind == FrameKind.HEADERS:
             self._fields(number, flags, content)
-        elif kind == Kind.DATA:
+        elif kind == FrameKind.DATA:
             self._data(number, flags, content, taken)
-        elif kind == Kind.WINDOW_UPDATE:
+        elif kind == FrameKind.WINDOW_UPDATE:
             self._granted(number, frames.read_word(content))
-        elif kind == Kind.SETTINGS:
+        elif kind == FrameKind.SETTINGS:
             self._settings(flags, content)
         elif not self._settled:
             raise protocol_error("no SETTINGS")
-        elif kind == Kind.RST_STREAM:
+        elif kind == FrameKind.RST_STREAM:
             self._reset(number)
-        elif kind == Kind.PING:
+        elif kind == FrameKind.PING:
             if not flags & Flag.ACK:
                 self._noise.heard()
                 self.write(frames.acknowledged_ping(content))
-        elif kind == Kind.GOAWAY:
+        elif kind == FrameKind.GOAWAY:
             self.leave()
         else:
             self._noise.heard()
@@ -210,7 +210,7 @@ class HTTP2Channel(Streams):
             return
         self._start(number, head, ended)
 
-    def _start(self, number: int, head: Head, ended: bool) -> None:
+    def _start(self, number: int, head: RequestHead, ended: bool) -> None:
         self._begun += 1
         stream = self._streams[number] = Stream(self._edge, self._shared, self, number, self._client_window)
         stream.begin(head, ended=ended)
@@ -221,7 +221,7 @@ class HTTP2Channel(Streams):
             self._last = number
             request = Request(method="GET", path="/", peer=self.peer)
             refusal: StatusError = HeadersTooLarge("request header is too large")
-            self._start(number, Head(request, 0, None, False, refusal), ended)
+            self._start(number, RequestHead(request, 0, None, False, refusal), ended)
         self.leave()
 
     def _trailers(self, stream: Stream, fields: Any, ended: bool) -> None:

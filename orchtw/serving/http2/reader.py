@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from orchtw.serving.http2.limits import FIELDS_BYTES, FIELDS_FRAMES, FRAME_BYTES
 from orchtw.serving.http2.problems import ConnectionProblem, calm, protocol_error
-from orchtw.wire.http2_frames import HEAD, HEAD_BYTES, PREFACE, Code, Flag, Kind, without_padding
+from orchtw.wire.http2_frames import HEAD, HEAD_BYTES, PREFACE, Code, Flag, FrameKind, without_padding
 
 Frame = tuple[int, int, int, bytes, int]
 """Type, flags, stream, content without padding, and how much of a window the frame takes."""
 
 _STREAM = 0x7FFFFFFF
 # What has a stream, and what has none.
-_OF_STREAMS = frozenset({Kind.DATA, Kind.HEADERS, Kind.PRIORITY, Kind.RST_STREAM, Kind.CONTINUATION})
-_OF_CONNECTIONS = frozenset({Kind.SETTINGS, Kind.PING, Kind.GOAWAY})
-_SIZES = {Kind.PRIORITY: 5, Kind.RST_STREAM: 4, Kind.PING: 8, Kind.WINDOW_UPDATE: 4}
+_OF_STREAMS = frozenset(
+    {FrameKind.DATA, FrameKind.HEADERS, FrameKind.PRIORITY, FrameKind.RST_STREAM, FrameKind.CONTINUATION}
+)
+_OF_CONNECTIONS = frozenset({FrameKind.SETTINGS, FrameKind.PING, FrameKind.GOAWAY})
+_SIZES = {FrameKind.PRIORITY: 5, FrameKind.RST_STREAM: 4, FrameKind.PING: 8, FrameKind.WINDOW_UPDATE: 4}
 
 
 class FrameReader:
@@ -56,21 +58,21 @@ class FrameReader:
         while (frame := self._next()) is not None:
             kind, flags, stream, content = frame
             block = self._block
-            if block is None and kind not in (Kind.HEADERS, Kind.CONTINUATION):
-                if kind == Kind.DATA:
+            if block is None and kind not in (FrameKind.HEADERS, FrameKind.CONTINUATION):
+                if kind == FrameKind.DATA:
                     return kind, flags, stream, _unpadded(content, flags & Flag.PADDED), len(content)
                 return kind, flags, stream, content, 0
             if block is None:
-                if kind == Kind.CONTINUATION:
+                if kind == FrameKind.CONTINUATION:
                     raise protocol_error("CONTINUATION without HEADERS")
                 block = self._block = _Block(flags, stream)
                 content = _unpadded(content, flags)
-            elif kind != Kind.CONTINUATION or stream != block.stream:
+            elif kind != FrameKind.CONTINUATION or stream != block.stream:
                 raise protocol_error("HEADERS are not complete")
             block.add(content)
             if flags & Flag.END_HEADERS:
                 self._block = None
-                return Kind.HEADERS, block.flags, block.stream, b"".join(block.parts), 0
+                return FrameKind.HEADERS, block.flags, block.stream, b"".join(block.parts), 0
         return None
 
     def _preface(self) -> bool:
@@ -123,9 +125,9 @@ def _check(kind: int, flags: int, stream: int, size: int) -> None:
         raise protocol_error("frame of the wrong stream")
     if size != _SIZES.get(kind, size):
         raise ConnectionProblem(Code.FRAME_SIZE_ERROR, "frame of the wrong size")
-    if kind == Kind.SETTINGS and (size % 6 or (size and flags & Flag.ACK)):
+    if kind == FrameKind.SETTINGS and (size % 6 or (size and flags & Flag.ACK)):
         raise ConnectionProblem(Code.FRAME_SIZE_ERROR, "SETTINGS of the wrong size")
-    if kind == Kind.PUSH_PROMISE:
+    if kind == FrameKind.PUSH_PROMISE:
         raise protocol_error("clients do not push")
 
 

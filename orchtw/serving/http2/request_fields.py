@@ -25,7 +25,7 @@ _DIGITS = re.compile(r"[0-9]{1,15}")
 
 
 @attrs.frozen(slots=True)
-class Head:
+class RequestHead:
     """A request without its body; `declared` bytes are to come of it (None: nobody knows), after a 100 if its client
     `expects` one. `size` is what the fields take. A `refusal` is to be answered, whatever else comes.
     """
@@ -37,7 +37,7 @@ class Head:
     refusal: StatusError | None
 
 
-def head_of(fields: Sequence[Field], size: int, peer: Peer, limits: EdgeLimits) -> Head:
+def head_of(fields: Sequence[Field], size: int, peer: Peer, limits: EdgeLimits) -> RequestHead:
     """What the fields say, which take `size` bytes. Raises Malformed."""
     pseudo: dict[str, str] = {}
     headers: dict[str, str] = {}
@@ -74,7 +74,7 @@ def head_of(fields: Sequence[Field], size: int, peer: Peer, limits: EdgeLimits) 
     expects = "expect" in headers
     if expects and headers["expect"].lower() != "100-continue":
         refusal = refusal or ExpectationFailed(f"expectation {headers['expect'][:100]!r} cannot be met")
-    return Head(request, size, declared, expects, refusal)
+    return RequestHead(request, size, declared, expects, refusal)
 
 
 def check_trailers(fields: Sequence[Field]) -> None:

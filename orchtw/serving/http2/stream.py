@@ -15,12 +15,12 @@ from orchtw.errors import BadRequest, RequestEntityTooLarge, StatusError
 from orchtw.request import Ending, Peer, Request, Response, StreamBody
 from orchtw.serving.answers import no_room, status_response
 from orchtw.serving.edge import Edge
-from orchtw.serving.exchange import OF_BODIES, Exchange
+from orchtw.serving.exchange import OF_BODIES, ServerExchange
 from orchtw.serving.heads import BODILESS
 from orchtw.serving.http2.answer_fields import CONTINUE
 from orchtw.serving.http2.limits import FRAME_BYTES, REQUEST_BYTES, STREAM_WINDOW
 from orchtw.serving.http2.outlet import Outlet
-from orchtw.serving.http2.request_fields import Head
+from orchtw.serving.http2.request_fields import RequestHead
 from orchtw.serving.http2.shared import Shared
 from orchtw.serving.limits import FREE_BYTES
 from orchtw.wire.http2_frames import Code, Flag
@@ -29,7 +29,7 @@ _RESET = Failure(ConnectionDone())  # type: ignore[no-untyped-call]
 _ABORTED = Failure(ConnectionAborted())  # type: ignore[no-untyped-call]
 
 
-class Connection(Protocol):
+class StreamConnection(Protocol):
     """What a stream asks of its connection."""
 
     peer: Peer
@@ -55,7 +55,7 @@ class Connection(Protocol):
         """
 
 
-class Stream(Exchange):
+class Stream(ServerExchange):
     """Receives a request's body, has the app answer, and sends the answer; `heard`: the client has ended its side."""
 
     __slots__ = (
@@ -65,7 +65,7 @@ class Stream(Exchange):
 
     def __init__(self, edge: Edge, shared: Shared, connection: Any, number: int, window: int) -> None:
         super().__init__(edge)
-        self._connection: Connection = connection
+        self._connection: StreamConnection = connection
         self._shared = shared
         self._known = connection.known
         self.number = number
@@ -79,7 +79,7 @@ class Stream(Exchange):
 
     # The request
 
-    def begin(self, head: Head, *, ended: bool) -> None:
+    def begin(self, head: RequestHead, *, ended: bool) -> None:
         """The fields of the request have come, and with `ended` there is nothing more of it."""
         self.heard = ended
         if head.refusal is not None:

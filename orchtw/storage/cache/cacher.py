@@ -25,9 +25,9 @@ from orchtw.storage.freshness import MOST_RECENT, Freshness
 from orchtw.storage.interface import Change, Damaged, KeyValue, Locked, Store, Subscription
 from orchtw.watch.bookmarks import RESOLUTION_S, TimerWheel
 from orchtw.watch.entry import Entry
-from orchtw.watch.log import HISTORY_S, Head
+from orchtw.watch.log import HISTORY_S, LogHead
 from orchtw.watch.room import Room
-from orchtw.watch.turns import SLICE_S, Turns
+from orchtw.watch.turns import SLICE_S, ReactorTurns
 
 ROOT: Final = "/registry/"
 STRIDE: Final = 32  # objects that are loaded between two looks at the clock
@@ -58,14 +58,14 @@ class Cacher:
         history_s: float = HISTORY_S,
         limit_bytes: int = 0,
     ) -> None:
-        self.turns = Turns(clock.seconds, call_soon)
+        self.turns = ReactorTurns(clock.seconds, call_soon)
         self.timers = TimerWheel(clock.seconds())
         self.ready = False
         self._store = store
         self._clock = clock
         self._call_soon = call_soon
         self._history_s = history_s
-        self._head = Head()
+        self._head = LogHead()
         self.freshness = Freshness(store, self._head, clock)
         self.room = Room(limit_bytes)
         self._reclaim = Reclaim(self.room, self.turns, lambda: tuple(self._caches.values()))

@@ -51,7 +51,7 @@ _LABEL, _HAS, _LABEL_OR_NONE, _FIELD, _NAME = "label", "has", "label or none", "
 _key = attrgetter("key")
 
 
-class Index:
+class CacheIndex:
     """The entries that have a value of the attribute, in key order for each value."""
 
     def __init__(self, attribute: Attribute) -> None:

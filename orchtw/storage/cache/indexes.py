@@ -13,13 +13,13 @@ from typing import Final
 
 from twisted.internet.defer import Deferred
 
-from orchtw.storage.cache.index import Attribute, Index, Wanted, asked, share
+from orchtw.storage.cache.index import Attribute, CacheIndex, Wanted, asked, share
 from orchtw.storage.cache.ordered import Entries
 from orchtw.storage.cache.union import Candidates
 from orchtw.watch.entry import Entry
-from orchtw.watch.recent import Budget
+from orchtw.watch.recent import RecentBudget
 from orchtw.watch.selection import Selection
-from orchtw.watch.turns import Turns
+from orchtw.watch.turns import ReactorTurns
 
 MIN_ENTRIES: Final = 1024  # fewer are looked at within a fifth of a millisecond
 MAX_INDEXES: Final = 8  # of a resource: each makes a write 1 µs dearer
@@ -42,17 +42,17 @@ class Indexes:
         self,
         current: Mapping[str, Entry],
         snapshot: Callable[[], Entries],
-        turns: Turns,
-        memory: Budget,
+        turns: ReactorTurns,
+        memory: RecentBudget,
     ) -> None:
         self._current = current
         self._snapshot = snapshot
         self._turns = turns
         self._memory = memory
-        self._ready: dict[Attribute, Index] = {}
+        self._ready: dict[Attribute, CacheIndex] = {}
         self._used_at: dict[Attribute, float] = {}
         self._wasted: dict[Attribute, int] = {}
-        self._building: tuple[Attribute, Index] | None = None
+        self._building: tuple[Attribute, CacheIndex] | None = None
         self._written: set[str] = set()  # keys of what has changed while it is being made
         self._waiting: list[Deferred[None]] = []
         self._counted = 0
@@ -111,7 +111,7 @@ class Indexes:
         attribute = due[shares.index(least)].attribute
         if least > USEFUL:
             return
-        self._building = attribute, Index(attribute)
+        self._building = attribute, CacheIndex(attribute)
         self._written = set()
         steps = self._build(self._snapshot(), *self._building)
         self._turns.later(lambda: self._go_on(steps))
@@ -159,7 +159,7 @@ class Indexes:
         for attribute in list(self._ready):
             self._drop(attribute)
 
-    def _build(self, entries: Entries, attribute: Attribute, index: Index) -> Generator[None, None, None]:
+    def _build(self, entries: Entries, attribute: Attribute, index: CacheIndex) -> Generator[None, None, None]:
         """Take in all entries, as far as they are still what they were: of all others `change` has told."""
         written = self._written
         room = self._memory.limit_bytes // 2
@@ -173,7 +173,7 @@ class Indexes:
                 return
         self._take(attribute, index)
 
-    def _take(self, attribute: Attribute, index: Index) -> None:
+    def _take(self, attribute: Attribute, index: CacheIndex) -> None:
         """An index is complete."""
         self._ready[attribute] = index
         self._used_at[attribute] = self._turns.seconds()

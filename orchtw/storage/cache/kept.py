@@ -17,7 +17,7 @@ IDLE_S: Final = 60.0  # a client that has not asked for its next page by then pa
 
 
 @attrs.define(slots=True, eq=False)
-class Kept:
+class KeptBytes:
     """A state, and parts of it by what was selected; without anything after it has expired."""
 
     since: float
@@ -37,7 +37,7 @@ class KeptStates:
     def __init__(self, pins: Pins, history_s: float) -> None:
         self._pins = pins
         self._history_s = history_s
-        self._states: dict[int, Kept] = {}  # the one that was used last is the last one
+        self._states: dict[int, KeptBytes] = {}  # the one that was used last is the last one
 
     def __len__(self) -> int:
         return len(self._states)
@@ -48,7 +48,7 @@ class KeptStates:
         """Keep what was at `revision`: all of it, or entries among which the selected ones are, or both."""
         state = self._states.pop(revision, None)
         if state is None:
-            state = Kept(now, now)
+            state = KeptBytes(now, now)
             self._pins.add(state)
         self._states[revision] = state
         state.used = now

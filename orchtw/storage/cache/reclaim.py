@@ -15,7 +15,7 @@ from typing import Final
 from orchtw.storage.cache.resource_cache import ResourceCache
 from orchtw.watch.entry import Entry
 from orchtw.watch.room import Room
-from orchtw.watch.turns import Turns
+from orchtw.watch.turns import ReactorTurns
 
 RUN: Final = 512  # entries that are looked for at a time
 STRIDE: Final = 8  # entries between two looks at the clock: a millisecond of packing
@@ -26,7 +26,7 @@ HARDLY: Final = 8  # a share of the room: with less plain than that, packing doe
 class Reclaim:
     """`caches` gives all of them."""
 
-    def __init__(self, room: Room, turns: Turns, caches: Callable[[], Sequence[ResourceCache]]) -> None:
+    def __init__(self, room: Room, turns: ReactorTurns, caches: Callable[[], Sequence[ResourceCache]]) -> None:
         self._room = room
         self._turns = turns
         self._caches = caches

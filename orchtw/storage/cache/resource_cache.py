@@ -24,10 +24,10 @@ from orchtw.watch.bookmarks import TimerWheel
 from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import LARGE_BYTES, Entry, LabelSets, Texts, Unread, unread
 from orchtw.watch.frames import Wire
-from orchtw.watch.log import HISTORY_S, EventLog, Head
+from orchtw.watch.log import HISTORY_S, EventLog, LogHead
 from orchtw.watch.room import Room
 from orchtw.watch.selection import Selection, by_key, by_name
-from orchtw.watch.turns import Turns
+from orchtw.watch.turns import ReactorTurns
 from orchtw.watch.watcher import Watcher
 
 
@@ -36,8 +36,8 @@ class Shared:
     """What the caches of all resources have in common: how far they are, their timers, and what bounds them."""
 
     timers: TimerWheel
-    turns: Turns
-    head: Head
+    turns: ReactorTurns
+    head: LogHead
     freshness: Freshness
     outdated: Callable[[str], bool] = lambda key: False
     unreadable: Callable[[ResourceCache, Entry, Exception], None] = lambda cache, entry, error: None

@@ -16,7 +16,7 @@ RUN: Final = 64  # entries put in order at a time: a tenth of a millisecond
 _key = attrgetter("key")
 
 
-class Union(Sequence[Entry]):
+class CacheUnion(Sequence[Entry]):
     """An immutable sequence in key order of the entries of `parts`, which have none in common.
 
     A slice of it is a list.
@@ -63,7 +63,7 @@ class Union(Sequence[Entry]):
         self._made += islice(self._more, max(0, length - len(self._made)))
 
 
-Candidates = Entries | Union
+Candidates = Entries | CacheUnion
 """Entries in key order among which all those are that somebody wants."""
 
 
@@ -71,5 +71,5 @@ def united(parts: Sequence[Entries]) -> Candidates:
     """The entries of all parts, which have none in common."""
     filled = [part for part in parts if len(part)]
     if len(filled) > 1:
-        return Union(filled)
+        return CacheUnion(filled)
     return filled[0] if filled else NO_ENTRIES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from orchtw.metrics.series import Shown, counters, doubling, histograms
+from orchtw.metrics.series import ShownSeries, counters, doubling, histograms
 
 TO_STORAGE: Final = "to_storage"
 FROM_STORAGE: Final = "from_storage"
@@ -39,11 +39,11 @@ class SealingMetrics:
         failures = counters(
             "apiserver_storage_data_key_generation_failures_total", "Data keys that could not be made.")  # fmt: skip
         self.misses, self.generations, self.failures = misses.of(), generations.of(), failures.of()
-        self._families: tuple[Shown[Any], ...] = (
+        self._families: tuple[ShownSeries[Any], ...] = (
             self._operations, self._durations, misses, generations, failures
         )  # fmt: skip
 
-    def families(self) -> Iterable[Shown[Any]]:
+    def families(self) -> Iterable[ShownSeries[Any]]:
         """What `/metrics` shows."""
         return self._families
 

@@ -13,22 +13,22 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.errors import InternalError
-from orchtw.metrics.series import Shown
+from orchtw.metrics.series import ShownSeries
 from orchtw.storage.encryption.deliveries import Deliveries
 from orchtw.storage.encryption.provider import KeyMissing, Unreadable
 from orchtw.storage.encryption.transformer import PLAIN, Opened, Transformer, Transformers
 from orchtw.storage.interface import (
     Change,
     Damaged,
-    Kept,
+    KeptHistory,
     KeyValue,
     Locked,
     Op,
-    Outcome,
     Page,
     Store,
     Subscription,
     Wanted,
+    WriteOutcome,
 )
 
 T = TypeVar("T")
@@ -85,7 +85,7 @@ class EncryptedStore(Store):
     def dependencies(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
         return {**self._store.dependencies, **self._services}
 
-    def metrics(self) -> Iterable[Shown[Any]]:
+    def metrics(self) -> Iterable[ShownSeries[Any]]:
         return (*self._store.metrics(), *self._transformers.metrics.families())
 
     def probe(self) -> None:
@@ -158,7 +158,7 @@ class EncryptedStore(Store):
                 items.append(item if opened.value is item.value else attrs.evolve(item, value=opened.value))
         return attrs.evolve(page, items=items, damaged=(*page.damaged, *closed))
 
-    def commit(self, op: Op) -> Deferred[Outcome]:
+    def commit(self, op: Op) -> Deferred[WriteOutcome]:
         transformer = self._transformers.of(op.key)
         if transformer is PLAIN:
             return self._hand_on(op, None)
@@ -169,7 +169,7 @@ class EncryptedStore(Store):
                 pass
         return Deferred.fromCoroutine(self._commit_in_turn(transformer, op))
 
-    async def _commit_in_turn(self, transformer: Transformer, op: Op) -> Outcome:
+    async def _commit_in_turn(self, transformer: Transformer, op: Op) -> WriteOutcome:
         """For a write that needs a data key; later ones of its key wait for it, so that their order stays."""
         lock = self._order.setdefault(op.key, DeferredLock())
         await lock.acquire()
@@ -188,7 +188,7 @@ class EncryptedStore(Store):
     def _sealed(transformer: Transformer, op: Op) -> bytes | None:
         return None if op.value is None else transformer.seal(op.value, op.key.encode())
 
-    def _commit(self, op: Op, sealed: bytes | None) -> Deferred[Outcome]:
+    def _commit(self, op: Op, sealed: bytes | None) -> Deferred[WriteOutcome]:
         """Hand a sealed write on."""
         if sealed is None or op.value is None:
             return self._hand_on(op, None)
@@ -196,14 +196,14 @@ class EncryptedStore(Store):
         self._written.setdefault(op.key, []).append(pair)
         return self._hand_on(Op(op.key, sealed, op.expected, op.note, op.ttl_s, op.guard), pair)
 
-    def _hand_on(self, op: Op, pair: tuple[bytes, bytes] | None) -> Deferred[Outcome]:
+    def _hand_on(self, op: Op, pair: tuple[bytes, bytes] | None) -> Deferred[WriteOutcome]:
         answer = self._store.commit(op)
         answer.addBoth(self._ended, op.key, pair)
         return answer
 
     def _ended(
-        self, outcome: Outcome | Failure, key: str, pair: tuple[bytes, bytes] | None
-    ) -> Outcome | Failure | Deferred[Outcome]:
+        self, outcome: WriteOutcome | Failure, key: str, pair: tuple[bytes, bytes] | None
+    ) -> WriteOutcome | Failure | Deferred[WriteOutcome]:
         if pair is not None:
             pairs = self._written[key]
             pairs.remove(pair)
@@ -219,7 +219,7 @@ class EncryptedStore(Store):
             return outcome
         return Deferred.fromCoroutine(self._answer(outcome, busy))
 
-    async def _answer(self, outcome: Outcome, busy: Sequence[Deliveries]) -> Outcome:
+    async def _answer(self, outcome: WriteOutcome, busy: Sequence[Deliveries]) -> WriteOutcome:
         for deliveries in busy:
             await deliveries.told()
         if outcome.current is None:
@@ -229,9 +229,9 @@ class EncryptedStore(Store):
             value = (await with_keys(partial(self._open, current.key, current.value))).value
         except Unreadable:
             value = b""
-        return Outcome(outcome.revision, attrs.evolve(current, value=value))
+        return WriteOutcome(outcome.revision, attrs.evolve(current, value=value))
 
-    async def keep(self, key: str, value: bytes, life_s: float) -> Kept:
+    async def keep(self, key: str, value: bytes, life_s: float) -> KeptHistory:
         """See `Store.keep`; such values say who is there, and are never sealed."""
         return await self._store.keep(key, value, life_s)
 

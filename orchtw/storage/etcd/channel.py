@@ -17,7 +17,7 @@ from orchtw.errors import ConfigError, TooManyRequests
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.dialer import Dialer, Unreachable
 from orchtw.outbound.tls import ClientTLS
-from orchtw.storage.etcd.connection import Call, Connection
+from orchtw.storage.etcd.connection import EtcdCall, EtcdConnection
 from orchtw.storage.etcd.silence import Silence
 from orchtw.storage.etcd.status import LATE, NO_LEADER, UNAVAILABLE, RpcError
 from orchtw.wire import http2_frames as frames
@@ -38,7 +38,7 @@ FIELDS: Final = (("content-type", "application/grpc"), ("te", "trailers"), ("has
 Done = Callable[["bytes | RpcError"], None]
 
 
-class Unary(Call):
+class Unary(EtcdCall):
     """One question and its answer. With `safe` it may be asked again whatever has become of it."""
 
     __slots__ = ("_answer", "_channel", "body", "deadline", "done", "path", "safe")
@@ -53,11 +53,11 @@ class Unary(Call):
         self._answer = b""
 
     def message(self, body: bytes) -> None:
-        """See `Call`."""
+        """See `EtcdCall`."""
         self._answer = body
 
     def ended(self, error: RpcError | None) -> None:
-        """See `Call`."""
+        """See `EtcdCall`."""
         self._channel.answered(self, self._answer if error is None else error)
 
 
@@ -65,7 +65,7 @@ class Unary(Call):
 class Stream:
     """A call that goes on until it fails or is cancelled."""
 
-    connection: Connection
+    connection: EtcdConnection
     number: int
 
     def send(self, body: bytes) -> None:
@@ -97,8 +97,8 @@ class Channel:
         self._renewed = renewed
         self._connected = connected
         self._dialer = Dialer(reactor, "etcd")
-        self._connection: Connection | None = None
-        self._all: set[Connection] = set()
+        self._connection: EtcdConnection | None = None
+        self._all: set[EtcdConnection] = set()
         self._silence = Silence()
         self._fields: dict[str, bytes] = {}
         self._authority = ("", "")
@@ -141,7 +141,7 @@ class Channel:
         """Ask; `done` is called with the answer or an RpcError."""
         self.ask(Unary(self, path, body, done, self._reactor.seconds() + timeout_s, safe))
 
-    def stream(self, path: str, body: bytes, call: Call) -> Stream | None:
+    def stream(self, path: str, body: bytes, call: EtcdCall) -> Stream | None:
         """Begin a call that goes on; None: there is no connection, and `connected` will be called."""
         connection = self._connection
         if connection is None:
@@ -210,7 +210,7 @@ class Channel:
         tls = attrs.evolve(self._renewed() or destination.tls, protocols=PROTOCOLS)
         destination = attrs.evolve(destination, tls=tls)
         gone: Deferred[str] = Deferred()
-        connection = await self._dialer.exchange(destination, lambda: Connection(gone.callback))
+        connection = await self._dialer.exchange(destination, lambda: EtcdConnection(gone.callback))
         if not gone.called:
             self._all.add(connection)
             connection.on_end(lambda outcome: self._all.discard(connection))

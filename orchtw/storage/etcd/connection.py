@@ -19,10 +19,10 @@ from twisted.internet.defer import Deferred
 from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
-from orchtw.outbound.exchange import Outcome, keep_alive
+from orchtw.outbound.exchange import CallOutcome, keep_alive
 from orchtw.storage.etcd.status import DEADLINE_EXCEEDED, INTERNAL, LATE, UNAVAILABLE, RpcError
 from orchtw.wire import http2_frames as frames
-from orchtw.wire.http2_frames import HEAD, HEAD_BYTES, Flag, Kind, Setting
+from orchtw.wire.http2_frames import HEAD, HEAD_BYTES, Flag, FrameKind, Setting
 
 PREFIX: Final = Struct(">BI")
 """What stands before each message: whether it is compressed, its length."""
@@ -41,7 +41,7 @@ _SETTINGS: Final = (
 Fields = dict[bytes, bytes]
 
 
-class Call(ABC):
+class EtcdCall(ABC):
     """Who has asked: what comes back on one stream."""
 
     __slots__ = ()
@@ -59,7 +59,7 @@ class Call(ABC):
 class _Stream:
     """One call under way. `unsent` is what the window has not let through; `part` the begin of a message."""
 
-    call: Call
+    call: EtcdCall
     window: int
     deadline: float
     ends: bool
@@ -68,13 +68,13 @@ class _Stream:
     received: int = 0
 
 
-class Connection(Protocol):
+class EtcdConnection(Protocol):
     """A client's connection, as a `Dialer` opens it; `gone` is called once it takes no more calls, if it ever did."""
 
     def __init__(self, gone: Callable[[str], None]) -> None:
         self.secured: Deferred[None] = Deferred()
         self._gone: Callable[[str], None] | None = gone
-        self._tell: list[Callable[[Outcome], None]] = []
+        self._tell: list[Callable[[CallOutcome], None]] = []
         self._streams: dict[int, _Stream] = {}
         self._next = 1
         self._rest = b""
@@ -92,7 +92,7 @@ class Connection(Protocol):
 
     # What the dialer calls
 
-    def on_end(self, tell: Callable[[Outcome], None]) -> None:
+    def on_end(self, tell: Callable[[CallOutcome], None]) -> None:
         """See `Line`."""
         self._tell.append(tell)
 
@@ -116,7 +116,7 @@ class Connection(Protocol):
         """Whether the answer to a call is due."""
         return any(stream.ends for stream in self._streams.values())
 
-    def start(self, fields: bytes, body: bytes, call: Call, deadline: float, *, ends: bool = True) -> int:
+    def start(self, fields: bytes, body: bytes, call: EtcdCall, deadline: float, *, ends: bool = True) -> int:
         """Begin a call with its first message, which is the only one if it `ends` there; its number.
 
         `late` gives it up after `deadline`.
@@ -125,11 +125,11 @@ class Connection(Protocol):
         self._next = number + 2
         self._streams[number] = stream = _Stream(call, self._initial, deadline, ends)
         size = len(body) + 5
-        opening = frames.head(len(fields), Kind.HEADERS, Flag.END_HEADERS, number) + fields
+        opening = frames.head(len(fields), FrameKind.HEADERS, Flag.END_HEADERS, number) + fields
         if size <= self._frame and size <= self._window and size <= stream.window:
             self._window -= size
             stream.window -= size
-            data = frames.head(size, Kind.DATA, Flag.END_STREAM if ends else 0, number)
+            data = frames.head(size, FrameKind.DATA, Flag.END_STREAM if ends else 0, number)
             self.transport.write(b"".join((opening, data, PREFIX.pack(0, len(body)), body)))  # type: ignore[union-attr]
         else:
             self._write(opening)
@@ -159,7 +159,7 @@ class Connection(Protocol):
 
     def ping(self) -> None:
         """Have the other side answer: `heard` is True once anything has come."""
-        self._write(frames.head(8, Kind.PING, 0, 0) + bytes(8))
+        self._write(frames.head(8, FrameKind.PING, 0, 0) + bytes(8))
 
     def drop(self, why: str) -> None:
         """End it at once: all calls fail with `why`."""
@@ -205,27 +205,27 @@ class Connection(Protocol):
         for stream in streams.values():
             stream.call.ended(RpcError(UNAVAILABLE, why))
         for tell in self._tell:
-            tell(Outcome.CUT)
+            tell(CallOutcome.CUT)
 
     # Frames
 
     def _take(self, kind: int, flags: int, number: int, content: bytes) -> None:
-        if kind == Kind.DATA:
+        if kind == FrameKind.DATA:
             self._data(flags, number, content)
-        elif kind == Kind.HEADERS or kind == Kind.CONTINUATION:
+        elif kind == FrameKind.HEADERS or kind == FrameKind.CONTINUATION:
             self._fields(kind, flags, number, content)
-        elif kind == Kind.WINDOW_UPDATE:
+        elif kind == FrameKind.WINDOW_UPDATE:
             self._more_window(number, frames.read_word(content))
-        elif kind == Kind.PING:
+        elif kind == FrameKind.PING:
             if not flags & Flag.ACK:
-                self._write(frames.head(8, Kind.PING, Flag.ACK, 0) + content[:8])
-        elif kind == Kind.SETTINGS:
+                self._write(frames.head(8, FrameKind.PING, Flag.ACK, 0) + content[:8])
+        elif kind == FrameKind.SETTINGS:
             if not flags & Flag.ACK:
                 self._settings(content)
-        elif kind == Kind.RST_STREAM:
+        elif kind == FrameKind.RST_STREAM:
             refused = frames.read_word(content) == frames.Code.REFUSED_STREAM
             self._end(number, RpcError(UNAVAILABLE, "the stream was reset", sent=not refused))
-        elif kind == Kind.GOAWAY:
+        elif kind == FrameKind.GOAWAY:
             self._go_away(frames.read_word(content))
 
     def _data(self, flags: int, number: int, content: bytes) -> None:
@@ -272,7 +272,7 @@ class Connection(Protocol):
             stream.part = None
 
     def _fields(self, kind: int, flags: int, number: int, content: bytes) -> None:
-        if kind == Kind.HEADERS:
+        if kind == FrameKind.HEADERS:
             block, first = frames.without_padding(content, flags), flags
         elif self._block is not None and self._block[0] == number:
             _, first, block = self._block
@@ -310,7 +310,7 @@ class Connection(Protocol):
                 self._frame = value
             elif number == Setting.MAX_CONCURRENT_STREAMS:
                 self.most = value
-        self._write(frames.head(0, Kind.SETTINGS, Flag.ACK, 0))
+        self._write(frames.head(0, FrameKind.SETTINGS, Flag.ACK, 0))
         if not self.secured.called:
             self.secured.callback(None)
         self._send_stalled()
@@ -368,7 +368,7 @@ class Connection(Protocol):
             self._window -= size
             stream.window -= size
             flags = Flag.END_STREAM if stream.ends and at + size == end else 0
-            self._write(frames.head(size, Kind.DATA, flags, number) + unsent[at : at + size])
+            self._write(frames.head(size, FrameKind.DATA, flags, number) + unsent[at : at + size])
             at += size
         stream.unsent = stream.unsent[at:]
         if stream.unsent:

@@ -13,7 +13,7 @@ VOCABULARY: Final = b"~vocabulary"
 """Directly below the prefix: the name of the vocabulary in which objects are stored."""
 
 
-class Keys:
+class EtcdKeys:
     """Puts `below` in the place of `root`, with which every key must begin; both without the slash at their end."""
 
     def __init__(self, below: str, root: str) -> None:

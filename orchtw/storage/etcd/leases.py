@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from orchtw.metrics.series import Histogram
 from orchtw.storage.etcd.calls import Calls
 from orchtw.storage.etcd.status import NOT_FOUND, RpcError, status_of
-from orchtw.storage.interface import Kept
+from orchtw.storage.interface import KeptHistory
 
 SHARE: Final = 0.05
 """Of a value's time: so much later it may end, so that it can share a lease."""
@@ -77,7 +77,7 @@ class Leases:
         return max(LEAST_S, min(self._reuse_s, ttl_s * SHARE))
 
 
-class Leased(Kept):
+class Leased(KeptHistory):
     """A value with a lease of its own, as the cluster has granted it."""
 
     def __init__(self, calls: Calls, lease: int, revision: int) -> None:
@@ -86,14 +86,14 @@ class Leased(Kept):
         self.revision = revision
 
     async def renew(self) -> bool:
-        """See `Kept`; it is no write."""
+        """See `KeptHistory`; it is no write."""
         try:
             return bool((await self._calls.keep(self._lease)).TTL > 0)
         except RpcError as error:
             raise status_of(error) from None
 
     async def end(self) -> None:
-        """See `Kept`."""
+        """See `KeptHistory`."""
         try:
             await self._calls.revoke(self._lease)
         except RpcError as error:

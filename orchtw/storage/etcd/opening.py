@@ -12,16 +12,16 @@ from orchtw.errors import ConfigError
 from orchtw.outbound.destination import Destination, default_port
 from orchtw.outbound.policy import BadTLS, TLSPolicy
 from orchtw.outbound.tls import ClientTLS
-from orchtw.storage.etcd.store import EtcdStore, Settings
-from orchtw.storage.interface import Host
+from orchtw.storage.etcd.store import EtcdSettings, EtcdStore
+from orchtw.storage.interface import StoreHost
 
 DIAL_S = 3.0
 
 
-def in_cluster(host: Host, config: Config) -> EtcdStore:
+def in_cluster(host: StoreHost, config: Config) -> EtcdStore:
     """The store in the cluster of `--etcd-servers`. Raises ConfigError for files that cannot be used."""
     tls = tls_of(config)
-    settings = Settings(
+    settings = EtcdSettings(
         endpoints=[_destination(url, tls) for url in config.etcd_servers],
         prefix="/" + config.etcd_prefix.strip("/"),
         compaction_interval_s=config.etcd_compaction_interval_s,

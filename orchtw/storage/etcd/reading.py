@@ -10,7 +10,7 @@ from twisted.python.failure import Failure
 
 from orchtw.errors import BadRequest, Timeout
 from orchtw.storage.etcd.calls import Calls
-from orchtw.storage.etcd.keys import Keys
+from orchtw.storage.etcd.keys import EtcdKeys
 from orchtw.storage.etcd.scanning import FIRST_PAGE, MOST_A_PAGE, PAGE_BYTES, Scan
 from orchtw.storage.etcd.status import TO_COME, RpcError, status_of
 from orchtw.storage.interface import KeyValue, Page
@@ -22,7 +22,7 @@ LARGEST: Final = (1 << 63) - 1
 class Reading:
     """Everything that looks at the cluster's present or past."""
 
-    def __init__(self, calls: Calls, keys: Keys) -> None:
+    def __init__(self, calls: Calls, keys: EtcdKeys) -> None:
         self._calls = calls
         self._keys = keys
         self._asking = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchtw.storage.etcd.connection import Connection
+from orchtw.storage.etcd.connection import EtcdConnection
 
 ASKED_S: Final = 1.0
 """So long may calls be under way without a word before the member is asked whether it is there."""
@@ -23,7 +23,7 @@ class Silence:
         self._silent_s = 0.0
         self._asked = False
 
-    def look(self, connection: Connection, passed_s: float) -> None:
+    def look(self, connection: EtcdConnection, passed_s: float) -> None:
         """Ask the member if it has been silent for long, and drop it if it still is.
 
         So much has passed since the last look; the caller bounds it, for who does not look hears nothing either.

@@ -15,22 +15,32 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
 from orchtw import errors
-from orchtw.metrics.series import GAUGE, Read, Shown, Single, one
+from orchtw.metrics.series import GAUGE, Read, ShownSeries, Single, one
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.tls import ClientTLS
 from orchtw.storage.etcd.calls import Calls, RequestOp, TxnRequest
 from orchtw.storage.etcd.channel import Channel
 from orchtw.storage.etcd.compacting import Compactor, compact
 from orchtw.storage.etcd.health import Health
-from orchtw.storage.etcd.keys import Keys
+from orchtw.storage.etcd.keys import EtcdKeys
 from orchtw.storage.etcd.leases import Leased, Leases
 from orchtw.storage.etcd.reading import LARGEST, Reading
 from orchtw.storage.etcd.status import NO_SPACE, TO_COME, RpcError, status_of
 from orchtw.storage.etcd.vocabulary import Vocabulary
-from orchtw.storage.etcd.waiting import Waiting
+from orchtw.storage.etcd.waiting import WaitingCalls
 from orchtw.storage.etcd.watching import Deliver, Watching
 from orchtw.storage.etcd.writing import Write, Writing
-from orchtw.storage.interface import Evidence, Kept, KeyValue, Op, Outcome, Page, Store, Subscription, Wanted
+from orchtw.storage.interface import (
+    Evidence,
+    KeptHistory,
+    KeyValue,
+    Op,
+    Page,
+    Store,
+    Subscription,
+    Wanted,
+    WriteOutcome,
+)
 
 MAX_QUEUED_OPS: Final = 20_000
 MAX_QUEUED_BYTES: Final = 64 << 20
@@ -46,7 +56,7 @@ NUDGE_S: Final = 0.02
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Settings:
+class EtcdSettings:
     """How the cluster is used. `endpoints` are tried in turn; keys begin with `root` and lie below `prefix`.
 
     `vocabulary` is that of its objects; empty: any will do, and none is recorded. `evidence` recognises that of a
@@ -74,10 +84,10 @@ class EtcdStore(Store):
 
     _log = Logger()
 
-    def __init__(self, settings: Settings, reactor: Any) -> None:
+    def __init__(self, settings: EtcdSettings, reactor: Any) -> None:
         self._settings = settings
         self._reactor = reactor
-        self._keys = Keys(settings.prefix, settings.root)
+        self._keys = EtcdKeys(settings.prefix, settings.root)
         self._channel = Channel(reactor, settings.endpoints, self._connected, settings.renewed)
         self._calls = Calls(self._channel)
         self._reading = Reading(self._calls, self._keys)
@@ -121,7 +131,7 @@ class EtcdStore(Store):
     async def start(self) -> None:
         """See `Store.start`."""
         self._channel.start()
-        waiting = Waiting(self._reactor, lambda: self._channel.trouble)
+        waiting = WaitingCalls(self._reactor, lambda: self._channel.trouble)
         waiting.start()
         try:
             await self._calls.reached(self._keys.sentinel, self._settings.start_s)
@@ -197,7 +207,7 @@ class EtcdStore(Store):
         self._must_be_open()
         return self._reading.scan(prefix, revision)
 
-    def commit(self, op: Op) -> Deferred[Outcome]:
+    def commit(self, op: Op) -> Deferred[WriteOutcome]:
         """See `Store.commit`."""
         try:
             self._must_be_open()
@@ -207,12 +217,12 @@ class EtcdStore(Store):
             ):
                 raise errors.TooManyRequests("too many writes are waiting for the store", {"retryAfterSeconds": 1})
         except errors.StatusError as refusal:
-            waiting: Deferred[Outcome] = Deferred()
+            waiting: Deferred[WriteOutcome] = Deferred()
             waiting.errback(refusal)
             return waiting
         return self._writing.write(op, raw)
 
-    async def keep(self, key: str, value: bytes, life_s: float) -> Kept:
+    async def keep(self, key: str, value: bytes, life_s: float) -> KeptHistory:
         """See `Store.keep`: the value holds on to a lease of its own, whose renewal is no write."""
         self._must_be_open()
         raw = self._keys.stored(key)
@@ -283,7 +293,7 @@ class EtcdStore(Store):
         """See `Store.sizes`: of the member that is asked, as it said last."""
         return self._health.sizes
 
-    def metrics(self) -> Iterable[Shown[Any]]:
+    def metrics(self) -> Iterable[ShownSeries[Any]]:
         """See `Store.metrics`."""
         writing = self._writing
         return (

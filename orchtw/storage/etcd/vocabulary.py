@@ -15,7 +15,7 @@ from twisted.logger import Logger
 
 from orchtw.errors import ConfigError
 from orchtw.storage.etcd.calls import Calls, RequestOp, TxnRequest
-from orchtw.storage.etcd.keys import Keys
+from orchtw.storage.etcd.keys import EtcdKeys
 from orchtw.storage.etcd.reading import Reading
 from orchtw.storage.etcd.status import RpcError
 from orchtw.storage.etcd.writing import MOD
@@ -39,7 +39,7 @@ class Vocabulary:
 
     _log = Logger()
 
-    def __init__(self, calls: Calls, reading: Reading, keys: Keys) -> None:
+    def __init__(self, calls: Calls, reading: Reading, keys: EtcdKeys) -> None:
         self._calls = calls
         self._reading = reading
         self._keys = keys

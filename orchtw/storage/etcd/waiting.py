@@ -12,7 +12,7 @@ LOOK_S: Final = 0.1
 TOLD_S: Final = 5.0
 
 
-class Waiting:
+class WaitingCalls:
     """Says why the cluster cannot be reached: as soon as `trouble` names a reason, then every TOLD_S."""
 
     _log = Logger()

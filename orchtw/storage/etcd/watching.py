@@ -13,8 +13,8 @@ from twisted.logger import Logger
 from orchtw.errors import Expired, StatusError
 from orchtw.storage.etcd.calls import WATCH, WatchRequest, WatchResponse
 from orchtw.storage.etcd.channel import Channel, Stream
-from orchtw.storage.etcd.connection import Call
-from orchtw.storage.etcd.keys import Keys
+from orchtw.storage.etcd.connection import EtcdCall
+from orchtw.storage.etcd.keys import EtcdKeys
 from orchtw.storage.etcd.reading import Reading
 from orchtw.storage.etcd.status import RpcError
 from orchtw.storage.interface import Change, KeyValue, Subscription
@@ -27,7 +27,7 @@ MAKE_UP_AGAIN_S: Final = 1.0
 MAKE_UP_AT_ONCE: Final = 100
 
 
-class Watch(Subscription, Call):
+class EtcdWatch(Subscription, EtcdCall):
     """One feed. `reached` is the revision up to which everything has been delivered."""
 
     _log = Logger()
@@ -65,7 +65,7 @@ class Watch(Subscription, Call):
             self._stream.send(PROGRESS)
 
     def message(self, body: bytes) -> None:
-        """See `Call`: events, progress, or that the watch has begun or ended."""
+        """See `EtcdCall`: events, progress, or that the watch has begun or ended."""
         answer = WatchResponse.FromString(body)
         if answer.canceled:
             self._cancelled(answer)
@@ -84,7 +84,7 @@ class Watch(Subscription, Call):
             self._advance(answer.header.revision)
 
     def ended(self, error: RpcError | None) -> None:
-        """See `Call`: begin again."""
+        """See `EtcdCall`: begin again."""
         self._stream = None
         self._begin_again()
 
@@ -163,21 +163,21 @@ class Watch(Subscription, Call):
 class Watching:
     """All feeds of a store, and what waits for them to come to a revision."""
 
-    def __init__(self, channel: Channel, reading: Reading, keys: Keys, clock: Any, note: Note) -> None:
+    def __init__(self, channel: Channel, reading: Reading, keys: EtcdKeys, clock: Any, note: Note) -> None:
         self._channel = channel
         self._reading = reading
         self._keys = keys
         self.clock = clock
         self._note = note
-        self._watches: list[Watch] = []
+        self._watches: list[EtcdWatch] = []
         self.advanced: Callable[[], None] = lambda: None
         self.known: Callable[[], Iterable[str]] = tuple
         self.bookmarks = 0
         self.failure = ""
 
-    async def follow(self, after: int, deliver: Deliver) -> Watch:
+    async def follow(self, after: int, deliver: Deliver) -> EtcdWatch:
         """A feed of everything after a revision that is not compacted; it is live when this returns."""
-        watch = Watch(self, after, deliver)
+        watch = EtcdWatch(self, after, deliver)
         self._watches.append(watch)
         watch.begin()
         try:
@@ -202,7 +202,7 @@ class Watching:
         for watch in tuple(self._watches):
             watch.stop()
 
-    def open(self, watch: Watch, start: int) -> Stream | None:
+    def open(self, watch: EtcdWatch, start: int) -> Stream | None:
         """Begin a watch at a revision."""
         create = {
             "key": self._keys.first,
@@ -214,7 +214,7 @@ class Watching:
         }
         return self._channel.stream(WATCH, WatchRequest(create_request=create).SerializeToString(), watch)
 
-    def leave(self, watch: Watch) -> None:
+    def leave(self, watch: EtcdWatch) -> None:
         """A watch is over."""
         if watch in self._watches:
             self._watches.remove(watch)

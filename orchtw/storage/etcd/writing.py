@@ -11,10 +11,10 @@ from twisted.internet.defer import Deferred
 
 from orchtw.errors import StatusError
 from orchtw.storage.etcd.calls import Calls, Compare, TxnRequest
-from orchtw.storage.etcd.keys import Keys
+from orchtw.storage.etcd.keys import EtcdKeys
 from orchtw.storage.etcd.leases import Leases
 from orchtw.storage.etcd.status import NOT_FOUND, RpcError, status_of
-from orchtw.storage.interface import Guard, KeyValue, Op, Outcome
+from orchtw.storage.interface import Guard, KeyValue, Op, WriteOutcome
 
 MOD = Compare.MOD
 
@@ -25,7 +25,7 @@ class Write:
 
     op: Op
     raw: bytes
-    waiting: Deferred[Outcome]
+    waiting: Deferred[WriteOutcome]
     lease: int = 0
     revision: int = 0
 
@@ -36,7 +36,7 @@ class Writing:
     def __init__(
         self,
         calls: Calls,
-        keys: Keys,
+        keys: EtcdKeys,
         leases: Leases,
         shown: Callable[[Any], KeyValue],
         committed: Callable[[Write], None],
@@ -54,7 +54,7 @@ class Writing:
         self.bytes = 0
         self._idle: list[Deferred[None]] = []
 
-    def write(self, op: Op, raw: bytes, lease: int = 0) -> Deferred[Outcome]:
+    def write(self, op: Op, raw: bytes, lease: int = 0) -> Deferred[WriteOutcome]:
         """The answer of `op`, whose key lies at `raw`; it ends with `lease`, unless that is 0."""
         write = Write(op, raw, Deferred(), lease)
         self.ops += 1
@@ -83,7 +83,7 @@ class Writing:
 
     def answer(self, write: Write) -> None:
         """A committed write is answered now."""
-        write.waiting.callback(Outcome(write.revision))
+        write.waiting.callback(WriteOutcome(write.revision))
         self._done(write)
 
     async def idle(self) -> None:
@@ -147,18 +147,18 @@ class Writing:
             return
         if not answer.succeeded:
             if write.op.guard is not None and _has_moved(answer, write.op.guard):
-                self._refused(write, Outcome(0, fenced=True))
+                self._refused(write, WriteOutcome(0, fenced=True))
                 return
             pairs = answer.responses[0].response_range.kvs
-            self._refused(write, Outcome(0, self._shown(pairs[0]) if pairs else None))
+            self._refused(write, WriteOutcome(0, self._shown(pairs[0]) if pairs else None))
         elif write.op.value is None and not answer.responses[0].response_delete_range.deleted:
-            self._refused(write, Outcome(0))
+            self._refused(write, WriteOutcome(0))
         else:
             write.revision = answer.header.revision
             self._next(write)
             self._committed(write)
 
-    def _refused(self, write: Write, outcome: Outcome) -> None:
+    def _refused(self, write: Write, outcome: WriteOutcome) -> None:
         self._next(write)
         write.waiting.callback(outcome)
         self._done(write)

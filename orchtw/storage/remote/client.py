@@ -11,11 +11,11 @@ from twisted.internet.interfaces import IProtocol
 
 from orchtw import errors
 from orchtw.storage.feed import Feed
-from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription, Wanted
+from orchtw.storage.interface import Change, KeyValue, Op, Page, Store, Subscription, Wanted, WriteOutcome
 from orchtw.storage.remote import messages
 from orchtw.storage.remote.frames import Malformed
 from orchtw.storage.remote.link import Answer, Link, Questions, unanswerable
-from orchtw.storage.remote.messages import NUMBER, PAIR, Answered, Kind
+from orchtw.storage.remote.messages import NUMBER, PAIR, Answered, MessageKind
 
 MAX_WAITING_WRITES: Final = 20_000
 MAX_WAITING_BYTES: Final = 64 << 20
@@ -48,28 +48,28 @@ class RemoteStore(Store):
         self._idle: Deferred[None] | None = None
         self._open = False
         self._writes: dict[int, Op] = {}
-        self._outcomes: dict[int, Deferred[Outcome]] = {}
+        self._outcomes: dict[int, Deferred[WriteOutcome]] = {}
         self._waiting_bytes = 0
         self._asked: dict[int, Deferred[Any]] = {}
         self._parts: dict[int, Any] = {}
         self.questions = Questions(answer)
         self._kinds: dict[int, Callable[[bytes], None]] = {
-            Kind.BATCH: self._batch,
-            Kind.KNOWN: self._known,
-            Kind.RELEASE: lambda data: self._release(messages.read_number(data)),
-            Kind.REFUSED: self._refused,
-            Kind.FENCED: self._fenced,
-            Kind.FAILED: self._failed,
-            Kind.STATE: lambda data: self._found(*messages.read_state(data)),
-            Kind.PAGE: self._page,
-            Kind.PAST: self._past,
-            Kind.DONE: lambda data: self._found(messages.read_number(data), None),
-            Kind.PING: lambda data: self._confirm(),
-            Kind.GREETING: self._greeting,
-            Kind.ADMITTED: lambda data: self._admitted.callback(None),
-            Kind.ASK: lambda data: self.questions.asked(self._link, data),
-            Kind.TOLD: self.questions.told,
-            Kind.END: lambda data: end(),
+            MessageKind.BATCH: self._batch,
+            MessageKind.KNOWN: self._known,
+            MessageKind.RELEASE: lambda data: self._release(messages.read_number(data)),
+            MessageKind.REFUSED: self._refused,
+            MessageKind.FENCED: self._fenced,
+            MessageKind.FAILED: self._failed,
+            MessageKind.STATE: lambda data: self._found(*messages.read_state(data)),
+            MessageKind.PAGE: self._page,
+            MessageKind.PAST: self._past,
+            MessageKind.DONE: lambda data: self._found(messages.read_number(data), None),
+            MessageKind.PING: lambda data: self._confirm(),
+            MessageKind.GREETING: self._greeting,
+            MessageKind.ADMITTED: lambda data: self._admitted.callback(None),
+            MessageKind.ASK: lambda data: self.questions.asked(self._link, data),
+            MessageKind.TOLD: self.questions.told,
+            MessageKind.END: lambda data: end(),
         }
 
     @property
@@ -92,7 +92,7 @@ class RemoteStore(Store):
 
     async def ready(self) -> None:
         """Return when this process may serve: no write is acknowledged from now on without its knowing."""
-        self._link.send(Kind.READY)
+        self._link.send(MessageKind.READY)
         await self._admitted
 
     @property
@@ -121,7 +121,7 @@ class RemoteStore(Store):
             question = messages.get(self._number, key, self._told(revision))
         except UnicodeEncodeError:
             return None
-        found: KeyValue | None = await self._ask(Kind.GET, question)
+        found: KeyValue | None = await self._ask(MessageKind.GET, question)
         return found
 
     async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
@@ -131,7 +131,7 @@ class RemoteStore(Store):
             question = messages.list_of(self._number, prefix, self._told(revision), limit, start)
         except UnicodeEncodeError:
             raise errors.BadRequest("the key is not valid text") from None
-        found: Page = await self._ask(Kind.LIST, question)
+        found: Page = await self._ask(MessageKind.LIST, question)
         return found
 
     async def scan(self, prefix: str, *, revision: int = 0, wanted: Wanted = None) -> AsyncIterator[Page]:
@@ -143,19 +143,19 @@ class RemoteStore(Store):
             question = messages.scan(number, prefix, self._told(revision))
         except UnicodeEncodeError:
             raise errors.BadRequest("the key is not valid text") from None
-        waiting: Deferred[Page | None] = self._ask(Kind.SCAN, question)
+        waiting: Deferred[Page | None] = self._ask(MessageKind.SCAN, question)
         try:
             while (page := await waiting) is not None:
                 waiting = self._asked[number] = Deferred()
                 self._refuse_if_closed()
-                self._link.send(Kind.NEXT, NUMBER.pack(number))
+                self._link.send(MessageKind.NEXT, NUMBER.pack(number))
                 yield page
         finally:
             waiting.addErrback(lambda _failure: None)
-            self._link.send(Kind.LEAVE, NUMBER.pack(number))
+            self._link.send(MessageKind.LEAVE, NUMBER.pack(number))
 
-    def commit(self, op: Op) -> Deferred[Outcome]:
-        waiting: Deferred[Outcome] = Deferred()
+    def commit(self, op: Op) -> Deferred[WriteOutcome]:
+        waiting: Deferred[WriteOutcome] = Deferred()
         if not self._open:
             waiting.errback(_closed())
             return waiting
@@ -173,7 +173,7 @@ class RemoteStore(Store):
         self._writes[self._number] = op
         self._outcomes[self._number] = waiting
         self._waiting_bytes += len(op.value or b"")
-        self._link.send(Kind.COMMIT, content)
+        self._link.send(MessageKind.COMMIT, content)
         return waiting
 
     async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
@@ -188,25 +188,25 @@ class RemoteStore(Store):
     async def compact(self, revision: int) -> None:
         self._refuse_if_closed()
         self._number += 1
-        await self._ask(Kind.COMPACT, PAIR.pack(self._number, self._told(revision)))
+        await self._ask(MessageKind.COMPACT, PAIR.pack(self._number, self._told(revision)))
 
     async def check(self) -> None:
-        await self._checked(Kind.CHECK)
+        await self._checked(MessageKind.CHECK)
 
     async def alive(self) -> None:
-        await self._checked(Kind.ALIVE)
+        await self._checked(MessageKind.ALIVE)
 
-    async def _checked(self, kind: Kind) -> None:
+    async def _checked(self, kind: MessageKind) -> None:
         self._refuse_if_closed()
         self._number += 1
         await self._ask(kind, NUMBER.pack(self._number))
 
     async def _history(self, after: int, upto: int) -> Sequence[Change]:
         self._number += 1
-        found: Sequence[Change] = await self._ask(Kind.HISTORY, messages.history(self._number, after, upto))
+        found: Sequence[Change] = await self._ask(MessageKind.HISTORY, messages.history(self._number, after, upto))
         return found
 
-    def _ask(self, kind: Kind, question: bytes) -> Deferred[Any]:
+    def _ask(self, kind: MessageKind, question: bytes) -> Deferred[Any]:
         """Send the question that has the latest number."""
         waiting = self._asked[self._number] = Deferred()
         self._link.send(kind, question)
@@ -250,7 +250,7 @@ class RemoteStore(Store):
         self._release(self._received)
 
     def _confirm(self) -> None:
-        self._link.send(Kind.RECEIVED, NUMBER.pack(self._received))
+        self._link.send(MessageKind.RECEIVED, NUMBER.pack(self._received))
 
     def _release(self, revision: int) -> None:
         """Tell followers, then those whose writes these are: they need no other answer."""
@@ -259,16 +259,16 @@ class RemoteStore(Store):
             changes, answered = waiting.popleft()
             self._feed.publish(changes)
             for number, at_revision in answered:
-                self._written(number).callback(Outcome(at_revision))
+                self._written(number).callback(WriteOutcome(at_revision))
         self._look_idle()
 
     def _refused(self, data: bytes) -> None:
         number, current = messages.read_state(data)
-        self._written(number).callback(Outcome(0, current))
+        self._written(number).callback(WriteOutcome(0, current))
         self._look_idle()
 
     def _fenced(self, data: bytes) -> None:
-        self._written(messages.read_number(data)).callback(Outcome(0, fenced=True))
+        self._written(messages.read_number(data)).callback(WriteOutcome(0, fenced=True))
         self._look_idle()
 
     def _failed(self, data: bytes) -> None:

@@ -20,12 +20,12 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
 from orchtw import errors
-from orchtw.metrics.series import GAUGE, Read, Shown, one
+from orchtw.metrics.series import GAUGE, Read, ShownSeries, one
 from orchtw.storage.feed import Feed
-from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription, Wanted
+from orchtw.storage.interface import Change, KeyValue, Op, Page, Store, Subscription, Wanted, WriteOutcome
 from orchtw.storage.remote import messages
 from orchtw.storage.remote.frames import framed
-from orchtw.storage.remote.messages import Kind, Origin
+from orchtw.storage.remote.messages import MessageKind, Origin
 
 MAX_HELD: Final = 20_000
 """Answers that wait for workers; more writes are refused."""
@@ -33,7 +33,7 @@ MAX_HELD: Final = 20_000
 TICK_S: Final = 0.5
 
 
-class Member(Protocol):
+class HubMember(Protocol):
     """A worker as the hub sees it: `received` is the revision that it has confirmed, `admitted` whether it serves."""
 
     received: int
@@ -72,7 +72,7 @@ class Hub(Store):
         self._store = store
         self._feed = Feed()
         self._received = 0
-        self._members: list[Member] = []
+        self._members: list[HubMember] = []
         self._pending: deque[tuple[int, Sequence[Change]]] = deque()
         self._held: deque[_Held] = deque()
         self._subscription: Subscription | None = None
@@ -100,7 +100,7 @@ class Hub(Store):
     def size_bytes(self) -> int:
         return self._store.size_bytes()
 
-    def metrics(self) -> Iterable[Shown[Any]]:
+    def metrics(self) -> Iterable[ShownSeries[Any]]:
         return (
             *self._store.metrics(),
             Read(one(lambda: len(self._members)), "orchtw_workers", GAUGE, "Worker processes that follow the store."),
@@ -151,16 +151,16 @@ class Hub(Store):
             await self._settled(page.revision)
             yield page
 
-    def commit(self, op: Op) -> Deferred[Outcome]:
+    def commit(self, op: Op) -> Deferred[WriteOutcome]:
         return self._guarded(op, self._hold)
 
-    def forwarded(self, op: Op) -> Deferred[Outcome | None]:
+    def forwarded(self, op: Op) -> Deferred[WriteOutcome | None]:
         """A worker's write: its answer is the change itself, when that is released, so only a refusal is returned."""
         return self._guarded(op, lambda outcome: None if outcome.revision else self._hold(outcome))
 
-    def _guarded(self, op: Op, held: Callable[[Outcome], Any]) -> Deferred[Any]:
+    def _guarded(self, op: Op, held: Callable[[WriteOutcome], Any]) -> Deferred[Any]:
         if len(self._held) >= MAX_HELD:
-            waiting: Deferred[Outcome] = Deferred()
+            waiting: Deferred[WriteOutcome] = Deferred()
             waiting.errback(
                 errors.TooManyRequests("too many writes are waiting for the workers", {"retryAfterSeconds": 1})
             )
@@ -191,11 +191,11 @@ class Hub(Store):
         """The revision that everybody is about to be told of."""
         return self._received
 
-    def join(self, member: Member) -> None:
+    def join(self, member: HubMember) -> None:
         """Send this member what is committed from now on. It is waited for when it is admitted, not before."""
         self._members.append(member)
 
-    def leave(self, member: Member) -> None:
+    def leave(self, member: HubMember) -> None:
         """Wait for this member no more: it serves nobody."""
         if member in self._members:
             self._members.remove(member)
@@ -222,8 +222,8 @@ class Hub(Store):
         others = [member for member in self._members if member is not alone]
         for part in messages.changes(changes) if self._members else ():
             if alone is not None:
-                alone.tell(framed(Kind.KNOWN, part), self._received, known=True)
-            frame = framed(Kind.BATCH, part) if others else b""
+                alone.tell(framed(MessageKind.KNOWN, part), self._received, known=True)
+            frame = framed(MessageKind.BATCH, part) if others else b""
             for member in others:
                 member.tell(frame, self._received, known=False)
         self._pending.append((self._received, _without_origins(changes)))
@@ -239,7 +239,7 @@ class Hub(Store):
         if pending and pending[0][0] <= confirmed:
             while pending and pending[0][0] <= confirmed:
                 self._feed.publish(pending.popleft()[1])
-            frame = framed(Kind.RELEASE, messages.NUMBER.pack(self._feed.revision))
+            frame = framed(MessageKind.RELEASE, messages.NUMBER.pack(self._feed.revision))
             for member in tuple(self._members):
                 member.release(frame, self._feed.revision)
         self._answer()
@@ -250,7 +250,7 @@ class Hub(Store):
             first = held.popleft()
             first.waiting.callback(first.result)
 
-    def _hold(self, outcome: Outcome) -> Outcome | Deferred[Outcome]:
+    def _hold(self, outcome: WriteOutcome) -> WriteOutcome | Deferred[WriteOutcome]:
         """Also a refusal shows what is there."""
         return outcome if self.current() else self._until(self._received, outcome)
 

@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 from orchtw.errors import ServiceUnavailable
 from orchtw.storage.remote import messages
 from orchtw.storage.remote.frames import Frames, Malformed, framed
-from orchtw.storage.remote.messages import NUMBER, Kind
+from orchtw.storage.remote.messages import NUMBER, MessageKind
 
 Answer = Callable[[bytes], Awaitable[bytes]]
 """What answers a question."""
@@ -33,7 +33,7 @@ class Link(Protocol):
         self._over = False
         self.heard = False
 
-    def send(self, kind: Kind, *parts: bytes) -> None:
+    def send(self, kind: MessageKind, *parts: bytes) -> None:
         """Send one message; nothing happens once the stream is closed."""
         self.send_frame(framed(kind, *parts))
 
@@ -105,7 +105,7 @@ class Questions:
         self._asked += 1
         number = self._asked
         waiting = self._waiting[number] = Deferred(lambda _: self._forget(number))
-        link.send(Kind.ASK, NUMBER.pack(number), question)
+        link.send(MessageKind.ASK, NUMBER.pack(number), question)
         return waiting
 
     def _forget(self, number: int) -> None:
@@ -117,10 +117,10 @@ class Questions:
 
         def failed(failure: Failure) -> None:
             assert failure.value is not None
-            link.send(Kind.TOLD, NUMBER.pack(number), b"\0", messages.failed(number, failure.value))
+            link.send(MessageKind.TOLD, NUMBER.pack(number), b"\0", messages.failed(number, failure.value))
 
         answer = Deferred.fromCoroutine(_awaited(self._answer(question)))
-        answer.addCallback(lambda told: link.send(Kind.TOLD, NUMBER.pack(number), b"\1", told))
+        answer.addCallback(lambda told: link.send(MessageKind.TOLD, NUMBER.pack(number), b"\1", told))
         answer.addErrback(failed)
 
     def told(self, content: bytes) -> None:

@@ -26,7 +26,7 @@ PART_BYTES: Final = 4 << 20
 """What is long goes in several messages, of this size and one value."""
 
 
-class Kind(IntEnum):
+class MessageKind(IntEnum):
     """What a message is: up to GREETING a worker's, the others the owner's."""
 
     COMMIT = 1

@@ -12,7 +12,7 @@ from twisted.logger import Logger
 from orchtw.storage.interface import Page
 from orchtw.storage.remote import messages
 from orchtw.storage.remote.frames import Malformed
-from orchtw.storage.remote.messages import NUMBER, Kind
+from orchtw.storage.remote.messages import NUMBER, MessageKind
 
 Pages = AsyncGenerator[Page, None]
 
@@ -82,13 +82,13 @@ class Scans:
             page = await scan.pages.__anext__()
         except StopAsyncIteration:
             self._scans.pop(number, None)
-            self._send(Kind.DONE, NUMBER.pack(number))
+            self._send(MessageKind.DONE, NUMBER.pack(number))
         except Exception as problem:  # noqa: BLE001 - the worker is told, whatever it is
             self._scans.pop(number, None)
-            self._send(Kind.FAILED, messages.failed(number, problem))
+            self._send(MessageKind.FAILED, messages.failed(number, problem))
         else:
             for part in messages.page(number, page):
-                self._send(Kind.PAGE, part)
+                self._send(MessageKind.PAGE, part)
         scan.busy = False
         if scan.left:
             self._close(scan)

@@ -10,12 +10,12 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from orchtw.storage.interface import Outcome
+from orchtw.storage.interface import WriteOutcome
 from orchtw.storage.remote import messages
 from orchtw.storage.remote.frames import Malformed
 from orchtw.storage.remote.hub import TICK_S, Hub
 from orchtw.storage.remote.link import Answer, Link, Questions, unanswerable
-from orchtw.storage.remote.messages import NUMBER, PAIR, Kind
+from orchtw.storage.remote.messages import NUMBER, PAIR, MessageKind
 from orchtw.storage.remote.scanning import Scans
 
 MAX_UNCONFIRMED_BYTES: Final = 64 << 20
@@ -62,32 +62,32 @@ class StoreServer:
         self._scans = Scans(hub.scan, self.link.send)
         self._left = self._ending = False
         self._kinds: dict[int, Callable[[bytes], None]] = {
-            Kind.COMMIT: self._commit,
-            Kind.RECEIVED: self._confirmed,
-            Kind.GET: self._get,
-            Kind.LIST: self._list,
-            Kind.SCAN: self._scans.begin,
-            Kind.NEXT: self._scans.proceed,
-            Kind.LEAVE: self._scans.leave,
-            Kind.HISTORY: self._history,
-            Kind.COMPACT: self._compact,
-            Kind.CHECK: lambda data: self._do(messages.read_number(data), hub.check()),
-            Kind.ALIVE: lambda data: self._do(messages.read_number(data), hub.alive()),
-            Kind.READY: self._ready,
-            Kind.ASK: lambda data: self._questions.asked(self.link, data),
-            Kind.TOLD: self._questions.told,
+            MessageKind.COMMIT: self._commit,
+            MessageKind.RECEIVED: self._confirmed,
+            MessageKind.GET: self._get,
+            MessageKind.LIST: self._list,
+            MessageKind.SCAN: self._scans.begin,
+            MessageKind.NEXT: self._scans.proceed,
+            MessageKind.LEAVE: self._scans.leave,
+            MessageKind.HISTORY: self._history,
+            MessageKind.COMPACT: self._compact,
+            MessageKind.CHECK: lambda data: self._do(messages.read_number(data), hub.check()),
+            MessageKind.ALIVE: lambda data: self._do(messages.read_number(data), hub.alive()),
+            MessageKind.READY: self._ready,
+            MessageKind.ASK: lambda data: self._questions.asked(self.link, data),
+            MessageKind.TOLD: self._questions.told,
         }
 
     def begin(self) -> None:
         """Greet the worker, whose stream is open, and let it follow from here."""
         self.received = self.released = self._hub.received
-        self.link.send(Kind.GREETING, PAIR.pack(self._worker, self.received))
+        self.link.send(MessageKind.GREETING, PAIR.pack(self._worker, self.received))
         self._hub.join(self)
 
     def end(self) -> None:
         """Tell the worker to end in good order: when it closes the stream it serves nobody any more."""
         self._ending = True
-        self.link.send(Kind.END)
+        self.link.send(MessageKind.END)
 
     def ask(self, question: bytes) -> Deferred[bytes]:
         """What the worker answers. Fails with ServiceUnavailable when it goes."""
@@ -133,7 +133,7 @@ class StoreServer:
         if self._silent_ticks > patience_s / TICK_S:
             self.part(f"it has said nothing for {patience_s:.0f} s")
         else:
-            self.link.send(Kind.PING)
+            self.link.send(MessageKind.PING)
 
     def close(self) -> None:
         self._left = True
@@ -163,17 +163,17 @@ class StoreServer:
     def _ready(self, data: bytes) -> None:
         """From now on it is waited for. What was released before was sent before, so it knows all when it hears."""
         self.admitted = True
-        self.link.send(Kind.ADMITTED)
+        self.link.send(MessageKind.ADMITTED)
         self._served()
 
     def _commit(self, data: bytes) -> None:
         number, op = messages.read_commit(data, self._worker)
 
-        def answered(refused: Outcome | None) -> None:
+        def answered(refused: WriteOutcome | None) -> None:
             if refused is not None and refused.fenced:
-                self.link.send(Kind.FENCED, messages.NUMBER.pack(number))
+                self.link.send(MessageKind.FENCED, messages.NUMBER.pack(number))
             elif refused is not None:
-                self.link.send(Kind.REFUSED, messages.state(number, refused.current))
+                self.link.send(MessageKind.REFUSED, messages.state(number, refused.current))
 
         self._hub.forwarded(op).addCallback(answered).addErrback(self._failed, number)
 
@@ -182,7 +182,7 @@ class StoreServer:
 
         async def found() -> None:
             item = await self._hub.get(key, revision)
-            self.link.send(Kind.STATE, messages.state(number, item))
+            self.link.send(MessageKind.STATE, messages.state(number, item))
 
         self._do(number, found(), told=False)
 
@@ -192,7 +192,7 @@ class StoreServer:
         async def found() -> None:
             page = await self._hub.list(prefix, revision=revision, limit=limit, start=start)
             for part in messages.page(number, page):
-                self.link.send(Kind.PAGE, part)
+                self.link.send(MessageKind.PAGE, part)
 
         self._do(number, found(), told=False)
 
@@ -202,8 +202,8 @@ class StoreServer:
         async def found() -> None:
             parts = messages.changes(await self._hub.history(after, upto))
             for part in parts:
-                self.link.send(Kind.PAST, messages.past(number, part, last=False))
-            self.link.send(Kind.PAST, messages.past(number, b"", last=True))
+                self.link.send(MessageKind.PAST, messages.past(number, part, last=False))
+            self.link.send(MessageKind.PAST, messages.past(number, b"", last=True))
 
         self._do(number, found(), told=False)
 
@@ -215,9 +215,9 @@ class StoreServer:
         """Do what was asked; `told`: the end of it is the answer."""
         done = Deferred.fromCoroutine(work)
         if told:
-            done.addCallback(lambda _: self.link.send(Kind.DONE, NUMBER.pack(number)))
+            done.addCallback(lambda _: self.link.send(MessageKind.DONE, NUMBER.pack(number)))
         done.addErrback(self._failed, number)
 
     def _failed(self, failure: Failure, number: int) -> None:
         assert failure.value is not None
-        self.link.send(Kind.FAILED, messages.failed(number, failure.value))
+        self.link.send(MessageKind.FAILED, messages.failed(number, failure.value))

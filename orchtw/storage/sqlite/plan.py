@@ -9,11 +9,11 @@ import attrs
 from twisted.internet.defer import Deferred
 
 from orchtw import errors
-from orchtw.storage.interface import Change, KeyValue, Op, Outcome
+from orchtw.storage.interface import Change, KeyValue, Op, WriteOutcome
 from orchtw.storage.sqlite.checksum import checksum
 
-Ticket = tuple[Op, Deferred[Outcome] | None]  # nobody waits for the end of a value
-Answers = list[tuple[Deferred[Outcome], Outcome | errors.StatusError]]
+Ticket = tuple[Op, Deferred[WriteOutcome] | None]  # nobody waits for the end of a value
+Answers = list[tuple[Deferred[WriteOutcome], WriteOutcome | errors.StatusError]]
 Row = tuple[int, str, int, int, int, bytes | None]
 
 FENCED: Final = -1
@@ -21,7 +21,7 @@ FENCED: Final = -1
 
 
 @attrs.define(slots=True, eq=False)
-class Plan:
+class WritePlan:
     """A batch, decided: the rows to insert, the revision each ticket got (0: refused, or FENCED) and what it found.
 
     `ends` are the revisions whose values end by themselves, and when; `ended` those for which that time has come.
@@ -48,7 +48,7 @@ def fields(rows: Sequence[Row]) -> list[int | str | bytes | None]:
     return out
 
 
-def report(batch: list[Ticket], plan: Plan, known: dict[int, KeyValue]) -> tuple[list[Change], Answers]:
+def report(batch: list[Ticket], plan: WritePlan, known: dict[int, KeyValue]) -> tuple[list[Change], Answers]:
     """What subscribers and callers hear of a committed batch."""
     changes: list[Change] = []
     answers: Answers = []
@@ -56,9 +56,9 @@ def report(batch: list[Ticket], plan: Plan, known: dict[int, KeyValue]) -> tuple
         replaced = known[held] if held else None
         if revision > 0:
             changes.append(Change(revision, op.key, op.value, replaced, op.note))
-            outcome = Outcome(revision)
+            outcome = WriteOutcome(revision)
         else:
-            outcome = Outcome(0, None, fenced=True) if revision == FENCED else Outcome(0, replaced)
+            outcome = WriteOutcome(0, None, fenced=True) if revision == FENCED else WriteOutcome(0, replaced)
         if waiting is not None:
             answers.append((waiting, outcome))
     return changes, answers

@@ -29,7 +29,7 @@ Ask = Callable[[Callable[[reader.Connection], Any]], Deferred[Any]]
 
 
 @attrs.frozen(slots=True)
-class Index:
+class KeyIndex:
     """Keys in order, as of `revision`, with the revisions of their writes and the sizes of their values."""
 
     revision: int
@@ -43,17 +43,17 @@ class Index:
         after = bisect_left(self.keys, end) if isinstance(end, str) else len(self.keys)
         return range(bisect_left(self.keys, max(prefix, start)), after)
 
-    def part(self, places: range) -> Index:
+    def part(self, places: range) -> KeyIndex:
         """Those at some places."""
         found = slice(places.start, places.stop)
-        return Index(self.revision, self.keys[found], self.revisions[found], self.sizes[found])
+        return KeyIndex(self.revision, self.keys[found], self.revisions[found], self.sizes[found])
 
-    def compressed(self, kept: list[bool]) -> Index:
+    def compressed(self, kept: list[bool]) -> KeyIndex:
         """Some of them: one says of each whether it is."""
         keys, revisions = list(compress(self.keys, kept)), list(compress(self.revisions, kept))
-        return Index(self.revision, keys, revisions, list(compress(self.sizes, kept)))
+        return KeyIndex(self.revision, keys, revisions, list(compress(self.sizes, kept)))
 
-    def chunks(self) -> Iterator[Index]:
+    def chunks(self) -> Iterator[KeyIndex]:
         """Runs of about CHUNK_BYTES and at most CHUNK_ROWS, each with at least one."""
         ends = list(accumulate(self.sizes))
         start, before = 0, 0
@@ -71,32 +71,32 @@ class Span:
     `after` is where the next one begins, or "".
     """
 
-    chunks: Sequence[Index]
+    chunks: Sequence[KeyIndex]
     revision: int
     after: str
     skipped: int
 
 
-def whole(connection: reader.Connection, revision: int) -> Index:
+def whole(connection: reader.Connection, revision: int) -> KeyIndex:
     """The index of all keys as of `revision`, the latest one."""
     parts = [read(connection, "", revision, "")]
     while len(parts[-1].keys) == SPAN_KEYS:
         parts.append(read(connection, "", revision, parts[-1].keys[-1] + "\0"))
     keys, revisions, sizes = ([each for part in parts for each in getattr(part, name)] for name in _COLUMNS)
-    return Index(revision, keys, revisions, sizes)
+    return KeyIndex(revision, keys, revisions, sizes)
 
 
 _COLUMNS: Final = ("keys", "revisions", "sizes")
 
 
-def read(connection: reader.Connection, prefix: str, revision: int, start: str) -> Index:
+def read(connection: reader.Connection, prefix: str, revision: int, start: str) -> KeyIndex:
     """SPAN_KEYS keys below `prefix` from `start` on, or all. Raises Expired (410) where a compaction was faster."""
     parameters = (max(prefix, start), reader.prefix_end(prefix), revision, SPAN_KEYS)
     *columns, compacted = connection.execute(reader.LIST, parameters).fetchone()
     if compacted > revision:
         raise errors.Expired.list()
     revisions, sizes, keys = map(loads, columns)
-    return Index(revision, keys, revisions, sizes)
+    return KeyIndex(revision, keys, revisions, sizes)
 
 
 def span(connection: reader.Connection, prefix: str, revision: int, start: str, wanted: Wanted) -> Span:
@@ -106,12 +106,12 @@ def span(connection: reader.Connection, prefix: str, revision: int, start: str, 
     return _cut(read(connection, prefix, revision or head, start), wanted)
 
 
-def known_span(connection: reader.Connection, prefix: str, index: Index, start: str, wanted: Wanted) -> Span:
+def known_span(connection: reader.Connection, prefix: str, index: KeyIndex, start: str, wanted: Wanted) -> Span:
     """The same out of what is known of the index."""
     return _cut(index.part(index.below(prefix, start)[:SPAN_KEYS]), wanted)
 
 
-def _cut(part: Index, wanted: Wanted) -> Span:
+def _cut(part: KeyIndex, wanted: Wanted) -> Span:
     after, skipped = part.keys[-1] + "\0" if len(part.keys) == SPAN_KEYS else "", 0
     if wanted is not None:
         kept = list(map(wanted, part.keys))
@@ -120,7 +120,7 @@ def _cut(part: Index, wanted: Wanted) -> Span:
     return Span(list(part.chunks()), part.revision, after, skipped)
 
 
-def page(connection: reader.Connection, chunk: Index) -> Page:
+def page(connection: reader.Connection, chunk: KeyIndex) -> Page:
     """The values of a chunk."""
     sound = reader.read_together(connection, chunk.revisions, chunk.keys)
     if sound is not None:
@@ -139,7 +139,7 @@ def count(connection: reader.Connection, prefix: str, revision: int) -> int:
 
 
 async def pages(
-    ask: Ask, prefix: str, revision: int, wanted: Wanted = None, index: Index | None = None
+    ask: Ask, prefix: str, revision: int, wanted: Wanted = None, index: KeyIndex | None = None
 ) -> AsyncIterator[Page]:
     """See `Store.scan`. An `index` is that of the revision that is asked for."""
     reading = _Reading(ask, prefix, revision, wanted, index)
@@ -167,7 +167,7 @@ async def pages(
 class _Reading:
     """What is being read at one revision; `left` keys follow, as far as that is known."""
 
-    def __init__(self, ask: Ask, prefix: str, revision: int, wanted: Wanted, index: Index | None) -> None:
+    def __init__(self, ask: Ask, prefix: str, revision: int, wanted: Wanted, index: KeyIndex | None) -> None:
         self.revision = revision
         self.waiting: deque[tuple[int, Deferred[Page]]] = deque()
         self.pages = 0
@@ -204,7 +204,7 @@ class _Reading:
     def _counted(self, found: int) -> None:
         self.left += found
 
-    def read(self, chunk: Index) -> None:
+    def read(self, chunk: KeyIndex) -> None:
         """Have the values of a chunk read."""
         self.waiting.append((len(chunk.keys), self._ask(partial(page, chunk=chunk))))
 

@@ -17,19 +17,19 @@ from twisted.python.failure import Failure
 
 from orchtw import errors
 from orchtw.config import Config
-from orchtw.metrics.series import GAUGE, Read, Shown, Single, one
+from orchtw.metrics.series import GAUGE, Read, ShownSeries, Single, one
 from orchtw.storage.feed import Feed
 from orchtw.storage.interface import (
     Change,
-    Host,
     KeyValue,
     Op,
-    Outcome,
     Page,
     Store,
+    StoreHost,
     Subscription,
     Translation,
     Wanted,
+    WriteOutcome,
 )
 from orchtw.storage.sqlite import reader, scan
 from orchtw.storage.sqlite.counts import Counts
@@ -153,9 +153,9 @@ class SqliteStore(Store):
             index = None
         return scan.pages(self._ask, prefix, index.revision if index else revision, wanted, index)
 
-    def commit(self, op: Op) -> Deferred[Outcome]:
+    def commit(self, op: Op) -> Deferred[WriteOutcome]:
         """See `Store.commit`."""
-        waiting: Deferred[Outcome] = Deferred()
+        waiting: Deferred[WriteOutcome] = Deferred()
         refusal = self._refusal(op)
         if refusal is not None:
             waiting.errback(refusal)
@@ -197,7 +197,7 @@ class SqliteStore(Store):
         """See `Store.size_bytes`: the file and its log."""
         return self._file.file_bytes() + self._file.wal_bytes()
 
-    def metrics(self) -> Iterable[Shown[Any]]:
+    def metrics(self) -> Iterable[ShownSeries[Any]]:
         """See `Store.metrics`."""
         measured, file = self._writer.measured, self._file
         return (
@@ -228,7 +228,7 @@ class SqliteStore(Store):
             self._feed.publish(changes)
             self._bound_history(size + ROW_BYTES * len(changes))
         for waiting, answer in answers:
-            if isinstance(answer, Outcome):
+            if isinstance(answer, WriteOutcome):
                 waiting.callback(answer)
             else:
                 waiting.errback(answer)
@@ -287,7 +287,7 @@ def _is_text(key: str) -> bool:
     return True
 
 
-def in_folder(host: Host, config: Config) -> SqliteStore:
+def in_folder(host: StoreHost, config: Config) -> SqliteStore:
     """The store in the data folder. Raises ConfigError if one of its files is a link."""
     for suffix in SUFFIXES:
         host.check_path(config.data_dir / f"{FILE}{suffix}")

@@ -19,7 +19,7 @@ from twisted.internet.interfaces import IReactorFromThreads
 from twisted.logger import Logger
 
 from orchtw import errors
-from orchtw.storage.interface import Change, KeyValue, Op, Outcome
+from orchtw.storage.interface import Change, KeyValue, Op, WriteOutcome
 from orchtw.storage.sqlite import scan
 from orchtw.storage.sqlite.background import Background
 from orchtw.storage.sqlite.checkpoint import Checkpoints, copy
@@ -27,7 +27,7 @@ from orchtw.storage.sqlite.errors import sentence
 from orchtw.storage.sqlite.expiry import NOTHING, Due, Expiry
 from orchtw.storage.sqlite.file import StoreFile
 from orchtw.storage.sqlite.measured import Measured
-from orchtw.storage.sqlite.plan import FENCED, Answers, Plan, Ticket, fields, insertion, report
+from orchtw.storage.sqlite.plan import FENCED, Answers, Ticket, WritePlan, fields, insertion, report
 from orchtw.storage.sqlite.reader import answer, read_head, read_rows, unreadable
 from orchtw.storage.sqlite.schema import PAGE_BYTES
 
@@ -70,7 +70,7 @@ class Writer:
         self._queue: queue.SimpleQueue[Ticket | Errand] = queue.SimpleQueue()
         self._revision = 0
         self._live: dict[str, int] = {}  # key -> revision of its last write: decides a batch without a query
-        self.index: scan.Index | None = None
+        self.index: scan.KeyIndex | None = None
         self._next_look = 0.0
         self._turned_at = 0.0
         self._wrote_at = 0.0
@@ -87,7 +87,7 @@ class Writer:
         threading.Thread(target=self._run, args=(opened,), name="store-write", daemon=True).start()
         return opened
 
-    def submit(self, op: Op, waiting: Deferred[Outcome]) -> None:
+    def submit(self, op: Op, waiting: Deferred[WriteOutcome]) -> None:
         """Queue a write."""
         self._queue.put((op, waiting))
 
@@ -263,7 +263,7 @@ class Writer:
         """Decide, write and answer a batch, and end what is due; after an error none of it has happened."""
         answers: Answers
         changes: list[Change] = []
-        plan = Plan(ended=due.revisions)
+        plan = WritePlan(ended=due.revisions)
         batch += [(Op(key, None, revision), None) for revision, key in due.keys.items()]
         try:
             self._refuse_if_missing()
@@ -286,7 +286,7 @@ class Writer:
             changes, answers = report(batch, plan, rows)
         self._reactor.callFromThread(self._deliver, changes, answers, size)
 
-    def _decide(self, batch: list[Ticket], plan: Plan) -> None:
+    def _decide(self, batch: list[Ticket], plan: WritePlan) -> None:
         """Check each precondition against the writes before it, in the batch too, and give out revisions.
 
         A row's `created` is left 0 where it must be looked up; `_known` fills it in.
@@ -314,7 +314,7 @@ class Writer:
                 if op.ttl_s:
                     plan.ends.append((revision, self._expiry.end_ms(op.ttl_s)))
 
-    def _known(self, batch: list[Ticket], plan: Plan) -> dict[int, KeyValue]:
+    def _known(self, batch: list[Ticket], plan: WritePlan) -> dict[int, KeyValue]:
         """Every write that the batch replaces or refers to, by revision; damaged ones without their values."""
         base = self._revision
         key_of = {held: op.key for (op, _), held in zip(batch, plan.found, strict=True) if 0 < held <= base}
@@ -335,7 +335,7 @@ class Writer:
                     known[revision] = KeyValue(key, value, revision, created)
         return known
 
-    def _insert(self, plan: Plan) -> None:
+    def _insert(self, plan: WritePlan) -> None:
         """One transaction; a single statement is one by itself."""
         execute, rows = self._connection.execute, plan.rows
         if len(rows) <= ROWS_A_STATEMENT and not plan.ends and not plan.ended:
@@ -349,7 +349,7 @@ class Writer:
         self._expiry.write(plan.ends, plan.ended)
         execute("COMMIT")
 
-    def _undo(self, plan: Plan) -> None:
+    def _undo(self, plan: WritePlan) -> None:
         """Forget the batch: leave the transaction, and let the live keys be as before."""
         try:
             if self._connection.in_transaction:

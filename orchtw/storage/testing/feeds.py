@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from twisted.internet.defer import gatherResults
 
-from orchtw.storage.interface import Change, KeyValue, Op, Outcome
+from orchtw.storage.interface import Change, KeyValue, Op, WriteOutcome
 from orchtw.storage.testing.case import StoreCase
 
 
@@ -77,7 +77,7 @@ class FeedRules(StoreCase):
         recorder, _ = await self.follow(await self.store.revision())
         seen: list[bool] = []
 
-        def answered(outcome: Outcome) -> None:
+        def answered(outcome: WriteOutcome) -> None:
             seen.append(outcome.revision in recorder.revisions)
 
         await gatherResults([self.store.commit(Op(f"/{n}", b"")).addCallback(answered) for n in range(30)])

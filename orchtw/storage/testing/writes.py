@@ -6,7 +6,7 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred, gatherResults
 
 from orchtw import errors
-from orchtw.storage.interface import KeyValue, Op, Outcome
+from orchtw.storage.interface import KeyValue, Op, WriteOutcome
 from orchtw.storage.testing.case import StoreCase
 
 
@@ -34,7 +34,7 @@ class WriteRules(StoreCase):
         """`expected=0` commits nothing when the key exists and shows what is there."""
         created = await self.put("/a", b"one", 0)
         outcome = await self.store.commit(Op("/a", b"two", 0))
-        self.assertEqual(outcome, Outcome(0, KeyValue("/a", b"one", created, created)))
+        self.assertEqual(outcome, WriteOutcome(0, KeyValue("/a", b"one", created, created)))
         self.assertEqual(await self.store.revision(), created)
 
     async def test_swap_needs_the_last_write(self) -> None:
@@ -42,15 +42,15 @@ class WriteRules(StoreCase):
         created = await self.put("/a", b"one")
         updated = await self.put("/a", b"two", created)
         outcome = await self.store.commit(Op("/a", b"three", created))
-        self.assertEqual(outcome, Outcome(0, KeyValue("/a", b"two", updated, created)))
+        self.assertEqual(outcome, WriteOutcome(0, KeyValue("/a", b"two", updated, created)))
         self.assertEqual((await self.store.commit(Op("/a", b"three", updated))).revision, updated + 1)
 
     async def test_swap_of_a_missing_key_is_refused(self) -> None:
         """An `expected` revision of a key that does not exist, or no more, is refused with nothing to show."""
-        self.assertEqual(await self.store.commit(Op("/a", b"one", 7)), Outcome(0, None))
+        self.assertEqual(await self.store.commit(Op("/a", b"one", 7)), WriteOutcome(0, None))
         created = await self.put("/a")
         await self.delete("/a")
-        self.assertEqual(await self.store.commit(Op("/a", b"one", created)), Outcome(0, None))
+        self.assertEqual(await self.store.commit(Op("/a", b"one", created)), WriteOutcome(0, None))
 
     async def test_guard(self) -> None:
         """A write whose guard is at another revision is fenced off, whatever stands at its own key (CTRL-51)."""
@@ -59,7 +59,7 @@ class WriteRules(StoreCase):
         swapped = await self.store.commit(Op("/a", b"two", created, guard=("/lease", held)))
         self.assertGreater(swapped.revision, created)
         stale = await self.store.commit(Op("/a", b"three", 1, guard=("/lease", held)))
-        self.assertEqual(stale, Outcome(0, await self.store.get("/a")))
+        self.assertEqual(stale, WriteOutcome(0, await self.store.get("/a")))
         await self.put("/lease", b"two")
         for op in (
             Op("/a", b"three", guard=("/lease", held)),
@@ -69,7 +69,7 @@ class WriteRules(StoreCase):
             Op("/a", None, swapped.revision, guard=("/lease", held)),
             Op("/new", b"three", 0, guard=("/gone", held)),
         ):
-            self.assertEqual(await self.store.commit(op), Outcome(0, fenced=True), op)
+            self.assertEqual(await self.store.commit(op), WriteOutcome(0, fenced=True), op)
         self.assertEqual(await self.store.get("/a"), KeyValue("/a", b"two", swapped.revision, created))
         self.assertGreater((await self.store.commit(Op("/b", b"v", guard=("/gone", 0)))).revision, 0)
 
@@ -86,7 +86,7 @@ class WriteRules(StoreCase):
         """A delete with a stale `expected` is refused, with the right one the key is gone."""
         created = await self.put("/a", b"one")
         stale = await self.store.commit(Op("/a", None, created - 1))
-        self.assertEqual(stale, Outcome(0, KeyValue("/a", b"one", created, created)))
+        self.assertEqual(stale, WriteOutcome(0, KeyValue("/a", b"one", created, created)))
         await self.delete("/a", created)
         self.assertIsNone(await self.store.get("/a"))
 
@@ -94,7 +94,7 @@ class WriteRules(StoreCase):
         """Deleting what is not there uses no revision, whatever was expected."""
         before = await self.store.revision()
         for expected in (None, 0, 5):
-            self.assertEqual(await self.store.commit(Op("/a", None, expected)), Outcome(0, None))
+            self.assertEqual(await self.store.commit(Op("/a", None, expected)), WriteOutcome(0, None))
         self.assertEqual(await self.store.revision(), before)
 
     async def test_recreated_key_has_a_new_creation(self) -> None:
@@ -119,12 +119,12 @@ class WriteRules(StoreCase):
         self.assertEqual(
             outcomes,
             [
-                Outcome(first),
-                Outcome(0, KeyValue("/a", b"1", first, first)),
-                Outcome(first + 1),
-                Outcome(first + 2),
-                Outcome(0, None),
-                Outcome(first + 3),
+                WriteOutcome(first),
+                WriteOutcome(0, KeyValue("/a", b"1", first, first)),
+                WriteOutcome(first + 1),
+                WriteOutcome(first + 2),
+                WriteOutcome(0, None),
+                WriteOutcome(first + 3),
             ],
         )
         self.assertEqual(await self.store.get("/a"), KeyValue("/a", b"4", first + 3, first + 3))

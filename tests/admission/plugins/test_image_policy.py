@@ -14,14 +14,14 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.chain import Chain
 from orchtw.admission.configuration import Given
-from orchtw.admission.plugins.image_policy.backend import CALLS, KEPT, WAIT_S, Backend
+from orchtw.admission.plugins.image_policy.backend import CALLS, KEPT, WAIT_S, ImageBackend
 from orchtw.admission.plugins.image_policy.plugin import ImagePolicyWebhook
-from orchtw.admission.plugins.image_policy.review import Verdict, verdict_of
-from orchtw.admission.plugins.image_policy.settings import Settings, read
+from orchtw.admission.plugins.image_policy.review import ImageVerdict, verdict_of
+from orchtw.admission.plugins.image_policy.settings import ImagePolicySettings, read
 from orchtw.errors import ConfigError, Forbidden
 from orchtw.naming.names import Naming
 from orchtw.outbound import retries
-from orchtw.outbound.answers import BadAnswer
+from orchtw.outbound.answers import BadResponse
 from orchtw.outbound.caller import CallFailed
 from orchtw.testing.webhook import HANG_UP, Reply
 from orchtw.wire.objects import Object
@@ -67,8 +67,8 @@ class PluginTests(SynchronousTestCase):
         self.make()
 
     def make(self, *, default_allow: bool = False, naming: Naming = NAMING, **settings: Any) -> None:
-        made = Settings(default_allow=default_allow, **settings)
-        backend = Backend(self.ask, made, naming.api_version(VERSION), self.clock)
+        made = ImagePolicySettings(default_allow=default_allow, **settings)
+        backend = ImageBackend(self.ask, made, naming.api_version(VERSION), self.clock)
         self.plugin = ImagePolicyWebhook(backend, naming, default_allow=default_allow)
         self.chain = Chain([self.plugin])
 
@@ -226,7 +226,7 @@ class PluginTests(SynchronousTestCase):
             hanging.append(Deferred())
             return await hanging[-1]
 
-        backend = Backend(ask, Settings(), VERSION, self.clock)
+        backend = ImageBackend(ask, ImagePolicySettings(), VERSION, self.clock)
         done = [Deferred.fromCoroutine(backend.verdict(b"%d" % number, b"{}")) for number in range(CALLS + 2)]
         self.assertEqual(len(hanging), CALLS)
         done[-1].cancel()
@@ -242,12 +242,12 @@ class PluginTests(SynchronousTestCase):
 
     def test_bounds(self) -> None:
         """So many answers are remembered, and none that is long."""
-        backend = Backend(self.ask, Settings(), VERSION, self.clock)
+        backend = ImageBackend(self.ask, ImagePolicySettings(), VERSION, self.clock)
         for number in range(KEPT + 10):
             key = str(number).encode()
             self.successResultOf(Deferred.fromCoroutine(backend.verdict(key, b"{}")))
         self.assertEqual(len(backend), KEPT)
-        backend = Backend(self.ask, Settings(), VERSION, self.clock)
+        backend = ImageBackend(self.ask, ImagePolicySettings(), VERSION, self.clock)
         self.reply = answer(allowed=False, reason="x" * 5000)
         self.successResultOf(Deferred.fromCoroutine(backend.verdict(b"k", b"{}")))
         self.assertEqual(len(backend), 0)
@@ -274,10 +274,10 @@ class VerdictTests(SynchronousTestCase):
     def test_good(self) -> None:
         """Allowed only where it is said; whatever else is there does not matter."""
         for body, expected in (
-            (answer(allowed=True, reason="r", more=1), Verdict(allowed=True, reason="r")),
-            ({**answer(allowed=True), "spec": 5}, Verdict(allowed=True)),
-            (answer(auditAnnotations={"a": "b"}), Verdict(allowed=False, annotations={"a": "b"})),
-            ({**answer(), "status": None}, Verdict(allowed=False)),
+            (answer(allowed=True, reason="r", more=1), ImageVerdict(allowed=True, reason="r")),
+            ({**answer(allowed=True), "spec": 5}, ImageVerdict(allowed=True)),
+            (answer(auditAnnotations={"a": "b"}), ImageVerdict(allowed=False, annotations={"a": "b"})),
+            ({**answer(), "status": None}, ImageVerdict(allowed=False)),
         ):
             self.assertEqual(verdict_of(orjson.dumps(body), VERSION), expected)
 
@@ -299,7 +299,7 @@ class VerdictTests(SynchronousTestCase):
             orjson.dumps(answer(allowed=True, auditAnnotations={"a": 5})),
             orjson.dumps(answer(allowed=True, auditAnnotations=[])),
         ):
-            self.assertRaises(BadAnswer, verdict_of, body, VERSION)
+            self.assertRaises(BadResponse, verdict_of, body, VERSION)
 
 
 GOOD = {"clusters": [{"name": "c", "cluster": {"server": "https://h/p"}}]}
@@ -329,7 +329,7 @@ class SettingsTests(SynchronousTestCase):
         for name, content in (("good", GOOD), ("plain", plain)):
             (self.folder / name).write_text(yaml.safe_dump(content))
 
-    def read(self, obj: Object) -> tuple[Any, Settings]:
+    def read(self, obj: Object) -> tuple[Any, ImagePolicySettings]:
         return read(configured(obj, str(self.folder)), NAMING, reactor)
 
     def test_wrong(self) -> None:
@@ -343,17 +343,17 @@ class SettingsTests(SynchronousTestCase):
     def test_values(self) -> None:
         """Zero is the usual value, minus one none; files are found beside the configuration."""
         for given, expected in (
-            ({}, Settings()),
-            ({"allowTTL": 0, "denyTTL": 0, "retryBackoff": 0}, Settings()),
+            ({}, ImagePolicySettings()),
+            ({"allowTTL": 0, "denyTTL": 0, "retryBackoff": 0}, ImagePolicySettings()),
             (
                 {"allowTTL": -1, "denyTTL": -1, "retryBackoff": -1},
-                Settings(allow_ttl_s=0.0, deny_ttl_s=0.0, backoff_s=0.0),
+                ImagePolicySettings(allow_ttl_s=0.0, deny_ttl_s=0.0, backoff_s=0.0),
             ),
             (
                 {"allowTTL": 1800, "denyTTL": 1, "retryBackoff": 1, "defaultAllow": True},
-                Settings(allow_ttl_s=1800.0, deny_ttl_s=1.0, backoff_s=0.001, default_allow=True),
+                ImagePolicySettings(allow_ttl_s=1800.0, deny_ttl_s=1.0, backoff_s=0.001, default_allow=True),
             ),
-            ({"retryBackoff": 300_000}, Settings(backoff_s=300.0)),
+            ({"retryBackoff": 300_000}, ImagePolicySettings(backoff_s=300.0)),
         ):
             remote, settings = self.read({"imagePolicy": {"kubeConfigFile": "good", **given}})
             self.assertEqual((remote.url, settings), ("https://h/p", expected))

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.chain import Chain
 from orchtw.admission.plugins.owner_references import MOST, OwnerReferencesPermissionEnforcement
-from orchtw.authz.decision import ALLOWED, Decision, Rules
+from orchtw.authz.decision import ALLOWED, Decision, UserRules
 from orchtw.errors import Forbidden
 from orchtw.registry.served_kinds import ServedKinds
 from orchtw.request import RequestInfo, UserInfo
@@ -48,8 +48,8 @@ class Rights:
         found = ALLOWED if asked in self.allowed else Decision(None, "no rule", "one is missing")
         return succeed(found) if self.late else found
 
-    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
-        return Rules()
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
+        return UserRules()
 
 
 def owned(*owners: Object, **more: Any) -> Object:

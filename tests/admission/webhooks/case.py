@@ -10,7 +10,7 @@ from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
 from orchtw.testing.admission_webhook import AdmissionWebhook
-from orchtw.testing.in_process import Answer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer, InProcessServer
 
 reactor: Any = installed_reactor
 MERGE = {"content-type": "application/merge-patch+json"}
@@ -42,7 +42,7 @@ class WebhookCase(TestCase):
         self.assertIn(answer.code, codes or (201,), answer.body)
         return answer.json
 
-    async def create_map(self, name: str = "x", query: str = "", **more: Any) -> Answer:
+    async def create_map(self, name: str = "x", query: str = "", **more: Any) -> ClientAnswer:
         """Create a ConfigMap, or try to."""
         obj = {"metadata": {"name": name, **more.pop("metadata", {})}, **more}
         return await self.server.request("POST", MAPS + query, obj)
@@ -56,7 +56,7 @@ class WebhookCase(TestCase):
         while not true():
             await self.pause()
 
-    def assertStatus(self, answer: Answer, code: int, reason: str, message: str) -> None:
+    def assertStatus(self, answer: ClientAnswer, code: int, reason: str, message: str) -> None:
         """The answer is this refusal."""
         status = answer.json
         self.assertEqual(

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.admission.webhooks.answer import INVALID, UNREADABLE, Answer, BadAnswer, Expected
+from orchtw.admission.webhooks.answer import INVALID, UNREADABLE, BadAdmissionReview, Expected, ReviewAnswer
 from tests.admission.asked import CODECS
 
 V1 = "admission.orch.io/v1"
@@ -19,7 +19,7 @@ def review(response: Any = None, api_version: str = V1, kind: str = "AdmissionRe
     return orjson.dumps({"apiVersion": api_version, "kind": kind, "response": response, **more})
 
 
-def read(text: bytes, version: str = "v1", *, mutating: bool = True) -> Answer:
+def read(text: bytes, version: str = "v1", *, mutating: bool = True) -> ReviewAnswer:
     codec = CODECS.kind(f"admission.orch.io/{version}", "AdmissionReview")
     return Expected(version=version, uid="u", mutating=mutating, codec=codec).read(text)
 
@@ -59,12 +59,12 @@ class AnswerTests(SynchronousTestCase):
 
     def test_least(self) -> None:
         """What is not said is no."""
-        self.assertEqual(read(review({"uid": "u"})), Answer(allowed=False))
+        self.assertEqual(read(review({"uid": "u"})), ReviewAnswer(allowed=False))
 
     def test_invalid(self) -> None:
         """Of v1 the uid, the kind and what belongs together are checked."""
         for response, mutating, why in BAD_V1:
-            error = self.assertRaises(BadAnswer, read, review(response), mutating=mutating)
+            error = self.assertRaises(BadAdmissionReview, read, review(response), mutating=mutating)
             self.assertEqual((str(error), error.code), (INVALID + why, 503))
 
     def test_another_kind(self) -> None:
@@ -75,7 +75,7 @@ class AnswerTests(SynchronousTestCase):
             (V1, "Other", f"{V1}, Kind=Other"),
             ("", "", "/, Kind="),
         ):
-            error = self.assertRaises(BadAnswer, read, review({"uid": "u"}, api_version, kind))
+            error = self.assertRaises(BadAdmissionReview, read, review({"uid": "u"}, api_version, kind))
             self.assertEqual(str(error), expected + shown)
 
     def test_unreadable(self) -> None:
@@ -88,7 +88,7 @@ class AnswerTests(SynchronousTestCase):
             (review({"uid": "u", "patch": "!"}), 'response.patch: expected base64 text, got string "!"'),
             (review([]), "response: expected an object, got a list"),
         ):
-            error = self.assertRaises(BadAnswer, read, text)
+            error = self.assertRaises(BadAdmissionReview, read, text)
             self.assertTrue(str(error).startswith(UNREADABLE + why), str(error))
             self.assertEqual(error.code, 400)
 
@@ -100,11 +100,11 @@ class AnswerTests(SynchronousTestCase):
         found = read(review({"allowed": True, "patch": b64encode(b"[1]").decode()}, beta), "v1beta1")
         self.assertEqual((found.allowed, found.patch), (True, b"[1]"))
         text = review({"allowed": True, "patch": PATCH, "patchType": "X"}, beta)
-        self.assertEqual(read(text, "v1beta1", mutating=False), Answer(allowed=True))
-        self.assertEqual(read(b'{"response":{"allowed":true}}', "v1beta1"), Answer(allowed=True))
+        self.assertEqual(read(text, "v1beta1", mutating=False), ReviewAnswer(allowed=True))
+        self.assertEqual(read(b'{"response":{"allowed":true}}', "v1beta1"), ReviewAnswer(allowed=True))
         for api_version, kind in ((V1, "AdmissionReview"), (beta, "Other"), ("v1", "Status")):
             text = review({"allowed": True}, api_version, kind)
-            error = self.assertRaises(BadAnswer, read, text, "v1beta1")
+            error = self.assertRaises(BadAdmissionReview, read, text, "v1beta1")
             self.assertIn(f"expected webhook response of {beta}, Kind=AdmissionReview, got ", str(error))
-        error = self.assertRaises(BadAnswer, read, review(None, beta), "v1beta1")
+        error = self.assertRaises(BadAdmissionReview, read, review(None, beta), "v1beta1")
         self.assertEqual(str(error), INVALID + "webhook response was absent")

@@ -10,11 +10,11 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.attributes import Attributes
-from orchtw.admission.webhooks.answer import Answer
+from orchtw.admission.webhooks.answer import ReviewAnswer
 from orchtw.admission.webhooks.calls import Calls
 from orchtw.admission.webhooks.hook import Hook
 from orchtw.admission.webhooks.refusals import CallingFailed
-from orchtw.admission.webhooks.views import View
+from orchtw.admission.webhooks.views import WebhookView
 from orchtw.errors import BadRequest, Forbidden, Timeout
 from orchtw.outbound.caller import CallFailed
 from orchtw.request import UserInfo
@@ -45,9 +45,9 @@ class CallsTests(SynchronousTestCase):
         self.calls = Calls(cast("Any", self.caller), self.clock, NAMING, CODECS, mutating=True)
         self.request = request()
 
-    def ask(self, found: Hook | None = None, **more: Any) -> Deferred[Answer]:
+    def ask(self, found: Hook | None = None, **more: Any) -> Deferred[ReviewAnswer]:
         asked = self.write(**more)
-        return Deferred.fromCoroutine(self.calls.ask(found or hook(rule("pods")), View(asked, 0), asked))
+        return Deferred.fromCoroutine(self.calls.ask(found or hook(rule("pods")), WebhookView(asked, 0), asked))
 
     def write(self, **more: Any) -> Attributes:
         obj = {"metadata": {"name": "x"}}

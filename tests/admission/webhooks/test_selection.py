@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.webhooks.configurations import Configurations
 from orchtw.admission.webhooks.hook import Configuration, Hook
-from orchtw.admission.webhooks.plans import Match, Plan, Plans
+from orchtw.admission.webhooks.plans import Match, Plans, WebhookPlan
 from orchtw.admission.webhooks.selection import selection
 from orchtw.errors import NotFound
 from orchtw.wire.objects import Object
@@ -68,7 +68,7 @@ def names(matches: Sequence[Match]) -> str:
 
 
 class PlanTests(SynchronousTestCase):
-    def plan(self, asked: Attributes, *webhooks: Object) -> Plan:
+    def plan(self, asked: Attributes, *webhooks: Object) -> WebhookPlan:
         return plans(*webhooks).of(asked)
 
     def test_exact(self) -> None:

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.authn.service_accounts.keys import Keys, SigningKey, read_signing_key, read_verifying_keys
+from orchtw.authn.service_accounts.keys import SigningKey, TokenKeys, read_signing_key, read_verifying_keys
 from orchtw.errors import ConfigError
 
 FLAG = "service-account-key-file"
@@ -63,7 +63,7 @@ class KeyFileTests(SynchronousTestCase):
     def test_signing_key_is_believed(self) -> None:
         """The key that signs is among those that are believed, once (AUTHN-24)."""
         signing = read_signing_key(FLAG, self.file(private_pem(EC)))
-        keys = Keys(signing, read_verifying_keys(FLAG, self.file(public_pem(EC) + public_pem(RSA))))
+        keys = TokenKeys(signing, read_verifying_keys(FLAG, self.file(public_pem(EC) + public_pem(RSA))))
         self.assertEqual([each.algorithm for each in keys.verifying], ["ES256", "RS256"])
 
     def test_web_keys(self) -> None:

@@ -16,11 +16,11 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.bearer import BearerTokens
-from orchtw.authn.method import Shown
+from orchtw.authn.method import ShownCredentials
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts import tokens as tokens_module
 from orchtw.authn.service_accounts.issuing import EXTENDED_S, AccountTokens
-from orchtw.authn.service_accounts.keys import Keys
+from orchtw.authn.service_accounts.keys import TokenKeys
 from orchtw.authn.service_accounts.lookup import Bearer
 from orchtw.authn.service_accounts.tokens import ServiceAccountTokens
 from orchtw.authn.websocket_tokens import WebSocketTokens
@@ -84,13 +84,13 @@ class TokenCase(SynchronousTestCase):
         self.objects = Objects()
         self.objects.put("serviceaccounts", ACCOUNT)
         self.settings = AccountTokens(
-            naming=NAMING, keys=Keys.fresh(), issuers=("https://a.b", "https://old"), audiences=("api", "other")
+            naming=NAMING, keys=TokenKeys.fresh(), issuers=("https://a.b", "https://old"), audiences=("api", "other")
         )
         self.method = self.made(self.settings)
 
     def find(self, token: str, *audiences: str) -> UserInfo | None | Awaitable[UserInfo | None]:
         """Who shows the token, for this API or for these audiences; `shown` has what is found out beside."""
-        self.shown = Shown(token=token, audiences=audiences or self.settings.audiences)
+        self.shown = ShownCredentials(token=token, audiences=audiences or self.settings.audiences)
         return self.method.find(self.shown)
 
     def made(self, settings: AccountTokens) -> ServiceAccountTokens:
@@ -349,16 +349,16 @@ class HostileTokenTests(TokenCase):
 
     def test_other_key(self) -> None:
         """A token of a stranger's key is refused, also under the id of one of ours (AUTHN-24)."""
-        other = attrs.evolve(self.settings, keys=Keys.fresh())
+        other = attrs.evolve(self.settings, keys=TokenKeys.fresh())
         self.assertRefused(other.bound(ACCOUNT, ["api"], NOW, (600, 0), None))
         kid = self.settings.keys.signing.public.kid
         self.assertRefused(jwt.encode(self.claims(), other.keys.signing.key, "ES256", headers={"kid": kid}))
 
     def test_previous_key(self) -> None:
         """A token of a key that no longer signs and is still believed counts, with or without its id (AUTHN-24)."""
-        old = Keys.fresh().signing
+        old = TokenKeys.fresh().signing
         self.method = self.made(
-            attrs.evolve(self.settings, keys=Keys(self.settings.keys.signing, [old.public]))
+            attrs.evolve(self.settings, keys=TokenKeys(self.settings.keys.signing, [old.public]))
         )
         self.user(jwt.encode(self.claims(), old.key, "ES256", headers={"kid": old.public.kid}))
         self.user(jwt.encode(self.claims(), old.key, "ES256"))

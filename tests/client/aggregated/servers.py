@@ -14,9 +14,9 @@ from orchtw.client.aggregated.discovery import AggregatedDiscovery
 from orchtw.client.aggregated.requests import Requests
 from orchtw.client.interface import Resource
 from orchtw.errors import Fenced
-from orchtw.outbound.exchange import Exchange, Head, Outcome, Sink
-from orchtw.registry.aggregation.backends import Answer, Ask, NoAnswer
-from orchtw.registry.aggregation.services import ApiService, Backend
+from orchtw.outbound.exchange import BodySink, CallOutcome, ClientExchange, ResponseHead
+from orchtw.registry.aggregation.backends import Ask, BackendAnswer, NoAnswer
+from orchtw.registry.aggregation.services import ApiService, ServiceBackend
 from orchtw.registry.offload import Offload
 from orchtw.request import UserInfo
 from orchtw.wire.objects import Object
@@ -27,15 +27,15 @@ VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "watch"
 WIDGETS: Object = {"name": "widgets", "kind": "Widget", "namespaced": True, "verbs": VERBS}
 
 
-class Stream(Exchange):
+class Stream(ClientExchange):
     """The rest of an answer, which the test sends."""
 
     def __init__(self) -> None:
         super().__init__(tls=False)
-        self.sink: Sink | None = None
+        self.sink: BodySink | None = None
         self.aborted = False
 
-    def read_into(self, sink: Sink) -> None:
+    def read_into(self, sink: BodySink) -> None:
         self.sink = sink
 
     def send(self, data: bytes) -> None:
@@ -46,7 +46,7 @@ class Stream(Exchange):
     def close(self) -> None:
         """Its end."""
         assert self.sink is not None
-        self.sink.ended(Outcome.WHOLE)
+        self.sink.ended(CallOutcome.WHOLE)
 
     def abort(self) -> None:
         self.aborted = True
@@ -63,23 +63,23 @@ class Server:
         self.streams: list[Stream] = []
 
     async def whole(
-        self, backend: Backend, ask: Ask, user: UserInfo, timeout_s: float, limit: int = 0
-    ) -> Answer:
+        self, backend: ServiceBackend, ask: Ask, user: UserInfo, timeout_s: float, limit: int = 0
+    ) -> BackendAnswer:
         """See `Servers`, as `ask`."""
         self.users.add(user.name)
         self.asked.append((f"{ask.method} {ask.target}", orjson.loads(ask.body) if ask.body else None))
         if self.down:
             raise NoAnswer("EOF")
         code, body = self._answer(f"{ask.method} {ask.target}")
-        return Answer(head=Head(code=code, headers=()), body=body)
+        return BackendAnswer(head=ResponseHead(code=code, headers=()), body=body)
 
-    async def ask(self, backend: Backend, ask: Ask) -> tuple[Exchange, Head]:
+    async def ask(self, backend: ServiceBackend, ask: Ask) -> tuple[ClientExchange, ResponseHead]:
         self.asked.append((f"{ask.method} {ask.target}", None))
         if self.down:
             raise NoAnswer("EOF")
         self.streams.append(Stream())
         code, _ = self._answer("WATCH")
-        return self.streams[-1], Head(code=code, headers=())
+        return self.streams[-1], ResponseHead(code=code, headers=())
 
     def _answer(self, target: str) -> tuple[int, bytes]:
         found = self.answers.get(target, (404, b"404 page not found"))

@@ -15,7 +15,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import TestCase
 
 from orchtw.commands.store.command import perform
-from orchtw.commands.store.values import Values
+from orchtw.commands.store.values import StoredValues
 from orchtw.naming.names import Naming
 from orchtw.storage.interface import Op
 from orchtw.storage.sqlite.store import FILE, SqliteStore
@@ -63,7 +63,7 @@ class CommandCase(TestCase):
     async def filled(self, vocabulary: str = "orch", **more: bytes) -> dict[str, Object]:
         """Make the store; `more` are values by name of what are no objects."""
         naming = Naming.of(vocabulary)
-        values, found = Values(naming), objects(naming)
+        values, found = StoredValues(naming), objects(naming)
         store = await self.opened(self.data, vocabulary)
         stored = {key: values.value(key, obj) for key, obj in found.items()}
         stored |= {f"/registry/{name}/x": value for name, value in more.items()}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.commands.store.lines import MAX_EXPIRY, Head, Item, read
+from orchtw.commands.store.lines import MAX_EXPIRY, ExportHead, Item, read
 from tests.properties import examples
 
 TEXTS = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), min_size=1)
@@ -36,7 +36,7 @@ class LineTests(SynchronousTestCase):
     @given(TEXTS, st.integers(1, 1 << 62))
     def test_head(self, vocabulary: str, revision: int) -> None:
         """The first line says of which store the others are."""
-        head = Head(vocabulary, revision)
+        head = ExportHead(vocabulary, revision)
         self.assertEqual(read(head.line()), head)
 
     @examples(100)

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from orchtw.commands.store.values import Values
+from orchtw.commands.store.values import StoredValues
 from orchtw.naming.names import Naming
 from orchtw.storage.interface import KeyValue, Op
 from orchtw.storage.sqlite.snapshot import Snapshot
@@ -29,7 +29,7 @@ class MigrateTests(CommandCase):
     async def test_older_forms(self) -> None:
         """What is in an older version, or in JSON, is written in the present form; nothing else is written."""
         await self.filled()
-        values = Values(Naming.orch())
+        values = StoredValues(Naming.orch())
         budget = named("policy/v1beta1", "PodDisruptionBudget", "b", "a", spec={"selector": {}, "minAvailable": 1})
         store = await self.opened(self.data)
         await store.commit(Op(BUDGET, values.value(BUDGET, budget)))

@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any
 
-from orchtw.commands.store.values import Values
+from orchtw.commands.store.values import StoredValues
 from orchtw.naming.names import Naming
 from orchtw.storage.etcd.store import EtcdStore
 from orchtw.storage.interface import Op
@@ -143,7 +143,7 @@ class ClusterTests(CommandCase):
         store = await self.imported()
         self.cluster.control("del", f"{store.prefix}/~vocabulary")
         naming = Naming.of(other(self.vocabulary))
-        foreign = Values(naming).value(POLICY, named(naming.api_version(POLICIES), "NetworkPolicy", "q", "a"))
+        foreign = StoredValues(naming).value(POLICY, named(naming.api_version(POLICIES), "NetworkPolicy", "q", "a"))
         await store.start()
         await store.commit(Op(POLICY, foreign))
         await store.stop()

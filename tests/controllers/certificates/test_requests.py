@@ -13,7 +13,7 @@ from orchtw.client.interface import Resource
 from orchtw.config import Config
 from orchtw.controllers import enabled
 from orchtw.controllers.certificates.signing import Means
-from orchtw.controllers.manager import Manager, Settings
+from orchtw.controllers.manager import Manager, ManagerSettings
 from orchtw.errors import NotFound
 from orchtw.pki import certificates
 from orchtw.pki.cluster_signing import CLIENT, NODE_CLIENT, NODE_SERVING, ClusterSigning
@@ -54,7 +54,7 @@ class RequestCase(ControllerTestCase):
             self.rights = Rights()
         made = attrs.evolve(host(self.world), access=self.rights)
         means = Means(ClusterSigning(Config(), self.own), YEAR, Offload(None))
-        settings = Settings(enabled=frozenset(self.names), signing=means)
+        settings = ManagerSettings(enabled=frozenset(self.names), signing=means)
         self.manager = Manager(made, lambda host: enabled(host, settings))
         self.manager.startService()
 

@@ -6,7 +6,7 @@ from base64 import b64decode, b64encode
 from typing import Any
 
 from orchtw.controllers import enabled
-from orchtw.controllers.manager import Manager, Settings
+from orchtw.controllers.manager import Manager, ManagerSettings
 from orchtw.rules.contests import LIMIT_S
 from orchtw.wire.objects import Object
 from tests.controllers.controlled import ControllerTestCase, host
@@ -29,7 +29,7 @@ class AccountCase(ControllerTestCase):
 
     def begin(self) -> None:
         made = host(self.world)
-        settings = Settings(
+        settings = ManagerSettings(
             enabled=frozenset(self.names),
             legacy_token=token if self.signs else None,
             root_ca_pem=ROOT_CA,
@@ -113,7 +113,7 @@ class PublisherTests(AccountCase):
         names = [f"n{number}" for number in range(5)]
         for name in names:
             self.world.namespace(name)
-        settings = Settings(enabled=frozenset(self.names), root_ca_pem="other")
+        settings = ManagerSettings(enabled=frozenset(self.names), root_ca_pem="other")
         other = Manager(host(self.world), lambda made: enabled(made, settings))
         other.startService()
         self.addCleanup(lambda: self.world.run(other.stopService()))

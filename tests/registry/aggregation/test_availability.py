@@ -8,9 +8,9 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.registry.aggregation.availability import INTERVAL_S, RETRY_S, SUSPECT_S, Availability
-from orchtw.registry.aggregation.backends import Answer, Backends
+from orchtw.registry.aggregation.backends import BackendAnswer, Backends
 from orchtw.registry.aggregation.checks import Checks
-from orchtw.registry.aggregation.conditions import PASSED, Verdict, told
+from orchtw.registry.aggregation.conditions import PASSED, AvailabilityVerdict, told
 from orchtw.registry.aggregation.services import GROUP, PLURAL, VERSION
 from orchtw.wire.objects import Object
 from tests.registry.aggregation.doubles import Servers, answer
@@ -33,7 +33,7 @@ class AvailabilityCase(AggregationCase):
         self.availability.startService()
         self.addCleanup(self.availability.stopService)
 
-    async def say(self, name: str, verdict: Verdict) -> None:
+    async def say(self, name: str, verdict: AvailabilityVerdict) -> None:
         now = self.maker.writes.timestamp()
         await self.maker.change_status(GROUP, VERSION, PLURAL, name, lambda status: told(status, verdict, now))
 
@@ -155,7 +155,7 @@ class TimeTests(AvailabilityCase):
 
     def test_one_at_a_time(self) -> None:
         """A change during a look causes one more, and the old one's outcome is not told (reference AGG-3)."""
-        slow: Deferred[Answer] = Deferred()
+        slow: Deferred[BackendAnswer] = Deferred()
         self.servers.answers[PATH] = slow
         self.world.settle(INTERVAL_S)
         self.looks()
@@ -186,9 +186,9 @@ class TimeTests(AvailabilityCase):
 class ToldTests(SynchronousTestCase):
     def test_time(self) -> None:
         """The time is that of the last change of status, and nothing is written twice (reference AGG-3)."""
-        first = told({}, Verdict("False", "ServiceNotFound", "x"), "1")
+        first = told({}, AvailabilityVerdict("False", "ServiceNotFound", "x"), "1")
         assert first is not None
-        second = told(first, Verdict("False", "MissingEndpoints", "y"), "2")
+        second = told(first, AvailabilityVerdict("False", "MissingEndpoints", "y"), "2")
         assert second is not None
         self.assertEqual([each["lastTransitionTime"] for each in second["conditions"]], ["1"])
         third = told(second, PASSED, "3")

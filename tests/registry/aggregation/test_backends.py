@@ -12,12 +12,12 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.outbound.dialer import Dialer
-from orchtw.outbound.exchange import Exchange, Head
+from orchtw.outbound.exchange import ClientExchange, ResponseHead
 from orchtw.outbound.policy import TLSPolicy
 from orchtw.outbound.services import Resolver, ServiceReference
 from orchtw.pki import certificates
-from orchtw.registry.aggregation.backends import LATE, Answer, Ask, Backends, NoAnswer
-from orchtw.registry.aggregation.services import Backend
+from orchtw.registry.aggregation.backends import LATE, Ask, BackendAnswer, Backends, NoAnswer
+from orchtw.registry.aggregation.services import ServiceBackend
 from orchtw.request import UserInfo
 from tests.outbound.doubles import Cluster, Collector
 from tests.outbound.test_exchanges import OK, Dialled, Line
@@ -25,7 +25,7 @@ from tests.pki.test_first_start import NOW
 
 REFERENCE = ServiceReference(namespace="a", name="there")
 OWN = ServiceReference(namespace="default", name="orch")
-BACKEND = Backend(service=REFERENCE, insecure=True)
+BACKEND = ServiceBackend(service=REFERENCE, insecure=True)
 GET = Ask(method="GET", target="/x")
 USER = UserInfo(name="jane")
 
@@ -48,7 +48,9 @@ class BackendsCase(SynchronousTestCase):
         self.dialled.append(Dialled())
         return cast(Dialer, self.dialled[-1])
 
-    def begin(self, ask: Ask = GET, backend: Backend = BACKEND) -> Deferred[tuple[Exchange, Head]]:
+    def begin(
+        self, ask: Ask = GET, backend: ServiceBackend = BACKEND
+    ) -> Deferred[tuple[ClientExchange, ResponseHead]]:
         return ensureDeferred(self.backends.ask(backend, ask))
 
     @property
@@ -97,7 +99,7 @@ class AskTests(BackendsCase):
     def test_own_limits(self) -> None:
         """Each server has connections and limits of its own (reference AGG-11)."""
         self.begin()
-        self.begin(backend=Backend(service=REFERENCE))
+        self.begin(backend=ServiceBackend(service=REFERENCE))
         self.assertEqual(len(self.dialled), 2)
 
     def test_another_certificate(self) -> None:
@@ -115,7 +117,7 @@ class AskTests(BackendsCase):
     def test_nowhere(self) -> None:
         """Services that lead nowhere and bundles that cannot be read have words (reference AGG-10)."""
         self.assertEqual(
-            self.trouble(self.begin(backend=Backend(service=REFERENCE, ca_bundle=b"x"))),
+            self.trouble(self.begin(backend=ServiceBackend(service=REFERENCE, ca_bundle=b"x"))),
             "unable to load root certificates: unable to parse bytes as PEM block",
         )
         self.backends = self.made(endpoints_only=True)
@@ -125,7 +127,7 @@ class AskTests(BackendsCase):
 
 
 class GetTests(BackendsCase):
-    def get(self, limit: int = 10) -> Deferred[Answer]:
+    def get(self, limit: int = 10) -> Deferred[BackendAnswer]:
         return ensureDeferred(self.backends.get(BACKEND, "/x", USER, timeout_s=5.0, limit=limit))
 
     def test_whole(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import orjson
 
-from orchtw.registry.aggregation.backends import Answer, Backends
+from orchtw.registry.aggregation.backends import BackendAnswer, Backends
 from orchtw.registry.aggregation.documents import INTERVAL_S, RemoteDocuments
 from orchtw.registry.offload import Offload
 from tests.registry.aggregation.doubles import Servers, answer
@@ -62,7 +62,7 @@ class RemoteDocumentsTests(AggregationCase):
         """Every minute, with the tag of what is known (reference AGG-13)."""
         sent: list[Any] = []
 
-        def v2(headers: Any) -> Answer:
+        def v2(headers: Any) -> BackendAnswer:
             sent.append(dict(headers).get("If-None-Match"))
             return answer(304) if sent[-1] else answer(body=orjson.dumps(DOCUMENT), Etag='"1"')
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchtw.outbound.services import ServiceReference
 from orchtw.registry.aggregation.order import available, merged
-from orchtw.registry.aggregation.services import ApiService, Backend
+from orchtw.registry.aggregation.services import ApiService, ServiceBackend
 from tests.registry.aggregation.worlds import AggregationCase, api_service
 
 AVAILABLE = {"status": {"conditions": [{"type": "Available", "status": "True"}]}}
@@ -17,7 +17,9 @@ class ApiServicesTests(AggregationCase):
         self.services.listen(lambda old, new: told.append((old, new)))
         self.make(api_service())
         made = self.services.remote["example.com", "v1"]
-        self.assertEqual(made.backend, Backend(service=ServiceReference(namespace="a", name="there"), insecure=True))
+        self.assertEqual(
+            made.backend, ServiceBackend(service=ServiceReference(namespace="a", name="there"), insecure=True)
+        )
         self.assertEqual((made.path, made.available), ("/apis/example.com/v1", False))
         self.change(made.name, AVAILABLE, "status")
         changed = self.services.remote["example.com", "v1"]

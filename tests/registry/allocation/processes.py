@@ -17,12 +17,12 @@ from orchtw.errors import InternalError, ServiceUnavailable
 from orchtw.registry.allocation.service import RECORDS
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.offload import Offload
-from orchtw.registry.reservations import Host
+from orchtw.registry.reservations import ReservationHost
 from orchtw.registry.system_metadata import Stamp
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
 from orchtw.storage.cache.cacher import Cacher
-from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription
+from orchtw.storage.interface import Change, KeyValue, Op, Page, Store, Subscription, WriteOutcome
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Admissions
 from orchtw.writes.deletion import Deletion
@@ -74,8 +74,8 @@ class Link(Store):
 
         return await self._store.subscribe(after_revision, pass_on)
 
-    def commit(self, op: Op) -> Deferred[Outcome]:
-        answer: Deferred[Outcome] = Deferred()
+    def commit(self, op: Op) -> Deferred[WriteOutcome]:
+        answer: Deferred[WriteOutcome] = Deferred()
         if self.cut:
             return answer
         self.commits.append(op)
@@ -83,7 +83,7 @@ class Link(Store):
         self._store.commit(op).addCallback(self._answer, answer, failing)
         return answer
 
-    def _answer(self, outcome: Outcome, answer: Deferred[Outcome], failing: bool) -> None:
+    def _answer(self, outcome: WriteOutcome, answer: Deferred[WriteOutcome], failing: bool) -> None:
         if failing and not self.cut:
             answer.errback(InternalError.of("the disk is gone"))
         elif not self.cut:
@@ -104,7 +104,7 @@ class Process:
         self.cacher = Cacher(self.link, self.clock, lambda flush: self.clock.callLater(0, flush))
         number = next(self._numbers)
         random, stored = Random(number), self.targets.stored
-        host = Host(naming=naming, clock=self.clock, stored=stored, store=self.link, random=random)
+        host = ReservationHost(naming=naming, clock=self.clock, stored=stored, store=self.link, random=random)
         self.targets.configure(host, CONFIG)
         offload = Offload(self.clock)
         admissions = Admissions(Chain([]), ServedSurface(self.targets, naming, offload), offload)

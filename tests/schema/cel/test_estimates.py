@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
 from orchtw.schema.cel.estimates import UNBOUNDED
-from orchtw.schema.cel.rules import Judge, Verdict
+from orchtw.schema.cel.rules import Judge, RuleVerdict
 
 INTEGER = {"type": "integer"}
 TEXT = {"type": "string"}
@@ -19,7 +19,7 @@ LABELS = {"type": "object", "additionalProperties": SHORT, "maxProperties": 8}
 OBJECT = {"type": "object", "properties": {"a": SHORT, "n": INTEGER, "list": INTEGERS}}
 
 
-def verdict(schema: dict[str, Any], rule: str) -> Verdict:
+def verdict(schema: dict[str, Any], rule: str) -> RuleVerdict:
     """What is said of a rule before it runs."""
     return Judge(schema, Naming.orch(), names_itself=False).verdict(rule)
 

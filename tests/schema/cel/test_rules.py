@@ -12,7 +12,7 @@ from orchtw.naming.names import Naming
 from orchtw.schema.cel import compiler
 from orchtw.schema.cel.declarations import Extensions
 from orchtw.schema.cel.frames import STEPS
-from orchtw.schema.cel.rules import OBJECT_STEPS, Rules, rules_of, variables
+from orchtw.schema.cel.rules import OBJECT_STEPS, CelRules, rules_of, variables
 
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 NAMED = {"type": "object", "properties": {"name": TEXT, "n": NUMBER}}
@@ -32,14 +32,14 @@ def ruled(schema: dict[str, Any], *rules: str, **texts: str) -> dict[str, Any]:
     return {**schema, "x-orch-validations": found}
 
 
-def compiled(schema: dict[str, Any]) -> Rules:
+def compiled(schema: dict[str, Any]) -> CelRules:
     """The rules of an object's schema."""
     rules = rules_of(schema, Naming.orch())
     assert rules is not None
     return rules
 
 
-def member(schema: dict[str, Any]) -> Rules:
+def member(schema: dict[str, Any]) -> CelRules:
     """The rules of objects whose member `a` has the schema."""
     return compiled({"type": "object", "properties": {"a": schema}})
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.schema.nodes import Form, ListSchema, MapSchema, Node, Scalar, StructSchema
+from orchtw.schema.nodes import ListSchema, MapSchema, Node, NodeForm, Scalar, StructSchema
 from tests.schema.custom.made import schema_of
 
 STRING = {"type": "string"}
@@ -23,14 +23,14 @@ class NodesTests(SynchronousTestCase):
         self.assertEqual(list(schema.keys), ["metadata", "a"])
         self.assertIsNone(schema.unknown)
         open_schema = schema_of({"type": "object", "x-orch-preserve-unknown-fields": True})
-        self.assertIs(open_schema.unknown, Form.ANY)
+        self.assertIs(open_schema.unknown, NodeForm.ANY)
 
     def test_scalars(self) -> None:
         """Scalars are scalars; what has no type is anything."""
         for kind, scalar in (("integer", Scalar.INT64), ("number", Scalar.DOUBLE), ("boolean", Scalar.BOOL)):
             self.assertIs(node_of({"type": kind}), scalar)
-        self.assertIs(node_of({"x-orch-int-or-string": True}), Form.INT_OR_STRING)
-        self.assertIs(node_of({"x-orch-preserve-unknown-fields": True}), Form.ANY)
+        self.assertIs(node_of({"x-orch-int-or-string": True}), NodeForm.INT_OR_STRING)
+        self.assertIs(node_of({"x-orch-preserve-unknown-fields": True}), NodeForm.ANY)
 
     def test_lists(self) -> None:
         """Lists say how their elements are told apart; the defaults of keys are known."""
@@ -54,10 +54,10 @@ class NodesTests(SynchronousTestCase):
         self.assertEqual((list(struct.keys), struct.atomic, struct.unknown), (["b"], True, None))
         kept = node_of({"type": "object", "x-orch-preserve-unknown-fields": True, "properties": {"b": STRING}})
         assert isinstance(kept, StructSchema)
-        self.assertIs(kept.unknown, Form.ANY)
+        self.assertIs(kept.unknown, NodeForm.ANY)
         anything = node_of({"type": "object", "additionalProperties": True})
         assert isinstance(anything, MapSchema)
-        self.assertIs(anything.value, Form.ANY)
+        self.assertIs(anything.value, NodeForm.ANY)
 
     def test_embedded(self) -> None:
         """An embedded object has a type and metadata."""

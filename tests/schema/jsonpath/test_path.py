@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.schema.jsonpath.path import Path
-from orchtw.schema.jsonpath.steps import MISSING, Budget, PathError
+from orchtw.schema.jsonpath.steps import MISSING, PathError, StepBudget
 from tests.properties import examples
 
 OBJ = {
@@ -94,7 +94,7 @@ class PathTests(SynchronousTestCase):
     def test_leads(self) -> None:
         """A path leads to the first value that it finds (reference CRD-60)."""
         for text, value in LEADS.items():
-            found = Path(text).first(OBJ, Budget())
+            found = Path(text).first(OBJ, StepBudget())
             self.assertEqual((text, type(found), found), (text, type(value), value))
 
     def test_unreadable(self) -> None:
@@ -108,9 +108,9 @@ class PathTests(SynchronousTestCase):
         deep: Any = {"n": 1}
         for _ in range(2000):
             deep = {"d": [deep]}
-        self.assertIs(Path("..d..d..d..n").first(deep, Budget()), MISSING)
-        self.assertEqual(Path("..n").first(deep, Budget(100_000)), 1)
-        budget = Budget(10)
+        self.assertIs(Path("..d..d..d..n").first(deep, StepBudget()), MISSING)
+        self.assertEqual(Path("..n").first(deep, StepBudget(100_000)), 1)
+        budget = StepBudget(10)
         self.assertIs(Path("..n").first(deep, budget), MISSING)
         self.assertIs(Path("..n").first({"n": 1}, budget), MISSING)
         self.assertEqual(Path(".n").first({"n": 1}, budget), 1)
@@ -123,4 +123,4 @@ class PathTests(SynchronousTestCase):
             path = Path(text)
         except PathError:
             return
-        path.first({"a": [{"b": "0"}, 1, None], "b": {"a": "1"}}, Budget())
+        path.first({"a": [{"b": "0"}, 1, None], "b": {"a": "1"}}, StepBudget())

@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.nodes import EnumSchema, Field, Form, ListSchema, MapSchema, Scalar, StructSchema
+from orchtw.schema.nodes import EnumSchema, Field, ListSchema, MapSchema, NodeForm, Scalar, StructSchema
 from orchtw.schema.openapi.words import of_field, of_resource, of_struct, phrase
 
 
@@ -31,7 +31,7 @@ class PhraseTests(SynchronousTestCase):
 class FieldTests(SynchronousTestCase):
     def test_without_text(self) -> None:
         """A field without a text is described by the words of its name."""
-        for node in (Scalar.BOOL, MapSchema(Form.QUANTITY), ListSchema(Scalar.STRING)):
+        for node in (Scalar.BOOL, MapSchema(NodeForm.QUANTITY), ListSchema(Scalar.STRING)):
             self.assertEqual(of_field(Field(name="hostNetwork", node=node), ""), "Host network.")
 
     def test_default(self) -> None:

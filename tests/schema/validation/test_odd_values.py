@@ -12,13 +12,13 @@ from orchtw.errors import MAX_CAUSES, StatusError
 from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.schema.nodes import Field, Form, ListSchema, MapSchema, Node, OneOf, Rules, Scalar, StructSchema
+from orchtw.schema.nodes import Field, ListSchema, MapSchema, Node, NodeForm, OneOf, Scalar, StructRules, StructSchema
 from orchtw.schema.validation.validators import Validators
 from tests.schema.arbitrary import Arbitrary
 
 NAMING = Naming.orch()
 CATALOGUE = Catalogue.load(NAMING)
-NUMBERS = (Scalar.INT32, Scalar.INT64, Scalar.DOUBLE, Form.INT_OR_STRING)
+NUMBERS = (Scalar.INT32, Scalar.INT64, Scalar.DOUBLE, NodeForm.INT_OR_STRING)
 ROUNDS = 3
 
 
@@ -46,18 +46,18 @@ class Ruled:
     def field(self, field: Field) -> Field:
         return attrs.evolve(field, node=self.node(field.node), rules=self.rules(field.node, immutable=True))
 
-    def rules(self, node: Node, *, immutable: bool = False) -> Rules:
+    def rules(self, node: Node, *, immutable: bool = False) -> StructRules:
         every: dict[str, Any] = {"required": True, "immutable": immutable}
         if isinstance(node, ListSchema):
-            return Rules(**every, min_items=3, max_items=1, unique=True, item=self.rules(node.element))
+            return StructRules(**every, min_items=3, max_items=1, unique=True, item=self.rules(node.element))
         if isinstance(node, MapSchema):
-            key = Rules(format="qualified_name", max_length=1)
-            return Rules(**every, min_items=3, max_items=1, key=key, item=self.rules(node.value))
+            key = StructRules(format="qualified_name", max_length=1)
+            return StructRules(**every, min_items=3, max_items=1, key=key, item=self.rules(node.value))
         if node in NUMBERS:
-            return Rules(**every, minimum=2, maximum=1)
+            return StructRules(**every, minimum=2, maximum=1)
         if node is Scalar.STRING:
-            return Rules(**every, allowed=("",), max_length=1, format="dns_label")
-        return Rules(**every)
+            return StructRules(**every, allowed=("",), max_length=1, format="dns_label")
+        return StructRules(**every)
 
 
 class OddValuesTests(SynchronousTestCase):

@@ -10,7 +10,7 @@ from orchtw.errors import MAX_CAUSES, Cause, Invalid
 from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.schema.nodes import Field, Form, ListSchema, MapSchema, Node, OneOf, Rules, Scalar, StructSchema
+from orchtw.schema.nodes import Field, ListSchema, MapSchema, Node, NodeForm, OneOf, Scalar, StructRules, StructSchema
 from orchtw.schema.validation.validators import Validators
 
 LABEL_TEXT = (
@@ -25,7 +25,7 @@ def struct(*fields: Field, **more: Any) -> StructSchema:
 
 
 def field(name: str, node: Node, *, pointer: bool = False, **rules: Any) -> Field:
-    return Field(name=name, node=node, pointer=pointer, rules=Rules(**rules) if rules else None)
+    return Field(name=name, node=node, pointer=pointer, rules=StructRules(**rules) if rules else None)
 
 
 class ValidatorCase(SynchronousTestCase):
@@ -124,7 +124,7 @@ class RuleTests(ValidatorCase):
 
     def test_number_or_text(self) -> None:
         """Limits hold for the numbers of what may be a text, too."""
-        either = field("a", Form.INT_OR_STRING, minimum=0)
+        either = field("a", NodeForm.INT_OR_STRING, minimum=0)
         self.check(either, "25%")
         self.check(either, -1, ("a", "Invalid value: -1: must be greater than or equal to 0"))
 
@@ -214,20 +214,20 @@ class PlaceTests(ValidatorCase):
 
     def test_elements_and_keys(self) -> None:
         """Elements are named by index, values and keys of maps by key, at any depth."""
-        labels = Rules(key=Rules(format="dns_label"), item=Rules(max_length=1))
-        nested = Field(name="a", node=ListSchema(MapSchema(Scalar.STRING)), rules=Rules(item=labels))
+        labels = StructRules(key=StructRules(format="dns_label"), item=StructRules(max_length=1))
+        nested = Field(name="a", node=ListSchema(MapSchema(Scalar.STRING)), rules=StructRules(item=labels))
         self.check(
             nested,
             [{}, {"X": "abc"}],
             ("a[1][X]", f'Invalid value: "X": {LABEL_TEXT}'),
             ("a[1][X]", "Too long: must have at most 1 bytes"),
         )
-        named = field("a", ListSchema(Scalar.STRING), item=Rules(required=True))
+        named = field("a", ListSchema(Scalar.STRING), item=StructRules(required=True))
         self.check(named, ["x", ""], ("a[1]", "Required value"))
 
     def test_long_keys(self) -> None:
         """A path shows the beginning of a client's long key."""
-        tested = field("a", MapSchema(Scalar.INT32), item=Rules(minimum=1))
+        tested = field("a", MapSchema(Scalar.INT32), item=StructRules(minimum=1))
         (cause,) = self.causes(struct(tested), {"a": {"k" * 5000: 0}})
         self.assertLess(len(cause.field), 1100)
 
@@ -249,8 +249,8 @@ class PlaceTests(ValidatorCase):
 
     def test_bounded(self) -> None:
         """Of very many problems a few more are returned than are shown."""
-        flat = field("a", ListSchema(Scalar.INT32), item=Rules(minimum=1))
-        deep = field("a", ListSchema(ListSchema(Scalar.INT32)), item=Rules(item=Rules(minimum=1)))
+        flat = field("a", ListSchema(Scalar.INT32), item=StructRules(minimum=1))
+        deep = field("a", ListSchema(ListSchema(Scalar.INT32)), item=StructRules(item=StructRules(minimum=1)))
         parts = field("a", ListSchema(struct(field("n", Scalar.INT32, minimum=1))))
         for tested, value in ((flat, [0] * 10_000), (deep, [[0] * 1000] * 1000), (parts, [{"n": 0}] * 10_000)):
             found = self.causes(struct(tested), {"a": value})
@@ -303,8 +303,8 @@ class CompilationTests(SynchronousTestCase):
             (Scalar.STRING, {"format": "no such"}),
             (Scalar.BOOL, {"max_length": 1}),
             (MapSchema(Scalar.STRING), {"unique": True}),
-            (ListSchema(Scalar.STRING), {"item": Rules(immutable=True)}),
-            (ListSchema(Scalar.STRING), {"key": Rules()}),
+            (ListSchema(Scalar.STRING), {"item": StructRules(immutable=True)}),
+            (ListSchema(Scalar.STRING), {"key": StructRules()}),
         ]:
             self.assertRaises(ValueError, Validators().find, struct(field("a", node, **rules)))
 

@@ -19,7 +19,7 @@ from orchtw.serving.edge import App, Decline, Edge, Screen
 from orchtw.serving.http2.connection import HTTP2Channel
 from orchtw.serving.http2.shared import Shared
 from orchtw.serving.limits import EdgeLimits
-from orchtw.wire.http2_frames import HEAD, HEAD_BYTES, Kind, read_word
+from orchtw.wire.http2_frames import HEAD, HEAD_BYTES, FrameKind, read_word
 from tests.serving.edge_doubles import KNOWN_PEER, WALL_S, FakeTransport
 
 FIELDS = ((":method", "GET"), (":scheme", "https"), (":authority", "a"), (":path", "/one"))
@@ -136,7 +136,7 @@ class Wire:
             high, low, kind, _, _ = HEAD.unpack_from(self._held)
             end = HEAD_BYTES + (high << 8 | low)
             whole, self._held = self._held[:end], self._held[end:]
-            if kind == Kind.GOAWAY:  # after which h2 takes nothing
+            if kind == FrameKind.GOAWAY:  # after which h2 takes nothing
                 self.gone = Gone(read_word(whole[13:17]), read_word(whole[9:13]), whole[17:])
                 continue
             for event in self.client.receive_data(whole):

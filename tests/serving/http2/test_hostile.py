@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.request import Response
 from orchtw.serving.http2.limits import FIELDS_BYTES, NOISE, NOISE_OF_SETTINGS
 from orchtw.wire import http2_frames as frames
-from orchtw.wire.http2_frames import Code, Flag, Kind, Setting
+from orchtw.wire.http2_frames import Code, Flag, FrameKind, Setting
 from tests.properties import examples
 from tests.serving.edge_doubles import RecordedStream, Waiting, answering
 from tests.serving.http2.doubles import FIELDS, Wire, fields
@@ -26,7 +26,7 @@ def packed(wanted: list[tuple[str, str]]) -> bytes:
 
 
 def headers(stream: int, block: bytes = GET, flags: int = Flag.END_HEADERS | Flag.END_STREAM) -> bytes:
-    return frame(Kind.HEADERS, flags, stream, block)
+    return frame(FrameKind.HEADERS, flags, stream, block)
 
 
 class ConnectionTests(SynchronousTestCase):
@@ -46,7 +46,7 @@ class ConnectionTests(SynchronousTestCase):
         table = {
             "fields": (headers(1, b"\xbf"), Code.COMPRESSION_ERROR),
             "server's stream": (headers(2), Code.PROTOCOL_ERROR),
-            "data of idle": (frame(Kind.DATA, 0, 5, b"x"), Code.PROTOCOL_ERROR),
+            "data of idle": (frame(FrameKind.DATA, 0, 5, b"x"), Code.PROTOCOL_ERROR),
             "reset of idle": (frames.reset(5), Code.PROTOCOL_ERROR),
             "window of idle": (frames.window_update(5, 1000), Code.PROTOCOL_ERROR),
             "window by nothing": (frames.window_update(0, 0), Code.PROTOCOL_ERROR),
@@ -70,7 +70,12 @@ class ConnectionTests(SynchronousTestCase):
 
     def test_first_settings(self) -> None:
         """Settings come first."""
-        for first in (headers(1), frame(Kind.PING, 0, 0, bytes(8)), frames.window_update(0, 9), frame(9 + 90, 0, 0)):
+        for first in (
+            headers(1),
+            frame(FrameKind.PING, 0, 0, bytes(8)),
+            frames.window_update(0, 9),
+            frame(9 + 90, 0, 0),
+        ):
             self.assertEqual(self.code(frames.PREFACE + first, Wire(begun=False)), Code.PROTOCOL_ERROR)
         self.assertEqual(self.code(b"GET / HTTP/1.1\r\n\r\n", Wire(begun=False)), Code.PROTOCOL_ERROR)
 
@@ -90,7 +95,7 @@ class ConnectionTests(SynchronousTestCase):
         """Frames, settings and flags that nobody knows are passed over."""
         wire = Wire()
         self.assertIsNone(self.code(frame(0x55, 0xFF, 7, b"?") + frames.settings([(0x99, 5)]), wire))
-        self.assertIsNone(self.code(frame(Kind.PRIORITY, 0, 9, bytes(5)), wire))
+        self.assertIsNone(self.code(frame(FrameKind.PRIORITY, 0, 9, bytes(5)), wire))
         self.assertEqual(wire.get().code, 200)
 
     def test_smaller_table(self) -> None:
@@ -174,7 +179,7 @@ class RequestTests(SynchronousTestCase):
             wire = Wire()
             wire.send(headers(1, POST + packed([("content-length", "4")]), Flag.END_HEADERS))
             self.assertEqual(
-                wire.send(frame(Kind.DATA, Flag.END_STREAM, 1, sent)), frames.reset(1, Code.PROTOCOL_ERROR)
+                wire.send(frame(FrameKind.DATA, Flag.END_STREAM, 1, sent)), frames.reset(1, Code.PROTOCOL_ERROR)
             )
             self.assertEqual((wire.seen, wire.edge.in_flight), ([], 0))
 
@@ -182,8 +187,8 @@ class RequestTests(SynchronousTestCase):
         """Data and fields behind the end, of a stream that runs and of one that is over."""
         wire = Wire(Waiting())
         wire.send(headers(1))
-        self.assertEqual(wire.send(frame(Kind.DATA, 0, 1, b"x")), frames.reset(1, Code.STREAM_CLOSED))
-        self.assertEqual(wire.send(frame(Kind.DATA, 0, 1, b"x")), frames.reset(1, Code.STREAM_CLOSED))
+        self.assertEqual(wire.send(frame(FrameKind.DATA, 0, 1, b"x")), frames.reset(1, Code.STREAM_CLOSED))
+        self.assertEqual(wire.send(frame(FrameKind.DATA, 0, 1, b"x")), frames.reset(1, Code.STREAM_CLOSED))
         self.assertEqual(wire.send(headers(1)), b"")
         wire.send(headers(3))
         self.assertEqual(wire.send(headers(3)), frames.reset(3, Code.STREAM_CLOSED))
@@ -245,18 +250,21 @@ class FloodTests(SynchronousTestCase):
     def test_floods(self) -> None:
         """Of pings, settings, priorities, unknown frames, windows that open by nearly nothing."""
         for piece in (
-            frame(Kind.PING, 0, 0, bytes(8)), frame(Kind.SETTINGS, 0, 0), frame(Kind.PRIORITY, 0, 1, bytes(5)),
-            frame(0x42, 0, 0), frames.window_update(0, 1),
+            frame(FrameKind.PING, 0, 0, bytes(8)),
+            frame(FrameKind.SETTINGS, 0, 0),
+            frame(FrameKind.PRIORITY, 0, 1, bytes(5)),
+            frame(0x42, 0, 0),
+            frames.window_update(0, 1),
         ):
             self.assertTrue(self.flooded(piece), piece)
-        self.assertFalse(self.flooded(frame(Kind.PING, 0, 0, bytes(8)), count=NOISE - 50))
-        self.assertTrue(self.flooded(frame(Kind.SETTINGS, 0, 0), count=NOISE // NOISE_OF_SETTINGS + 1))
+        self.assertFalse(self.flooded(frame(FrameKind.PING, 0, 0, bytes(8)), count=NOISE - 50))
+        self.assertTrue(self.flooded(frame(FrameKind.SETTINGS, 0, 0), count=NOISE // NOISE_OF_SETTINGS + 1))
 
     def test_empty_data(self) -> None:
         """Of data without content, open stream or not."""
         wire = Wire()
         wire.ask(fields("/", "POST"), ended=False)
-        self.assertTrue(self.flooded(frame(Kind.DATA, 0, 1), wire))
+        self.assertTrue(self.flooded(frame(FrameKind.DATA, 0, 1), wire))
         self.assertEqual(wire.edge.in_flight, 0)
 
     def test_rapid_reset(self) -> None:
@@ -284,13 +292,13 @@ class FloodTests(SynchronousTestCase):
         wire = Wire()
         for _ in range(NOISE // 50):
             for _ in range(100):
-                wire.send(frame(Kind.PING, 0, 0, bytes(8)))
+                wire.send(frame(FrameKind.PING, 0, 0, bytes(8)))
             wire.pass_time(1)
         self.assertIsNone(wire.gone)
 
     def test_continued(self) -> None:
         """Of fields that never end."""
-        endless = frame(Kind.HEADERS, 0, 1, GET) + frame(Kind.CONTINUATION, 0, 1) * 70
+        endless = frame(FrameKind.HEADERS, 0, 1, GET) + frame(FrameKind.CONTINUATION, 0, 1) * 70
         self.assertTrue(self.flooded(endless, count=1))
 
     def test_ping(self) -> None:
@@ -299,7 +307,7 @@ class FloodTests(SynchronousTestCase):
         wire.client.ping(b"12345678")
         wire.exchange()
         self.assertEqual(wire.pongs, [b"12345678"])
-        self.assertEqual(wire.send(frame(Kind.PING, Flag.ACK, 0, bytes(8))), b"")
+        self.assertEqual(wire.send(frame(FrameKind.PING, Flag.ACK, 0, bytes(8))), b"")
 
     def test_answers_that_are_refused(self) -> None:
         """A client whose windows stay closed is given answers' heads, and the memory of no more."""

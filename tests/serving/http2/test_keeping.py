@@ -15,7 +15,7 @@ from orchtw.serving.http2.shared import Shared
 from orchtw.serving.http2.stream import EventChannel
 from orchtw.serving.limits import EdgeLimits
 from orchtw.wire import http2_frames as frames
-from orchtw.wire.http2_frames import Code, Kind, Setting
+from orchtw.wire.http2_frames import Code, FrameKind, Setting
 from tests.serving.edge_doubles import RecordedStream, Waiting, answering
 from tests.serving.http2.doubles import Wire, fields
 from tests.serving.http2.test_reader import frame
@@ -60,7 +60,7 @@ class TimeTests(SynchronousTestCase):
 
     def test_slow_frame(self) -> None:
         """A frame, or fields, that never become complete end the connection, however they trickle."""
-        begun = frame(Kind.HEADERS, 0, 1, b"\x82") + frames.head(1000, Kind.CONTINUATION, 4, 1)
+        begun = frame(FrameKind.HEADERS, 0, 1, b"\x82") + frames.head(1000, FrameKind.CONTINUATION, 4, 1)
         for wire, first in ((Wire(limits=EdgeLimits(arrival_s=20)), begun), (Wire(begun=False), frames.PREFACE[:3])):
             wire.send(first)
             for _ in range(80):
@@ -102,7 +102,7 @@ class TimeTests(SynchronousTestCase):
         """A client that reads nothing of the connection is dropped."""
         wire = Wire(limits=EdgeLimits(write_stall_s=10))
         wire.transport.blocked = True
-        wire.channel.dataReceived(frame(Kind.PING, 0, 0, bytes(8)))
+        wire.channel.dataReceived(frame(FrameKind.PING, 0, 0, bytes(8)))
         wire.clock.advance(0)
         wire.pass_time(8)
         self.assertFalse(wire.closed)
@@ -218,7 +218,7 @@ class BudgetTests(SynchronousTestCase):
     def test_fields_that_trickle(self) -> None:
         """Fields that are not complete count."""
         wire = self.wire()
-        wire.send(frame(Kind.HEADERS, 0, 1, bytes(16_000)) + frame(Kind.CONTINUATION, 0, 1, bytes(16_000)))
+        wire.send(frame(FrameKind.HEADERS, 0, 1, bytes(16_000)) + frame(FrameKind.CONTINUATION, 0, 1, bytes(16_000)))
         self.assertEqual(self.used(wire), 32_000)
         wire.leave()
         self.assertEqual(self.used(wire), 0)

@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.serving.http2.limits import FIELDS_BYTES, FRAME_BYTES
 from orchtw.serving.http2.problems import ConnectionProblem
 from orchtw.serving.http2.reader import Frame, FrameReader
-from orchtw.wire.http2_frames import PREFACE, Code, Flag, Kind, head
+from orchtw.wire.http2_frames import PREFACE, Code, Flag, FrameKind, head
 from tests.properties import examples
 
 
@@ -25,19 +25,19 @@ def read(data: bytes) -> list[Frame]:
 
 
 SENT = b"".join((
-    frame(Kind.SETTINGS, 0, 0, bytes(6)),
-    frame(Kind.HEADERS, 0, 1, b"ab"),
-    frame(Kind.CONTINUATION, 0, 1),
-    frame(Kind.CONTINUATION, Flag.END_HEADERS, 1, b"cd"),
-    frame(Kind.DATA, Flag.PADDED | Flag.END_STREAM, 1, b"\x02xyz\0\0"),
-    frame(Kind.HEADERS, Flag.PADDED | Flag.PRIORITY | Flag.END_HEADERS, 3, b"\x01\0\0\0\0\x10ef\0"),
+    frame(FrameKind.SETTINGS, 0, 0, bytes(6)),
+    frame(FrameKind.HEADERS, 0, 1, b"ab"),
+    frame(FrameKind.CONTINUATION, 0, 1),
+    frame(FrameKind.CONTINUATION, Flag.END_HEADERS, 1, b"cd"),
+    frame(FrameKind.DATA, Flag.PADDED | Flag.END_STREAM, 1, b"\x02xyz\0\0"),
+    frame(FrameKind.HEADERS, Flag.PADDED | Flag.PRIORITY | Flag.END_HEADERS, 3, b"\x01\0\0\0\0\x10ef\0"),
     frame(0x77, 0, 9, b"?"),
 ))
 FRAMES: list[Frame] = [
-    (Kind.SETTINGS, 0, 0, bytes(6), 0),
-    (Kind.HEADERS, 0, 1, b"abcd", 0),
-    (Kind.DATA, Flag.PADDED | Flag.END_STREAM, 1, b"xyz", 6),
-    (Kind.HEADERS, Flag.PADDED | Flag.PRIORITY | Flag.END_HEADERS, 3, b"ef", 0),
+    (FrameKind.SETTINGS, 0, 0, bytes(6), 0),
+    (FrameKind.HEADERS, 0, 1, b"abcd", 0),
+    (FrameKind.DATA, Flag.PADDED | Flag.END_STREAM, 1, b"xyz", 6),
+    (FrameKind.HEADERS, Flag.PADDED | Flag.PRIORITY | Flag.END_HEADERS, 3, b"ef", 0),
     (0x77, 0, 9, b"?", 0),
 ]
 
@@ -64,7 +64,7 @@ class ReadingTests(SynchronousTestCase):
         """What has begun is known to be incomplete, and what is held is known."""
         reader = FrameReader()
         self.assertTrue(reader.waits)
-        reader.feed(PREFACE + frame(Kind.HEADERS, 0, 1, b"abc") + b"\0\0")
+        reader.feed(PREFACE + frame(FrameKind.HEADERS, 0, 1, b"abc") + b"\0\0")
         self.assertIsNone(reader.take())
         self.assertEqual((reader.waits, reader.held_bytes), (True, 5))
         reader.close()
@@ -76,26 +76,32 @@ class WrongTests(SynchronousTestCase):
         """What cannot be a frame, or not here, ends the connection (RFC 9113 §4.2, §6)."""
         padded = Flag.PADDED
         table = {
-            "too large": (head(FRAME_BYTES + 1, Kind.DATA, 0, 1), Code.FRAME_SIZE_ERROR),
-            "ping": (frame(Kind.PING, 0, 0, bytes(7)), Code.FRAME_SIZE_ERROR),
-            "window": (frame(Kind.WINDOW_UPDATE, 0, 1, bytes(5)), Code.FRAME_SIZE_ERROR),
-            "reset": (frame(Kind.RST_STREAM, 0, 1, bytes(3)), Code.FRAME_SIZE_ERROR),
-            "priority": (frame(Kind.PRIORITY, 0, 1, bytes(4)), Code.FRAME_SIZE_ERROR),
-            "settings": (frame(Kind.SETTINGS, 0, 0, bytes(5)), Code.FRAME_SIZE_ERROR),
-            "settings acknowledged": (frame(Kind.SETTINGS, Flag.ACK, 0, bytes(6)), Code.FRAME_SIZE_ERROR),
-            "data of none": (frame(Kind.DATA, 0, 0, b"a"), Code.PROTOCOL_ERROR),
-            "fields of none": (frame(Kind.HEADERS, 4, 0, b"a"), Code.PROTOCOL_ERROR),
-            "reset of none": (frame(Kind.RST_STREAM, 0, 0, bytes(4)), Code.PROTOCOL_ERROR),
-            "settings of a stream": (frame(Kind.SETTINGS, 0, 1), Code.PROTOCOL_ERROR),
-            "ping of a stream": (frame(Kind.PING, 0, 1, bytes(8)), Code.PROTOCOL_ERROR),
-            "push": (frame(Kind.PUSH_PROMISE, 4, 1, bytes(9)), Code.PROTOCOL_ERROR),
-            "padding": (frame(Kind.DATA, padded, 1, b"\x03ab"), Code.PROTOCOL_ERROR),
-            "no padding": (frame(Kind.DATA, padded, 1), Code.PROTOCOL_ERROR),
-            "padded priority": (frame(Kind.HEADERS, padded | Flag.PRIORITY | 4, 1, bytes(5)), Code.PROTOCOL_ERROR),
-            "no fields": (frame(Kind.CONTINUATION, 4, 1, b"a"), Code.PROTOCOL_ERROR),
-            "interrupted": (frame(Kind.HEADERS, 0, 1) + frame(Kind.PING, 0, 0, bytes(8)), Code.PROTOCOL_ERROR),
-            "of another": (frame(Kind.HEADERS, 0, 1) + frame(Kind.CONTINUATION, 4, 3), Code.PROTOCOL_ERROR),
-            "twice": (frame(Kind.HEADERS, 0, 1) + frame(Kind.HEADERS, 4, 1), Code.PROTOCOL_ERROR),
+            "too large": (head(FRAME_BYTES + 1, FrameKind.DATA, 0, 1), Code.FRAME_SIZE_ERROR),
+            "ping": (frame(FrameKind.PING, 0, 0, bytes(7)), Code.FRAME_SIZE_ERROR),
+            "window": (frame(FrameKind.WINDOW_UPDATE, 0, 1, bytes(5)), Code.FRAME_SIZE_ERROR),
+            "reset": (frame(FrameKind.RST_STREAM, 0, 1, bytes(3)), Code.FRAME_SIZE_ERROR),
+            "priority": (frame(FrameKind.PRIORITY, 0, 1, bytes(4)), Code.FRAME_SIZE_ERROR),
+            "settings": (frame(FrameKind.SETTINGS, 0, 0, bytes(5)), Code.FRAME_SIZE_ERROR),
+            "settings acknowledged": (frame(FrameKind.SETTINGS, Flag.ACK, 0, bytes(6)), Code.FRAME_SIZE_ERROR),
+            "data of none": (frame(FrameKind.DATA, 0, 0, b"a"), Code.PROTOCOL_ERROR),
+            "fields of none": (frame(FrameKind.HEADERS, 4, 0, b"a"), Code.PROTOCOL_ERROR),
+            "reset of none": (frame(FrameKind.RST_STREAM, 0, 0, bytes(4)), Code.PROTOCOL_ERROR),
+            "settings of a stream": (frame(FrameKind.SETTINGS, 0, 1), Code.PROTOCOL_ERROR),
+            "ping of a stream": (frame(FrameKind.PING, 0, 1, bytes(8)), Code.PROTOCOL_ERROR),
+            "push": (frame(FrameKind.PUSH_PROMISE, 4, 1, bytes(9)), Code.PROTOCOL_ERROR),
+            "padding": (frame(FrameKind.DATA, padded, 1, b"\x03ab"), Code.PROTOCOL_ERROR),
+            "no padding": (frame(FrameKind.DATA, padded, 1), Code.PROTOCOL_ERROR),
+            "padded priority": (
+                frame(FrameKind.HEADERS, padded | Flag.PRIORITY | 4, 1, bytes(5)),
+                Code.PROTOCOL_ERROR,
+            ),
+            "no fields": (frame(FrameKind.CONTINUATION, 4, 1, b"a"), Code.PROTOCOL_ERROR),
+            "interrupted": (
+                frame(FrameKind.HEADERS, 0, 1) + frame(FrameKind.PING, 0, 0, bytes(8)),
+                Code.PROTOCOL_ERROR,
+            ),
+            "of another": (frame(FrameKind.HEADERS, 0, 1) + frame(FrameKind.CONTINUATION, 4, 3), Code.PROTOCOL_ERROR),
+            "twice": (frame(FrameKind.HEADERS, 0, 1) + frame(FrameKind.HEADERS, 4, 1), Code.PROTOCOL_ERROR),
         }
         for name, (data, code) in table.items():
             problem = self.assertRaises(ConnectionProblem, read, data)
@@ -109,8 +115,8 @@ class WrongTests(SynchronousTestCase):
 
     def test_continued_for_ever(self) -> None:
         """Fields come in few frames, and are not too many (reference LIMIT-22)."""
-        empty = frame(Kind.HEADERS, 0, 1) + frame(Kind.CONTINUATION, 0, 1) * 64
-        full = frame(Kind.CONTINUATION, 0, 1, bytes(FRAME_BYTES))
-        large = frame(Kind.HEADERS, 0, 1) + full * (FIELDS_BYTES // FRAME_BYTES + 1)
+        empty = frame(FrameKind.HEADERS, 0, 1) + frame(FrameKind.CONTINUATION, 0, 1) * 64
+        full = frame(FrameKind.CONTINUATION, 0, 1, bytes(FRAME_BYTES))
+        large = frame(FrameKind.HEADERS, 0, 1) + full * (FIELDS_BYTES // FRAME_BYTES + 1)
         for data in (empty, large):
             self.assertEqual(self.assertRaises(ConnectionProblem, read, data).code, Code.ENHANCE_YOUR_CALM)

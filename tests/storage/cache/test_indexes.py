@@ -12,7 +12,7 @@ from orchtw.rules.field_selectors import parse_fields
 from orchtw.rules.selectors import parse_labels
 from orchtw.storage.cache import index as index_module
 from orchtw.storage.cache import indexes as module
-from orchtw.storage.cache.index import ABSENT, MAX_VALUES, Index, Wanted, asked
+from orchtw.storage.cache.index import ABSENT, MAX_VALUES, CacheIndex, Wanted, asked
 from orchtw.storage.cache.indexes import IDLE_S, MAX_INDEXES, Indexes
 from orchtw.storage.cache.kept import MAX_KEPT, KeptStates
 from orchtw.storage.cache.ordered import Entries, Ordered
@@ -20,9 +20,9 @@ from orchtw.storage.cache.pins import Pins
 from orchtw.storage.cache.selecting import selected
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import EventLog
-from orchtw.watch.recent import Budget
+from orchtw.watch.recent import RecentBudget
 from orchtw.watch.selection import Selection
-from orchtw.watch.turns import Turns
+from orchtw.watch.turns import ReactorTurns
 from tests.properties import examples
 
 FIELDS = ("spec.nodeName",)
@@ -53,8 +53,8 @@ class Resource:
         self.soon: list[Callable[[], None]] = []
         self.current = entries
         self.ordered = Ordered(entries.values())
-        self.memory = Budget(limit)
-        turns = Turns(self._seconds, self.soon.append)
+        self.memory = RecentBudget(limit)
+        turns = ReactorTurns(self._seconds, self.soon.append)
         self.indexes = Indexes(self.current, self.ordered.snapshot, turns, self.memory)
 
     def _seconds(self) -> float:
@@ -92,7 +92,7 @@ class IndexTests(SynchronousTestCase):
     def test_like_a_scan(self, changes: list[tuple[str, bool, str | None]]) -> None:
         """After any changes each value has the entries that have it, in order, in their present form."""
         self.patch(index_module, "BLOCK", 3)
-        index, model = Index(("label", "app")), dict[str, Entry]()
+        index, model = CacheIndex(("label", "app")), dict[str, Entry]()
         for key, is_put, label in changes:
             old, new = model.pop(key, None), entry(key, label) if is_put else None
             if new is not None:

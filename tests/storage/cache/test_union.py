@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.storage.cache import union as module
 from orchtw.storage.cache.ordered import NO_ENTRIES, Entries
 from orchtw.storage.cache.past import Past
-from orchtw.storage.cache.union import Union, united
+from orchtw.storage.cache.union import CacheUnion, united
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
 
@@ -50,7 +50,7 @@ class UnionTests(SynchronousTestCase):
     def test_no_more_than_asked_for(self) -> None:
         """What nobody reads is not put in order."""
         entries = united(parts([(number, number % 4) for number in range(100)]))
-        assert isinstance(entries, Union)
+        assert isinstance(entries, CacheUnion)
         self.assertEqual(keys(entries[:5]), [f"a/{number:02}" for number in range(5)])
         self.assertEqual(len(entries._made), 5)
 

@@ -14,7 +14,7 @@ from twisted.internet import reactor as installed_reactor
 
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.tls import ClientTLS
-from orchtw.storage.etcd.store import EtcdStore, Settings
+from orchtw.storage.etcd.store import EtcdSettings, EtcdStore
 from orchtw.testing.etcd import EtcdCluster, find
 
 reactor: Any = installed_reactor
@@ -68,4 +68,4 @@ def new_store(cluster: EtcdCluster, **settings: Any) -> EtcdStore:
     prefix = settings.pop("prefix", f"/test-{next(_prefixes)}")
     own = {"root": "", "compaction_interval_s": 0, "vocabulary": "orch"}
     values = {"endpoints": destinations(cluster), **own, **settings}
-    return EtcdStore(Settings(prefix=prefix, **values), reactor)
+    return EtcdStore(EtcdSettings(prefix=prefix, **values), reactor)

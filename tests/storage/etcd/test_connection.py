@@ -12,10 +12,10 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.storage.etcd.connection import CONNECTION_WINDOW, DEFAULT_WINDOW, PREFIX, Call, Connection
+from orchtw.storage.etcd.connection import CONNECTION_WINDOW, DEFAULT_WINDOW, PREFIX, EtcdCall, EtcdConnection
 from orchtw.storage.etcd.status import DEADLINE_EXCEEDED, UNAVAILABLE, RpcError
 from orchtw.wire import http2_frames as frames
-from orchtw.wire.http2_frames import HEAD, HEAD_BYTES, Flag, Kind, Setting
+from orchtw.wire.http2_frames import HEAD, HEAD_BYTES, Flag, FrameKind, Setting
 from tests.properties import examples
 
 NEVER = float("inf")
@@ -34,7 +34,7 @@ class Transport(StringTransport):
         self.aborted = True
 
 
-class Asked(Call):
+class Asked(EtcdCall):
     """Remembers what comes back."""
 
     def __init__(self) -> None:
@@ -65,18 +65,20 @@ def message(body: bytes) -> bytes:
 
 def answer(stream: int, *bodies: bytes, status: str = "0", said: str = "") -> bytes:
     """A whole answer."""
-    data = b"".join(frame(Kind.DATA, 0, stream, message(body)) for body in bodies)
+    data = b"".join(frame(FrameKind.DATA, 0, stream, message(body)) for body in bodies)
     end = block(("grpc-status", status), ("grpc-message", said))
     flags = Flag.END_HEADERS | Flag.END_STREAM
     return (
-        frame(Kind.HEADERS, Flag.END_HEADERS, stream, block(*GOOD)) + data + frame(Kind.HEADERS, flags, stream, end)
+        frame(FrameKind.HEADERS, Flag.END_HEADERS, stream, block(*GOOD))
+        + data
+        + frame(FrameKind.HEADERS, flags, stream, end)
     )
 
 
 class ConnectionCase(SynchronousTestCase):
     def setUp(self) -> None:
         self.gone: list[str] = []
-        self.connection = Connection(self.gone.append)
+        self.connection = EtcdConnection(self.gone.append)
         self.transport: Any = Transport()
         self.connection.makeConnection(self.transport)
         self.opening = self.transport.value()
@@ -111,7 +113,7 @@ class AnswerTests(ConnectionCase):
         second, _ = self.ask(b"two")
         sent = self.sent()
         self.assertEqual((first, second), (1, 3))
-        self.assertEqual([each[:3] for each in sent[:2]], [(Kind.HEADERS, 4, 1), (Kind.DATA, 1, 1)])
+        self.assertEqual([each[:3] for each in sent[:2]], [(FrameKind.HEADERS, 4, 1), (FrameKind.DATA, 1, 1)])
         self.assertEqual(sent[3][3], message(b"two"))
         decoded = dict(Decoder().decode(sent[0][3]))
         self.assertEqual(
@@ -142,9 +144,9 @@ class AnswerTests(ConnectionCase):
         parts = [joined[a:b] for a, b in zip([0, *cuts], [*cuts, len(joined)], strict=True)]
         raw = b"".join(
             [
-                frame(Kind.HEADERS, Flag.END_HEADERS, number, block(*GOOD)),
-                *(frame(Kind.DATA, 0, number, part) for part in parts),
-                frame(Kind.HEADERS, Flag.END_HEADERS | Flag.END_STREAM, number, block(("grpc-status", "0"))),
+                frame(FrameKind.HEADERS, Flag.END_HEADERS, number, block(*GOOD)),
+                *(frame(FrameKind.DATA, 0, number, part) for part in parts),
+                frame(FrameKind.HEADERS, Flag.END_HEADERS | Flag.END_STREAM, number, block(("grpc-status", "0"))),
             ]
         )
         step = data.draw(st.integers(1, 30))
@@ -165,19 +167,19 @@ class AnswerTests(ConnectionCase):
         number, asked = self.ask()
         raw = block(("grpc-status", "0"))
         padded = b"\3" + raw[:4] + bytes(3)
-        self.receive(frame(Kind.HEADERS, Flag.END_STREAM | Flag.PADDED, number, padded))
-        self.receive(frame(Kind.CONTINUATION, Flag.END_HEADERS, number, raw[4:]))
+        self.receive(frame(FrameKind.HEADERS, Flag.END_STREAM | Flag.PADDED, number, padded))
+        self.receive(frame(FrameKind.CONTINUATION, Flag.END_HEADERS, number, raw[4:]))
         self.assertEqual(asked.ends, [None])
 
     def test_no_grpc(self) -> None:
         """Whoever speaks something else is dropped, or its HTTP status told."""
         for flags in (Flag.END_HEADERS, Flag.END_HEADERS | Flag.END_STREAM):
             number, asked = self.ask()
-            self.receive(frame(Kind.HEADERS, flags, number, block((":status", "404"))))
+            self.receive(frame(FrameKind.HEADERS, flags, number, block((":status", "404"))))
             problem = asked.ends[0]
             assert problem is not None
             self.assertEqual((problem.code, problem.text), (UNAVAILABLE, "HTTP status 404"))
-        self.receive(frame(Kind.CONTINUATION, Flag.END_HEADERS, 9, b""))
+        self.receive(frame(FrameKind.CONTINUATION, Flag.END_HEADERS, 9, b""))
         self.assertTrue(self.transport.aborted)
 
 
@@ -189,7 +191,7 @@ class WindowTests(ConnectionCase):
         body = bytes(range(256)) * 600
         number, _ = self.ask(body)
         whole = message(body)
-        taken = b"".join(content for kind, _, _, content in self.sent() if kind == Kind.DATA)
+        taken = b"".join(content for kind, _, _, content in self.sent() if kind == FrameKind.DATA)
         self.assertEqual(len(taken), DEFAULT_WINDOW)
         self.receive(frames.window_update(0, 10_000))
         self.assertEqual(self.sent(), [])
@@ -197,7 +199,7 @@ class WindowTests(ConnectionCase):
         taken += b"".join(content for _, _, _, content in self.sent())
         self.assertEqual(len(taken), DEFAULT_WINDOW + 10_000)
         self.receive(frames.window_update(0, 1 << 20) + frames.settings([(Setting.INITIAL_WINDOW_SIZE, 1 << 20)]))
-        data = [each for each in self.sent() if each[0] == Kind.DATA]
+        data = [each for each in self.sent() if each[0] == FrameKind.DATA]
         taken += b"".join(content for _, _, _, content in data)
         self.assertEqual((taken, [flags for _, flags, _, _ in data].count(Flag.END_STREAM)), (whole, 1))
 
@@ -212,9 +214,9 @@ class WindowTests(ConnectionCase):
         number, _ = self.ask(ends=False)
         self.sent()
         for _ in range(CONNECTION_WINDOW // 2 // 16_000 + 1):
-            self.receive(frame(Kind.DATA, 0, number, message(bytes(15_995))))
+            self.receive(frame(FrameKind.DATA, 0, number, message(bytes(15_995))))
         given = [(stream, int.from_bytes(content)) for kind, _, stream, content in self.sent()
-                 if kind == Kind.WINDOW_UPDATE]  # fmt: skip
+                 if kind == FrameKind.WINDOW_UPDATE]  # fmt: skip
         self.assertEqual([stream for stream, _ in given].count(0), 1)
         self.assertGreater(sum(size for stream, size in given if stream == number), CONNECTION_WINDOW // 4)
 
@@ -225,8 +227,12 @@ class EndTests(ConnectionCase):
     def test_settings_and_pings(self) -> None:
         """Settings and pings are answered; the first settings mean that calls can be made."""
         self.assertFalse(self.connection.secured.called)
-        self.receive(frames.settings([(Setting.MAX_CONCURRENT_STREAMS, 7)]) + frame(Kind.PING, 0, 0, b"12345678"))
-        self.assertEqual(self.sent(), [(Kind.SETTINGS, Flag.ACK, 0, b""), (Kind.PING, Flag.ACK, 0, b"12345678")])
+        self.receive(
+            frames.settings([(Setting.MAX_CONCURRENT_STREAMS, 7)]) + frame(FrameKind.PING, 0, 0, b"12345678")
+        )
+        self.assertEqual(
+            self.sent(), [(FrameKind.SETTINGS, Flag.ACK, 0, b""), (FrameKind.PING, Flag.ACK, 0, b"12345678")]
+        )
         self.successResultOf(self.connection.secured)
         self.assertEqual(self.connection.most, 7)
 
@@ -242,7 +248,7 @@ class EndTests(ConnectionCase):
         first, begun = self.ask()
         _, stream = self.ask(ends=False)
         _, late = self.ask()
-        self.receive(frame(Kind.GOAWAY, 0, 0, (3).to_bytes(4) + bytes(4)))
+        self.receive(frame(FrameKind.GOAWAY, 0, 0, (3).to_bytes(4) + bytes(4)))
         self.assertEqual(len(self.gone), 1)
         self.assertEqual([each.ends and each.ends[0] and each.ends[0].sent for each in (begun, stream, late)],
                          [[], True, False])  # fmt: skip
@@ -276,7 +282,7 @@ class EndTests(ConnectionCase):
         number, asked = self.ask(ends=False)
         self.sent()
         self.connection.cancel(number)
-        self.assertEqual([kind for kind, *_ in self.sent()], [Kind.RST_STREAM])
+        self.assertEqual([kind for kind, *_ in self.sent()], [FrameKind.RST_STREAM])
         self.receive(answer(number, b"x"))
         self.connection.send(number, b"more")
         self.assertEqual((asked.messages, asked.ends, self.sent()), ([], [], []))

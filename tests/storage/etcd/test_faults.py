@@ -18,7 +18,7 @@ from orchtw.outbound.policy import TLSPolicy
 from orchtw.outbound.tls import ClientTLS
 from orchtw.storage.etcd import silence
 from orchtw.storage.etcd.store import EtcdStore
-from orchtw.storage.interface import Op, Outcome
+from orchtw.storage.interface import Op, WriteOutcome
 from orchtw.storage.testing import Recorder
 from orchtw.testing.etcd import EtcdCluster, Files
 from tests.storage.etcd.cluster import FLAGS, NO_ETCD, destinations, new_store, shared_cluster
@@ -237,7 +237,7 @@ class RefusalTests(FaultCase):
         store = await self.started(self.new_store(await shared_cluster(), max_queued_ops=10))
         writes = [store.commit(Op(f"/{number}", b"")) for number in range(11)]
         await self.assertFailure(writes.pop(), errors.TooManyRequests)
-        outcomes: list[Outcome] = await gatherResults(writes)
+        outcomes: list[WriteOutcome] = await gatherResults(writes)
         self.assertEqual(len({outcome.revision for outcome in outcomes}), 10)
 
     async def test_certificates(self) -> None:

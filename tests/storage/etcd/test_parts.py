@@ -16,9 +16,9 @@ from orchtw.errors import BadRequest, ConfigError
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.tls import ClientTLS
 from orchtw.storage.etcd import health
-from orchtw.storage.etcd.keys import Keys
+from orchtw.storage.etcd.keys import EtcdKeys
 from orchtw.storage.etcd.leases import Leases
-from orchtw.storage.etcd.store import EtcdStore, Settings
+from orchtw.storage.etcd.store import EtcdSettings, EtcdStore
 from orchtw.storage.interface import Op
 from orchtw.storage.testing import Recorder
 from tests.properties import examples
@@ -28,12 +28,12 @@ TAILS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=
 
 
 class KeyTests(SynchronousTestCase):
-    """`Keys`."""
+    """`EtcdKeys`."""
 
     def test_prefix(self) -> None:
         """`/registry` makes room for the prefix, and comes back."""
         for prefix in ("/registry", "/other", "/a/b"):
-            keys = Keys(prefix, "/registry")
+            keys = EtcdKeys(prefix, "/registry")
             self.assertEqual(keys.stored("/registry/pods/a"), f"{prefix}/pods/a".encode())
             self.assertEqual(keys.shown(f"{prefix}/pods/a".encode()), "/registry/pods/a")
             first, end = keys.range("/registry/pods/", "")
@@ -45,13 +45,13 @@ class KeyTests(SynchronousTestCase):
     def test_no_key(self) -> None:
         """What is no text, or lies elsewhere, is no key."""
         for key in ("", "/registry", "/elsewhere/a", "/registry/\0", "/registry/\udc80"):
-            self.assertRaises(BadRequest, Keys("/x", "/registry").stored, key)
+            self.assertRaises(BadRequest, EtcdKeys("/x", "/registry").stored, key)
 
     @examples(100)
     @given(TAILS, TAILS, TAILS)
     def test_order(self, first: str, second: str, prefix: str) -> None:
         """Keys keep their order, and ranges have what begins with a prefix."""
-        for keys in (Keys("/x", "/registry"), Keys("/test-1", "")):
+        for keys in (EtcdKeys("/x", "/registry"), EtcdKeys("/test-1", "")):
             root = "/registry/" if keys.first == b"/x/" else "/"
             a, b = root + first, root + second
             self.assertEqual(keys.stored(a) < keys.stored(b), a.encode() < b.encode())
@@ -143,7 +143,7 @@ class StartTests(SynchronousTestCase):
         """A start waits for a cluster for 20 seconds, longer than any call (reference STORE-33)."""
         reactor = MemoryReactorClock()
         nowhere = Destination(scheme="http", host="127.0.0.1", port=1, tls=ClientTLS(), timeout_s=60.0)
-        store = EtcdStore(Settings(endpoints=[nowhere]), reactor)
+        store = EtcdStore(EtcdSettings(endpoints=[nowhere]), reactor)
         started = Deferred.fromCoroutine(store.start())
         reactor.pump([0.1] * 199)
         self.assertNoResult(started)

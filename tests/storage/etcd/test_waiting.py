@@ -6,7 +6,7 @@ from twisted.internet.task import Clock
 from twisted.logger import LogEvent, formatEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.storage.etcd.waiting import Waiting
+from orchtw.storage.etcd.waiting import WaitingCalls
 
 
 class WaitingTests(SynchronousTestCase):
@@ -20,7 +20,7 @@ class WaitingTests(SynchronousTestCase):
         globalLogPublisher.addObserver(observe)  # type: ignore[arg-type]
         self.addCleanup(globalLogPublisher.removeObserver, observe)  # type: ignore[arg-type]
         clock, trouble = Clock(), [""]
-        waiting = Waiting(clock, lambda: trouble[0])
+        waiting = WaitingCalls(clock, lambda: trouble[0])
         waiting.start()
         clock.pump([0.1] * 10)
         self.assertEqual(lines, [])

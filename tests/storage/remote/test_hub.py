@@ -11,11 +11,11 @@ from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
 from orchtw import errors
-from orchtw.storage.interface import KeyValue, Op, Outcome
+from orchtw.storage.interface import KeyValue, Op, WriteOutcome
 from orchtw.storage.remote import server as server_module
 from orchtw.storage.remote.client import RemoteStore
 from orchtw.storage.remote.hub import TICK_S
-from orchtw.storage.remote.messages import Kind
+from orchtw.storage.remote.messages import MessageKind
 from orchtw.storage.remote.server import PATIENCE_S, StoreServer
 from orchtw.storage.testing import Recorder
 from tests.storage.remote.owned import Owned
@@ -162,7 +162,7 @@ class OneWorkerTests(HubCase):
         (worker,) = self.workers
         writes = [worker.commit(Op("/a", b"1", 0)), worker.commit(Op("/a", b"2", 0))]
         made, refused = [await each for each in writes]
-        self.assertEqual(refused, Outcome(0, KeyValue("/a", b"1", made.revision, made.revision)))
+        self.assertEqual(refused, WriteOutcome(0, KeyValue("/a", b"1", made.revision, made.revision)))
 
     async def test_second_worker(self) -> None:
         """One that begins to serve is waited for from then on, and the first one hears of releases again."""
@@ -241,13 +241,13 @@ class NonsenseTests(HubCase):
 
     async def test_short(self) -> None:
         """A write that is cut off."""
-        await self.parted(self.workers[0], Kind.COMMIT, b"\1\2\3")
+        await self.parted(self.workers[0], MessageKind.COMMIT, b"\1\2\3")
 
     async def test_confirmed_too_early(self) -> None:
         """A revision that has yet to happen."""
-        await self.parted(self.workers[0], Kind.RECEIVED, (1 << 40).to_bytes(8, "little"))
+        await self.parted(self.workers[0], MessageKind.RECEIVED, (1 << 40).to_bytes(8, "little"))
 
     async def test_others_go_on(self) -> None:
         """The other worker has not noticed."""
-        await self.parted(self.workers[0], Kind.LIST, b"")
+        await self.parted(self.workers[0], MessageKind.LIST, b"")
         self.assertTrue((await self.workers[0].commit(Op("/a", b"1"))).revision)

@@ -9,7 +9,7 @@ from twisted.trial.unittest import TestCase
 from orchtw.errors import Expired
 from orchtw.storage.cache.starting_point import starting_point
 from orchtw.storage.interface import Change, Op, Store
-from orchtw.storage.remote.messages import Kind
+from orchtw.storage.remote.messages import MessageKind
 from orchtw.storage.sqlite import reader, scan
 from orchtw.storage.testing import StoreConformance
 from tests.storage.remote.owned import Owned, worker_with_company
@@ -48,8 +48,8 @@ class WorkerScanTests(TestCase):
             taken += 1
             await self.store.get("/a/30")
             self.assertEqual(len(page.items), 4)
-            self.assertLessEqual(sent.count(Kind.PAGE), taken + 1)
-        self.assertEqual((taken, sent[-1], self.scans()), (5, Kind.DONE, 0))
+            self.assertLessEqual(sent.count(MessageKind.PAGE), taken + 1)
+        self.assertEqual((taken, sent[-1], self.scans()), (5, MessageKind.DONE, 0))
         await self.store.stop()
 
     async def test_left(self) -> None:
@@ -93,7 +93,7 @@ class HistoryTests(TestCase):
         found: list[Change] = []
         following = await self.late.subscribe(11, found.extend)
         self.assertEqual([change.revision for change in found], list(range(12, 32)))
-        self.assertEqual(sent.count(Kind.PAST), 2 * 5)
+        self.assertEqual(sent.count(MessageKind.PAST), 2 * 5)
         await self.store.commit(Op("/a/0", b"y"))
         await self.late.get("/a/0")
         self.assertEqual([change.revision for change in found], list(range(12, 33)))

@@ -60,7 +60,7 @@ class ScanTests(FileCase):
         asked: list[str] = []
         read = sqlite_scan.read
 
-        def counted(connection: reader.Connection, *asking: Any) -> sqlite_scan.Index:
+        def counted(connection: reader.Connection, *asking: Any) -> sqlite_scan.KeyIndex:
             asked.append(asking[-1])
             return read(connection, *asking)
 

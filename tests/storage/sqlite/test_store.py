@@ -19,7 +19,7 @@ from orchtw import errors
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.storage import STORES
-from orchtw.storage.interface import Change, Host, KeyValue, Op, Store, Translation
+from orchtw.storage.interface import Change, KeyValue, Op, Store, StoreHost, Translation
 from orchtw.storage.sqlite import reader, writer
 from orchtw.storage.sqlite.reader import prefix_end
 from orchtw.storage.sqlite.store import SqliteStore
@@ -39,11 +39,11 @@ class SqliteConformanceTests(StoreConformance, TestCase):
 class FileTests(FileCase):
     """What is accepted as a store, and what is refused how."""
 
-    def host(self, checked: list[Path]) -> Host:
+    def host(self, checked: list[Path]) -> StoreHost:
         def none(vocabulary: str) -> Translation:
             raise ConfigError(vocabulary)
 
-        return Host(reactor=reactor, vocabulary="orch", translation=none, check_path=checked.append)
+        return StoreHost(reactor=reactor, vocabulary="orch", translation=none, check_path=checked.append)
 
     async def test_registry_makes_the_backend(self) -> None:
         """`sqlite` in the registry is this store, in the data folder; none of its files may be a link."""

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from twisted.internet.defer import DeferredSemaphore, TimeoutError
 
-from orchtw.admission.plugins.image_policy.review import Verdict, review, verdict_of
-from orchtw.admission.plugins.image_policy.settings import Settings
+from orchtw.admission.plugins.image_policy.review import ImageVerdict, review, verdict_of
+from orchtw.admission.plugins.image_policy.settings import ImagePolicySettings
 from orchtw.authn.shared_calls import SharedCalls
 from orchtw.outbound.caller import LATE, CallFailed
 
@@ -31,22 +31,22 @@ Ask = Callable[[bytes], Awaitable[bytes]]
 """The backend's answer to a review, both as JSON. Raises CallFailed."""
 
 
-class Backend:
+class ImageBackend:
     """Who has the same question at the same time shares a call. `ask` tries again by itself."""
 
-    def __init__(self, ask: Ask, settings: Settings, api_version: str, clock: Any) -> None:
+    def __init__(self, ask: Ask, settings: ImagePolicySettings, api_version: str, clock: Any) -> None:
         self._ask = ask
         self._settings = settings
         self._api_version = api_version
         self._clock = clock
-        self._kept: dict[bytes, tuple[float, Verdict]] = {}
-        self._calls: SharedCalls[bytes, Verdict] = SharedCalls()
+        self._kept: dict[bytes, tuple[float, ImageVerdict]] = {}
+        self._calls: SharedCalls[bytes, ImageVerdict] = SharedCalls()
         self._seats = DeferredSemaphore(CALLS)
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    async def verdict(self, key: bytes, spec: bytes) -> Verdict:
+    async def verdict(self, key: bytes, spec: bytes) -> ImageVerdict:
         """What the backend said or says to a question; `key` stands for it. Raises CallFailed and BadAnswer."""
         known = self._kept.pop(key, None)
         if known is not None and known[0] > self._clock.seconds():
@@ -54,7 +54,7 @@ class Backend:
             return known[1]
         return await self._calls.result(key, lambda: self._asked(key, spec))
 
-    async def _asked(self, key: bytes, spec: bytes) -> Verdict:
+    async def _asked(self, key: bytes, spec: bytes) -> ImageVerdict:
         try:
             await self._seats.acquire().addTimeout(WAIT_S, self._clock)
         except TimeoutError:

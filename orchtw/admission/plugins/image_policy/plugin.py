@@ -12,13 +12,13 @@ from twisted.logger import Logger
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import Given
-from orchtw.admission.host import Host
-from orchtw.admission.plugins.image_policy.backend import ANSWER_BYTES, Backend
-from orchtw.admission.plugins.image_policy.review import Verdict, question
+from orchtw.admission.host import AdmissionHost
+from orchtw.admission.plugins.image_policy.backend import ANSWER_BYTES, ImageBackend
+from orchtw.admission.plugins.image_policy.review import ImageVerdict, question
 from orchtw.admission.plugins.image_policy.settings import read
 from orchtw.naming.names import Naming
 from orchtw.outbound import retries
-from orchtw.outbound.answers import BadAnswer
+from orchtw.outbound.answers import BadResponse
 from orchtw.outbound.caller import CallFailed
 from orchtw.registry.emission_order import put
 from orchtw.registry.system_metadata import ORDER
@@ -37,7 +37,7 @@ class ImagePolicyWebhook:
 
     _log = Logger()
 
-    def __init__(self, backend: Backend, naming: Naming, *, default_allow: bool) -> None:
+    def __init__(self, backend: ImageBackend, naming: Naming, *, default_allow: bool) -> None:
         self._backend = backend
         self._default_allow = default_allow
         self._domain = naming.translate(".image-policy.orch.io/")
@@ -46,7 +46,7 @@ class ImagePolicyWebhook:
         self._passed: WeakKeyDictionary[Attributes, bytes] = WeakKeyDictionary()
 
     @classmethod
-    def of(cls, host: Host, given: Given | None) -> ImagePolicyWebhook:
+    def of(cls, host: AdmissionHost, given: Given | None) -> ImagePolicyWebhook:
         """The plugin over the server's outbound connections. Raises ConfigError."""
         remote, settings = read(given, host.naming, host.clock)
 
@@ -62,7 +62,7 @@ class ImagePolicyWebhook:
             )
 
         api_version = host.naming.api_version("imagepolicy.orch.io/v1alpha1")
-        backend = Backend(ask, settings, api_version, host.clock)
+        backend = ImageBackend(ask, settings, api_version, host.clock)
         return cls(backend, host.naming, default_allow=settings.default_allow)
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
@@ -99,13 +99,13 @@ class ImagePolicyWebhook:
         """Whether the backend has allowed the images; False: it cannot be asked, which does not matter."""
         try:
             verdict = await self._backend.verdict(_key(spec), spec)
-        except (CallFailed, BadAnswer) as problem:
+        except (CallFailed, BadResponse) as problem:
             self._fail(attributes, problem)
             return False
         self._take(attributes, verdict)
         return True
 
-    def _fail(self, attributes: Attributes, problem: CallFailed | BadAnswer) -> None:
+    def _fail(self, attributes: Attributes, problem: CallFailed | BadResponse) -> None:
         code = getattr(problem, "code", 0)
         why = f"Error contacting webhook: {code}" if code else str(problem)
         if not self._default_allow:
@@ -113,7 +113,7 @@ class ImagePolicyWebhook:
         self._log.debug("images are allowed unseen: {why}", why=why)
         attributes.annotate(f"{self._audit}{_OPEN}", "true")
 
-    def _take(self, attributes: Attributes, verdict: Verdict) -> None:
+    def _take(self, attributes: Attributes, verdict: ImageVerdict) -> None:
         for key, value in verdict.annotations.items():
             attributes.annotate(f"{self._audit}{key}", value)
         if verdict.allowed:

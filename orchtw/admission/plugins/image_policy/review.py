@@ -8,14 +8,14 @@ from typing import Final
 import attrs
 import orjson
 
-from orchtw.outbound.answers import BadAnswer, answered, check_type, field
+from orchtw.outbound.answers import BadResponse, answered, check_type, field
 from orchtw.wire.objects import Object
 
 KIND: Final = "ImageReview"
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Verdict:
+class ImageVerdict:
     """What the backend says; `annotations` are for the audit log."""
 
     allowed: bool
@@ -41,15 +41,15 @@ def review(spec: bytes, api_version: str) -> bytes:
     return b'%s,"spec":%s,"status":{"allowed":false}}' % (head[:-1], spec)
 
 
-def verdict_of(answer: bytes, api_version: str) -> Verdict:
+def verdict_of(answer: bytes, api_version: str) -> ImageVerdict:
     """What an answer comes to. Raises BadAnswer for one that cannot be understood: it allows nothing."""
     whole = answered(answer)
     check_type(whole, KIND, api_version)
     status = field(whole, "status", dict, {})
     annotations = field(status, "auditAnnotations", dict, {})
     if not all(isinstance(value, str) for value in annotations.values()):
-        raise BadAnswer("the webhook's answer has a wrong type of auditAnnotations")
-    return Verdict(
+        raise BadResponse("the webhook's answer has a wrong type of auditAnnotations")
+    return ImageVerdict(
         allowed=field(status, "allowed", bool, False),
         reason=field(status, "reason", str, ""),
         annotations=annotations,

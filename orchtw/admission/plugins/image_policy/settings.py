@@ -25,7 +25,7 @@ _NS_PER_MS: Final = 10**6
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Settings:
+class ImagePolicySettings:
     """How long answers are remembered (0: not at all), the first pause before another try, and who passes when there
     is no answer.
     """
@@ -36,7 +36,7 @@ class Settings:
     default_allow: bool = False
 
 
-def read(given: Given | None, naming: Naming, reactor: Any) -> tuple[Remote, Settings]:
+def read(given: Given | None, naming: Naming, reactor: Any) -> tuple[Remote, ImagePolicySettings]:
     """Whom to ask, and how. Raises ConfigError for what is missing or wrong."""
     if given is None:
         raise ConfigError("ImagePolicyWebhook: no config specified")
@@ -44,8 +44,8 @@ def read(given: Given | None, naming: Naming, reactor: Any) -> tuple[Remote, Set
     file.only(*UNVERSIONED.values())
     section = file.section(FIELD)
     section.only(_FILE, "allowTTL", "denyTTL", "retryBackoff", "defaultAllow")
-    usual = Settings()
-    settings = Settings(
+    usual = ImagePolicySettings()
+    settings = ImagePolicySettings(
         allow_ttl_s=_time_s(section, "allowTTL", _SECOND_MS, _TTL_MS, usual.allow_ttl_s),
         deny_ttl_s=_time_s(section, "denyTTL", _SECOND_MS, _TTL_MS, usual.deny_ttl_s),
         backoff_s=_time_s(section, "retryBackoff", 1, _BACKOFF_MS, usual.backoff_s),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from orchtw.admission.attributes import Attributes
-from orchtw.admission.plugins.node_restriction.pods import Lookup
+from orchtw.admission.plugins.node_restriction.pods import NodePodLookup
 from orchtw.errors import NotFound
 from orchtw.values.causes import go_quote
 from orchtw.wire.objects import Object
@@ -37,7 +37,7 @@ def _changed(old: Object, new: Object) -> Iterator[str]:
                 yield f"{part}.{name}"
 
 
-async def why_no_token(attributes: Attributes, node: str, lookup: Lookup) -> str:
+async def why_no_token(attributes: Attributes, node: str, lookup: NodePodLookup) -> str:
     """Why a node may not ask for a token. Raises NotFound (404) where its pod is not there."""
     if attributes.operation != "CREATE" or attributes.subresource != "token":
         return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.admission.plugins.node_restriction.nodes import NodeRules
 from orchtw.admission.plugins.node_restriction.others import (
     why_no_claim,
@@ -13,7 +13,7 @@ from orchtw.admission.plugins.node_restriction.others import (
     why_no_lease,
     why_no_token,
 )
-from orchtw.admission.plugins.node_restriction.pods import Lookup, PodRules
+from orchtw.admission.plugins.node_restriction.pods import NodePodLookup, PodRules
 from orchtw.admission.plugins.node_restriction.records import Records
 from orchtw.authz.node import GROUP, PREFIX
 from orchtw.naming.names import Naming
@@ -29,7 +29,7 @@ class NodeRestriction:
     authorizer to say.
     """
 
-    def __init__(self, naming: Naming, lookup: Lookup) -> None:
+    def __init__(self, naming: Naming, lookup: NodePodLookup) -> None:
         leases = naming.node_lease_namespace
         self._rules: Mapping[str, Rule] = {
             "pods": PodRules(lookup, naming.translate("orch.io/config.mirror")).why_not,
@@ -43,7 +43,7 @@ class NodeRestriction:
         }
 
     @classmethod
-    def of(cls, host: Host) -> NodeRestriction:
+    def of(cls, host: AdmissionHost) -> NodeRestriction:
         """The plugin over the server's own pods and nodes."""
         return cls(host.naming, Records(host.targets))
 

@@ -17,7 +17,7 @@ _STATUS, _EVICTION = "status", "eviction"
 _TO_ITSELF: Final = "with spec.nodeName set to itself"
 
 
-class Lookup(Protocol):
+class NodePodLookup(Protocol):
     """What is stored."""
 
     def pod(self, namespace: str, name: str) -> Awaitable[PodRecord | None]:
@@ -30,7 +30,7 @@ class Lookup(Protocol):
 class PodRules:
     """A pod that a node makes is one that it already runs, shown to others: it refers to nothing."""
 
-    def __init__(self, lookup: Lookup, mirror: str) -> None:
+    def __init__(self, lookup: NodePodLookup, mirror: str) -> None:
         self._lookup = lookup
         self._mirror = mirror
 

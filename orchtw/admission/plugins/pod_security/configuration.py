@@ -14,7 +14,7 @@ from orchtw.admission.plugins.pod_security.policy import (
     NO_LEVEL,
     NO_VERSION,
     PRIVILEGED,
-    Policy,
+    NamespacePolicy,
     Standard,
     is_level,
     is_version,
@@ -32,26 +32,26 @@ Rule = Callable[[str], Sequence[str]]
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Settings:
+class PodSecuritySettings:
     """What holds in namespaces without labels, and whom and what nothing holds for."""
 
-    defaults: Policy = attrs.field(factory=Policy)
+    defaults: NamespacePolicy = attrs.field(factory=NamespacePolicy)
     users: frozenset[str] = frozenset()
     namespaces: frozenset[str] = frozenset()
     runtime_classes: frozenset[str] = frozenset()
 
 
-def read(given: Given | None) -> Settings:
+def read(given: Given | None) -> PodSecuritySettings:
     """The settings of a file; without one nothing is refused. Raises ConfigError, a line for each mistake."""
     if given is None:
-        return Settings()
+        return PodSecuritySettings()
     file = given.fields()
     _check_kind(file)
     file.only("apiVersion", "kind", "defaults", "exemptions")
     exempt = file.section("exemptions")
     exempt.only("usernames", "namespaces", "runtimeClasses")
     causes: list[Cause] = []
-    settings = Settings(
+    settings = PodSecuritySettings(
         defaults=_defaults(file.section("defaults"), causes),
         users=_exempt(exempt, "usernames", _anything, causes),
         namespaces=_exempt(exempt, "namespaces", dns_label, causes),
@@ -72,7 +72,7 @@ def _check_kind(file: Fields) -> None:
         raise file.wrong("", f"no kind {go_quote(kind)} is registered for version {go_quote(version)}")
 
 
-def _defaults(section: Fields, causes: list[Cause]) -> Policy:
+def _defaults(section: Fields, causes: list[Cause]) -> NamespacePolicy:
     section.only(*MODES, *(f"{mode}-version" for mode in MODES))
     standards: dict[str, Any] = {}
     for mode in MODES:
@@ -83,7 +83,7 @@ def _defaults(section: Fields, causes: list[Cause]) -> Policy:
         if not is_version(version):
             causes.append(invalid(f"defaults.{mode}-version", version, NO_VERSION))
         standards[mode] = Standard(level, version)
-    return Policy(**standards)
+    return NamespacePolicy(**standards)
 
 
 def _exempt(section: Fields, name: str, rule: Rule, causes: list[Cause]) -> frozenset[str]:

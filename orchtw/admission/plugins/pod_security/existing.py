@@ -13,7 +13,7 @@ from orchtw.admission.plugins.pod_security.policy import Standard
 from orchtw.admission.plugins.pod_security.standards import violations
 from orchtw.admission.plugins.pod_security.subject import subject
 from orchtw.admission.plugins.pod_security.violations import Violations
-from orchtw.registry.groups.core.pod_annotations import Keys
+from orchtw.registry.groups.core.pod_annotations import AnnotationKeys
 from orchtw.registry.stored import Stored
 from orchtw.values.causes import go_quote
 from orchtw.watch.entry import NO_LABELS, Entry
@@ -24,7 +24,7 @@ SLICE_S: Final = 0.008
 """How long all checks of pods together may hold the reactor in one turn."""
 
 
-class Run(Protocol):
+class PodCheckRun(Protocol):
     """See `Surface.run`."""
 
     def __call__(self, size_bytes: int, work: Callable[[], Violations], /) -> Awaitable[Violations]:
@@ -37,14 +37,14 @@ class ExistingPods:
     Pods of the classes in `exempt` are left out.
     """
 
-    def __init__(self, pods: Stored, keys: Keys, clock: IReactorTime, exempt: frozenset[str]) -> None:
+    def __init__(self, pods: Stored, keys: AnnotationKeys, clock: IReactorTime, exempt: frozenset[str]) -> None:
         self._pods = pods
         self._keys = keys
         self._clock = clock
         self._exempt = exempt
         self._lock = DeferredLock()
 
-    async def warnings(self, namespace: str, standard: Standard, run: Run) -> list[str]:
+    async def warnings(self, namespace: str, standard: Standard, run: PodCheckRun) -> list[str]:
         """What to tell who asks for a stricter standard: which pods would not be let in again."""
         deadline = self._clock.seconds() + TIME_S
         entries = self._pods.cache.snapshot(namespace)
@@ -68,7 +68,7 @@ class ExistingPods:
         return told + sorted(_grouped(names, reasons) for reasons, names in found.items())
 
     async def _slice(
-        self, chosen: Sequence[Entry], at: int, standard: Standard, run: Run, found: dict[str, list[str]]
+        self, chosen: Sequence[Entry], at: int, standard: Standard, run: PodCheckRun, found: dict[str, list[str]]
     ) -> int:
         """Add the names of pods from `at` on to `found`, by what is wrong with them; returns how far it came."""
         end = self._clock.seconds() + SLICE_S

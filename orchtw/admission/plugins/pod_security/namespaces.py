@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping
 from typing import Final
 
-from orchtw.admission.plugins.pod_security.policy import Labels, Policy
+from orchtw.admission.plugins.pod_security.policy import Labels, NamespacePolicy
 from orchtw.registry.targets import Targets
 from orchtw.storage.freshness import MOST_RECENT
 
@@ -19,13 +19,13 @@ class NamespacePolicies:
     def __init__(self, targets: Targets, labels: Labels) -> None:
         self._stored = targets.stored_target("", "v1", "namespaces").stored
         self._labels = labels
-        self._known: dict[str, tuple[Mapping[str, str], Policy]] = {}
+        self._known: dict[str, tuple[Mapping[str, str], NamespacePolicy]] = {}
 
     def due(self) -> Awaitable[None] | None:
         """What to await before a namespace is said to be missing; None: nothing."""
         return self._stored.cache.freshness.due(MOST_RECENT)
 
-    def find(self, namespace: str) -> Policy | None:
+    def find(self, namespace: str) -> NamespacePolicy | None:
         """What the namespace asks for; None: it is not there."""
         entry = self._stored.get("", namespace)
         if entry is None:

@@ -7,12 +7,12 @@ from typing import Final, Protocol
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import Given
-from orchtw.admission.host import Host
-from orchtw.admission.plugins.pod_security.configuration import Settings, read
+from orchtw.admission.host import AdmissionHost
+from orchtw.admission.plugins.pod_security.configuration import PodSecuritySettings, read
 from orchtw.admission.plugins.pod_security.existing import ExistingPods
 from orchtw.admission.plugins.pod_security.metrics import PodSecurityMetrics
 from orchtw.admission.plugins.pod_security.namespaces import NamespacePolicies
-from orchtw.admission.plugins.pod_security.policy import LOOSEST, Labels, Policy, Standard, stricter
+from orchtw.admission.plugins.pod_security.policy import LOOSEST, Labels, NamespacePolicy, Standard, stricter
 from orchtw.admission.plugins.pod_security.standards import violations
 from orchtw.admission.plugins.pod_security.subject import Subject, subject
 from orchtw.admission.plugins.pod_security.updates import matters
@@ -33,10 +33,10 @@ ANNOTATION: Final = "pod-security.orch.io/"
 _LOOSEST: Final = str(LOOSEST)
 
 
-class Lookup(Protocol):
+class PodLookup(Protocol):
     """What namespaces ask for."""
 
-    def find(self, namespace: str) -> Policy | None:
+    def find(self, namespace: str) -> NamespacePolicy | None:
         """One of them; None: it is not there."""
 
     def due(self) -> Awaitable[None] | None:
@@ -48,9 +48,9 @@ class PodSecurity:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: PodSecuritySettings,
         naming: Naming,
-        namespaces: Lookup,
+        namespaces: PodLookup,
         existing: ExistingPods,
         metrics: PodSecurityMetrics,
         *,
@@ -66,7 +66,7 @@ class PodSecurity:
         self._enabled = enabled
 
     @classmethod
-    def of(cls, host: Host, config: Config, given: Given | None) -> PodSecurity:
+    def of(cls, host: AdmissionHost, config: Config, given: Given | None) -> PodSecurity:
         """The plugin over the server's own namespaces and pods. Raises ConfigError."""
         settings, naming = read(given), host.naming
         namespaces = NamespacePolicies(host.targets, Labels(naming, settings.defaults))
@@ -109,7 +109,7 @@ class PodSecurity:
         if not passes:
             await self._validate_pod(attributes, policy, resource)
 
-    async def _awaited(self, attributes: Attributes) -> Policy:
+    async def _awaited(self, attributes: Attributes) -> NamespacePolicy:
         if (due := self._namespaces.due()) is not None:
             await attributes.until_known(due)
         found = self._namespaces.find(attributes.namespace)
@@ -118,7 +118,7 @@ class PodSecurity:
             raise NotFound.of(NAMESPACES, "", attributes.namespace)
         return found
 
-    async def _validate_pod(self, attributes: Attributes, policy: Policy, resource: str) -> None:
+    async def _validate_pod(self, attributes: Attributes, policy: NamespacePolicy, resource: str) -> None:
         obj = attributes.obj or {}
         found = pod_in(resource, obj)
         if found is None:
@@ -139,7 +139,7 @@ class PodSecurity:
     def _judge(
         self,
         attributes: Attributes,
-        policy: Policy,
+        policy: NamespacePolicy,
         standards: Mapping[str, Standard],
         looked: Mapping[Standard, Violations],
     ) -> None:

@@ -47,7 +47,7 @@ LOOSEST: Final = Standard(PRIVILEGED)
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Policy:
+class NamespacePolicy:
     """What holds in a namespace. `problems` are those of its labels, which are taken for the strictest then."""
 
     enforce: Standard = LOOSEST
@@ -92,13 +92,13 @@ def stricter(new: Standard, old: Standard) -> bool:
 class Labels:
     """The labels of one vocabulary, and what holds where they are not there."""
 
-    def __init__(self, naming: Naming, defaults: Policy) -> None:
+    def __init__(self, naming: Naming, defaults: NamespacePolicy) -> None:
         self._defaults = defaults
         names = [(mode, f"pod-security.orch.io/{mode}") for mode in MODES]
         translate = naming.translate
         self._names = [(mode, translate(name), translate(f"{name}-version")) for mode, name in names]
 
-    def read(self, labels: Mapping[str, str]) -> Policy:
+    def read(self, labels: Mapping[str, str]) -> NamespacePolicy:
         """The policy of a namespace with these labels.
 
         A wrong level is taken for the strictest where pods are refused, else for the loosest; a wrong version for
@@ -116,4 +116,4 @@ class Labels:
                 problems.append(invalid(f"metadata.labels[{version_name}]", version, NO_VERSION))
                 version = LATEST
             standards[mode] = Standard(level, version)
-        return Policy(problems=tuple(problems), **standards)
+        return NamespacePolicy(problems=tuple(problems), **standards)

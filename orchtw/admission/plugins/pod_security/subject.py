@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-from orchtw.registry.groups.core.pod_annotations import Keys
+from orchtw.registry.groups.core.pod_annotations import AnnotationKeys
 from orchtw.wire.objects import Object
 
 NOTHING: Final[Object] = {}
@@ -27,10 +27,10 @@ class Subject:
     spec: Object
     security: Object
     containers: Sequence[Container]
-    keys: Keys
+    keys: AnnotationKeys
 
 
-def subject(metadata: Object, spec: Object, keys: Keys) -> Subject:
+def subject(metadata: Object, spec: Object, keys: AnnotationKeys) -> Subject:
     """The pod with that metadata and spec."""
     lists = (spec.get("initContainers"), spec.get("containers"), spec.get("ephemeralContainers"))
     containers = [

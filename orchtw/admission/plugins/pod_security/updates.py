@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from orchtw.registry.groups.core.pod_annotations import Keys, annotations_of
+from orchtw.registry.groups.core.pod_annotations import AnnotationKeys, annotations_of
 from orchtw.wire.objects import Object
 
 
-def matters(new: Object, old: Object, keys: Keys) -> bool:
+def matters(new: Object, old: Object, keys: AnnotationKeys) -> bool:
     """Whether images, containers or profiles differ: of all that controls look at nothing else can change."""
     after, before = annotations_of(new), annotations_of(old)
     if after.get(keys.seccomp) != before.get(keys.seccomp):

@@ -8,9 +8,9 @@ from typing import Final
 from orchtw.admission.plugins.pod_security_policy import profile_rules, volume_rules
 from orchtw.admission.plugins.pod_security_policy.filling import NOTHING, effective
 from orchtw.admission.plugins.pod_security_policy.ids import MUST, NOT_ROOT, group_causes, wrong
-from orchtw.admission.plugins.pod_security_policy.policy import Policy
+from orchtw.admission.plugins.pod_security_policy.policy import SecurityPolicy
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.registry.groups.core.pod_annotations import Keys, containers_of
+from orchtw.registry.groups.core.pod_annotations import AnnotationKeys, containers_of
 from orchtw.registry.groups.policy.sysctls import SAFE
 from orchtw.values.causes import forbidden, go_quote, invalid, required
 from orchtw.wire.objects import Object
@@ -19,7 +19,7 @@ _HOST: Final = {"hostNetwork": "Host network", "hostPID": "Host PID", "hostIPC":
 _ALL: Final = "*"
 
 
-def problems(pod: Object, policy: Policy, keys: Keys) -> list[Cause]:
+def problems(pod: Object, policy: SecurityPolicy, keys: AnnotationKeys) -> list[Cause]:
     """Causes, of very many the first; none: the pod fits."""
     containers = (
         _container_causes(pod, container, f"spec.{place}", policy, keys)
@@ -29,7 +29,7 @@ def problems(pod: Object, policy: Policy, keys: Keys) -> list[Cause]:
     return list(islice(found, MAX_CAUSES))
 
 
-def _pod_causes(pod: Object, policy: Policy, keys: Keys) -> list[Cause]:
+def _pod_causes(pod: Object, policy: SecurityPolicy, keys: AnnotationKeys) -> list[Cause]:
     spec = pod["spec"]
     security, place = spec.get("securityContext") or NOTHING, "spec.securityContext"
     file_group = security.get("fsGroup")
@@ -48,7 +48,9 @@ def _pod_causes(pod: Object, policy: Policy, keys: Keys) -> list[Cause]:
     return causes + _runtime_class(spec, policy)
 
 
-def _container_causes(pod: Object, container: Object, place: str, policy: Policy, keys: Keys) -> list[Cause]:
+def _container_causes(
+    pod: Object, container: Object, place: str, policy: SecurityPolicy, keys: AnnotationKeys
+) -> list[Cause]:
     own, pod_security = container.get("securityContext") or NOTHING, pod["spec"].get("securityContext") or NOTHING
     at = f"{place}.securityContext"
     causes = _user(own, pod_security, at, policy)
@@ -68,7 +70,7 @@ def _container_causes(pod: Object, container: Object, place: str, policy: Policy
     return causes + _file_system(own, at, policy) + _escalation(own, at, policy)
 
 
-def _user(own: Object, pod_security: Object, at: str, policy: Policy) -> list[Cause]:
+def _user(own: Object, pod_security: Object, at: str, policy: SecurityPolicy) -> list[Cause]:
     user = effective(own, pod_security, "runAsUser")
     not_root = effective(own, pod_security, "runAsNonRoot")
     if policy.users.rule == MUST:
@@ -86,7 +88,7 @@ def _user(own: Object, pod_security: Object, at: str, policy: Policy) -> list[Ca
     return []
 
 
-def _capabilities(own: Object | None, at: str, policy: Policy) -> list[Cause]:
+def _capabilities(own: Object | None, at: str, policy: SecurityPolicy) -> list[Cause]:
     defaults, must = policy.names("defaultAddCapabilities"), policy.spec.get("requiredDropCapabilities") or ()
     if own is None:
         detail = "required capabilities are not set on the securityContext"
@@ -108,7 +110,7 @@ def _capabilities(own: Object | None, at: str, policy: Policy) -> list[Cause]:
     ]
 
 
-def _host_ports(container: Object, at: str, policy: Policy) -> list[Cause]:
+def _host_ports(container: Object, at: str, policy: SecurityPolicy) -> list[Cause]:
     ranges = [(each.get("min", 0), each.get("max", 0)) for each in policy.spec.get("hostPorts") or ()]
     told = ",".join(str(low) if low == high else f"{low}-{high}" for low, high in ranges)
     ports = [port["hostPort"] for port in container.get("ports") or () if port.get("hostPort", 0) > 0]
@@ -119,7 +121,7 @@ def _host_ports(container: Object, at: str, policy: Policy) -> list[Cause]:
     ]
 
 
-def _file_system(own: Object, at: str, policy: Policy) -> list[Cause]:
+def _file_system(own: Object, at: str, policy: SecurityPolicy) -> list[Cause]:
     if not policy.says("readOnlyRootFilesystem") or own.get("readOnlyRootFilesystem"):
         return []
     field, name = f"{at}.readOnlyRootFilesystem", "ReadOnlyRootFilesystem"
@@ -128,7 +130,7 @@ def _file_system(own: Object, at: str, policy: Policy) -> list[Cause]:
     return [invalid(field, "null", f"{name} may not be nil and must be set to true")]
 
 
-def _escalation(own: Object, at: str, policy: Policy) -> list[Cause]:
+def _escalation(own: Object, at: str, policy: SecurityPolicy) -> list[Cause]:
     asked = own.get("allowPrivilegeEscalation")
     if policy.allows_escalation or asked is False:
         return []
@@ -136,7 +138,7 @@ def _escalation(own: Object, at: str, policy: Policy) -> list[Cause]:
     return [invalid(f"{at}.allowPrivilegeEscalation", "null" if asked is None else asked, detail)]
 
 
-def _sysctls(security: Object, policy: Policy) -> list[Cause]:
+def _sysctls(security: Object, policy: SecurityPolicy) -> list[Cause]:
     causes = []
     for index, each in enumerate(security.get("sysctls") or ()):
         name, field = each["name"], f"pod.spec.securityContext.sysctls[{index}]"
@@ -151,7 +153,7 @@ def _matches(name: str, patterns: frozenset[str]) -> bool:
     return name in patterns or any(each.endswith("*") and name.startswith(each[:-1]) for each in patterns)
 
 
-def _runtime_class(spec: Object, policy: Policy) -> list[Cause]:
+def _runtime_class(spec: Object, policy: SecurityPolicy) -> list[Cause]:
     classes, asked = policy.spec.get("runtimeClass"), spec.get("runtimeClassName")
     if classes is None or asked is None:
         return []

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchtw.admission.plugins.pod_security_policy.ids import NOT_ROOT
-from orchtw.admission.plugins.pod_security_policy.policy import Policy
-from orchtw.registry.groups.core.pod_annotations import CONTAINER_LISTS, Keys, annotations_of
+from orchtw.admission.plugins.pod_security_policy.policy import SecurityPolicy
+from orchtw.registry.groups.core.pod_annotations import CONTAINER_LISTS, AnnotationKeys, annotations_of
 from orchtw.registry.groups.core.seccomp import field_of
 from orchtw.wire.objects import Object
 
 NOTHING: Final[Object] = {}
 
 
-def filled(pod: Object, policy: Policy, keys: Keys) -> Object:
+def filled(pod: Object, policy: SecurityPolicy, keys: AnnotationKeys) -> Object:
     """The pod as the policy would have it, which shares what is as it was; the same one if all of it is.
 
     Keys may stand in another order than the canonical one.
@@ -42,7 +42,7 @@ def _with(holder: Object, more: Object) -> Object:
     return {**holder, **more} if more else holder
 
 
-def _of_pod(spec: Object, policy: Policy) -> Object:
+def _of_pod(spec: Object, policy: SecurityPolicy) -> Object:
     """Fields of the pod's own security context."""
     more: Object = {}
     security = spec.get("securityContext") or NOTHING
@@ -56,7 +56,7 @@ def _of_pod(spec: Object, policy: Policy) -> Object:
     return more
 
 
-def _filled_container(container: Object, pod_security: Object, policy: Policy) -> Object:
+def _filled_container(container: Object, pod_security: Object, policy: SecurityPolicy) -> Object:
     own = container.get("securityContext") or NOTHING
     more = _ids(own, pod_security, policy)
     if effective(own, pod_security, "seLinuxOptions") is None and policy.selinux is not None:
@@ -72,7 +72,7 @@ def _filled_container(container: Object, pod_security: Object, policy: Policy) -
     return {**container, "securityContext": {**own, **more}} if more else container
 
 
-def _ids(own: Object, pod_security: Object, policy: Policy) -> Object:
+def _ids(own: Object, pod_security: Object, policy: SecurityPolicy) -> Object:
     more: Object = {}
     user = effective(own, pod_security, "runAsUser")
     if user is None and policy.users.default is not None:
@@ -85,7 +85,7 @@ def _ids(own: Object, pod_security: Object, policy: Policy) -> Object:
     return more
 
 
-def _capabilities(own: Object, policy: Policy) -> Object | None:
+def _capabilities(own: Object, policy: SecurityPolicy) -> Object | None:
     """Those of a container with what a policy adds and drops; None: they are as they were."""
     added, dropped = set(own.get("add") or ()), set(own.get("drop") or ())
     adds = (policy.names("defaultAddCapabilities") - dropped) | added
@@ -96,7 +96,7 @@ def _capabilities(own: Object, policy: Policy) -> Object | None:
     return {key: names for key, names in both.items() if names}
 
 
-def _annotations(pod: Object, policy: Policy, keys: Keys) -> Object:
+def _annotations(pod: Object, policy: SecurityPolicy, keys: AnnotationKeys) -> Object:
     """Profiles that the pod gets as annotations."""
     more: Object = {}
     annotations, spec = annotations_of(pod), pod["spec"]

@@ -10,11 +10,11 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.admission.plugins.pod_security_policy.checking import problems
 from orchtw.admission.plugins.pod_security_policy.filling import filled
 from orchtw.admission.plugins.pod_security_policy.policies import Policies
-from orchtw.admission.plugins.pod_security_policy.policy import Policy
+from orchtw.admission.plugins.pod_security_policy.policy import SecurityPolicy
 from orchtw.admission.plugins.pod_security_policy.rights import Rights, users_of
 from orchtw.errors import Cause, shown_causes
 from orchtw.naming.names import Naming
@@ -30,10 +30,10 @@ EPHEMERAL: Final = "ephemeralcontainers"
 _CHANGE_OFTEN: Final = ("ownerReferences", "finalizers", "managedFields", "resourceVersion", "generation")
 
 
-class Lookup(Protocol):
+class PolicyLookup(Protocol):
     """The policies there are."""
 
-    def sorted(self, first: str = "") -> Iterator[Policy]:
+    def sorted(self, first: str = "") -> Iterator[SecurityPolicy]:
         """All of them by name, but for `first`."""
 
     def due(self) -> Awaitable[None] | None:
@@ -52,7 +52,7 @@ class Fit:
 class PodSecurityPolicy:
     """The first policy by name counts that lets a pod in as it is, or else the first that does with changes."""
 
-    def __init__(self, naming: Naming, policies: Lookup, rights: Rights, clock: IReactorTime) -> None:
+    def __init__(self, naming: Naming, policies: PolicyLookup, rights: Rights, clock: IReactorTime) -> None:
         self._keys = keys_in(naming.vocabulary)
         self._annotation = naming.translate("orch.io/psp")
         self._audit = naming.group("podsecuritypolicy.policy.orch.io")
@@ -61,7 +61,7 @@ class PodSecurityPolicy:
         self._clock = clock
 
     @classmethod
-    def of(cls, host: Host) -> PodSecurityPolicy:
+    def of(cls, host: AdmissionHost) -> PodSecurityPolicy:
         """The plugin over the server's own policies and rights."""
         naming = host.naming
         return cls(naming, Policies(host.targets, naming), Rights(host.authorizer), host.clock)
@@ -121,7 +121,7 @@ class PodSecurityPolicy:
                 end = self._clock.seconds() + SLICE_S
         return changed if changed.pod else Fit(causes=await self._usable(attributes.namespace, users, refusing))
 
-    def _tried(self, pod: Object, policy: Policy) -> tuple[Object, list[Cause]]:
+    def _tried(self, pod: Object, policy: SecurityPolicy) -> tuple[Object, list[Cause]]:
         """The pod as the policy would have it, and what is wrong with it even so."""
         found = filled(pod, policy, self._keys)
         return found, problems(found, policy, self._keys)

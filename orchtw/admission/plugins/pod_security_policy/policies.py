@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterator
 from typing import Final
 
-from orchtw.admission.plugins.pod_security_policy.policy import Policy, policy
+from orchtw.admission.plugins.pod_security_policy.policy import SecurityPolicy, policy
 from orchtw.naming.names import Naming
 from orchtw.registry.targets import Targets
 from orchtw.storage.freshness import MOST_RECENT
@@ -21,19 +21,19 @@ class Policies:
     def __init__(self, targets: Targets, naming: Naming) -> None:
         self._stored = targets.stored_target("policy", "v1beta1", "podsecuritypolicies").stored
         self._naming = naming
-        self._known: dict[str, tuple[Entry, Policy]] = {}
+        self._known: dict[str, tuple[Entry, SecurityPolicy]] = {}
 
     def due(self) -> Awaitable[None] | None:
         """What to await before a policy is said to be missing; None: nothing."""
         return self._stored.cache.freshness.due(MOST_RECENT)
 
-    def sorted(self, first: str = "") -> Iterator[Policy]:
+    def sorted(self, first: str = "") -> Iterator[SecurityPolicy]:
         """All that can be kept to, by name but for `first`."""
         entries = list(self._stored.cache.snapshot())
         entries.sort(key=lambda entry: (entry.name != first, entry.name))
         return (found for found in map(self._read, entries) if found.usable)
 
-    def _read(self, entry: Entry) -> Policy:
+    def _read(self, entry: Entry) -> SecurityPolicy:
         known = self._known.get(entry.name)
         if known is None or known[0] is not entry:
             if len(self._known) >= KEPT:

@@ -23,7 +23,7 @@ _DRIVERS: Final = {"allowedFlexVolumes": "driver", "allowedCSIDrivers": "name"}
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
-class Policy:
+class SecurityPolicy:
     """`spec` is the policy's own; `selinux` are the options that pods must have, or None.
 
     `authorities` is the name of the ConfigMap that every namespace has.
@@ -56,7 +56,7 @@ class Policy:
         return self._names[key]
 
 
-def policy(obj: Object, naming: Naming) -> Policy:
+def policy(obj: Object, naming: Naming) -> SecurityPolicy:
     """The policy that an object is. `usable` False: a strategy of it lacks what it is about."""
     spec, annotations = obj["spec"], obj["metadata"].get("annotations") or {}
     rules = {
@@ -68,7 +68,7 @@ def policy(obj: Object, naming: Naming) -> Policy:
     labels = spec.get("seLinux") or {}
     must = labels.get("rule") == MUST
     options = labels.get("seLinuxOptions")
-    return Policy(
+    return SecurityPolicy(
         name=obj["metadata"]["name"],
         spec=spec,
         selinux=options if must else None,

@@ -6,7 +6,7 @@ from typing import Final
 
 from orchtw.admission.plugins.pod_security_policy.profiles import ANY, Profiles
 from orchtw.errors import Cause
-from orchtw.registry.groups.core.pod_annotations import Keys, annotations_of
+from orchtw.registry.groups.core.pod_annotations import AnnotationKeys, annotations_of
 from orchtw.registry.groups.core.seccomp import annotation_for, field_of
 from orchtw.values.causes import forbidden, go_quote, invalid, required
 from orchtw.wire.objects import Object
@@ -37,7 +37,7 @@ def _same(key: str, found: str, wanted: str) -> bool:
     return sorted(one[2].split(",")) == sorted(other[2].split(","))
 
 
-def app_armor(pod: Object, name: str, profiles: Profiles, keys: Keys) -> list[Cause]:
+def app_armor(pod: Object, name: str, profiles: Profiles, keys: AnnotationKeys) -> list[Cause]:
     """What is wrong with the AppArmor profile of a container."""
     if profiles.allowed is None:
         return []
@@ -50,12 +50,12 @@ def app_armor(pod: Object, name: str, profiles: Profiles, keys: Keys) -> list[Ca
     return [forbidden(field, f"{profile} is not an allowed profile. Allowed values: {go_quote(profiles.told)}")]
 
 
-def pod_seccomp(pod: Object, profiles: Profiles, keys: Keys) -> list[Cause]:
+def pod_seccomp(pod: Object, profiles: Profiles, keys: AnnotationKeys) -> list[Cause]:
     """What is wrong with the profile of system calls of a pod."""
     return _seccomp(f"{_PLACE}[{keys.seccomp}]", _of_pod(pod, keys), profiles)
 
 
-def container_seccomp(pod: Object, container: Object, profiles: Profiles, keys: Keys) -> list[Cause]:
+def container_seccomp(pod: Object, container: Object, profiles: Profiles, keys: AnnotationKeys) -> list[Cause]:
     """What is wrong with the profile of system calls of a container, its own or its pod's."""
     key = keys.container_seccomp + container["name"]
     annotation, field = annotations_of(pod).get(key), field_of(container)
@@ -64,7 +64,7 @@ def container_seccomp(pod: Object, container: Object, profiles: Profiles, keys: 
     return _seccomp(f"{_PLACE}[{key}]", _of_pod(pod, keys) if annotation is None else annotation, profiles)
 
 
-def _of_pod(pod: Object, keys: Keys) -> str:
+def _of_pod(pod: Object, keys: AnnotationKeys) -> str:
     field = field_of(pod["spec"])
     return annotations_of(pod).get(keys.seccomp) or ("" if field is None else annotation_for(field))
 

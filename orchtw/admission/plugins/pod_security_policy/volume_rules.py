@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from orchtw.admission.plugins.pod_security_policy.policy import Policy
+from orchtw.admission.plugins.pod_security_policy.policy import SecurityPolicy
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.registry.groups.core.pod_annotations import containers_of
 from orchtw.values.causes import invalid
@@ -17,7 +17,7 @@ _TOKEN: Final = "token"
 _NAMESPACE: Final = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
 
 
-def volumes(spec: Object, policy: Policy) -> list[Cause]:
+def volumes(spec: Object, policy: SecurityPolicy) -> list[Cause]:
     """What is wrong with a pod's volumes; of very many mistakes the first."""
     causes: list[Cause] = []
     allowed = policy.names("volumes")
@@ -35,7 +35,7 @@ def volumes(spec: Object, policy: Policy) -> list[Cause]:
     return causes
 
 
-def _source(volume: Object, field: str, policy: Policy, mounts: Mapping[str, Sequence[str]]) -> list[Cause]:
+def _source(volume: Object, field: str, policy: SecurityPolicy, mounts: Mapping[str, Sequence[str]]) -> list[Cause]:
     """What is wrong with a volume of a kind that is allowed; `mounts` are those that may be written to."""
     if "hostPath" in volume:
         return _host_path(volume, field, policy, mounts)
@@ -50,7 +50,9 @@ def _source(volume: Object, field: str, policy: Policy, mounts: Mapping[str, Seq
     return [invalid(at, driver, f"{what} is not allowed to be used")] if drivers and driver not in drivers else []
 
 
-def _host_path(volume: Object, field: str, policy: Policy, mounts: Mapping[str, Sequence[str]]) -> list[Cause]:
+def _host_path(
+    volume: Object, field: str, policy: SecurityPolicy, mounts: Mapping[str, Sequence[str]]
+) -> list[Cause]:
     """Directories of the node are below one of the prefixes, and only read if all those that fit say so."""
     path, prefixes = volume["hostPath"].get("path", ""), policy.spec.get("allowedHostPaths") or ()
     if not prefixes:
@@ -78,13 +80,13 @@ def _is_below(path: str, prefix: str) -> bool:
     return path == prefix or path.startswith(f"{prefix}/")
 
 
-def _is_token(volume: Object, policy: Policy) -> bool:
+def _is_token(volume: Object, policy: SecurityPolicy) -> bool:
     """Whether it holds what pods get of their account and nothing else: that once was a secret."""
     sources = (volume.get("projected") or {}).get("sources") or ()
     return bool(sources) and all(_is_part_of_token(source, policy) for source in sources)
 
 
-def _is_part_of_token(source: Object, policy: Policy) -> bool:
+def _is_part_of_token(source: Object, policy: SecurityPolicy) -> bool:
     if (token := source.get("serviceAccountToken")) is not None:
         return token.get("path") == _TOKEN and not token.get("audience")
     if (authorities := source.get("configMap")) is not None:

@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchtw.admission.plugins.resource_quota.rounds import Account, Waiter, Write
 from orchtw.errors import InternalError
-from orchtw.quota.quotas import Asked, Quota, Unknown
+from orchtw.quota.quotas import AskedUsage, Quota, Unknown
 from orchtw.quota.unsettled import Unsettled
 from orchtw.registry.by_namespace import ByNamespace, Run
 
@@ -47,7 +47,7 @@ class Charging:
         self._counts: dict[str, list[Deferred[None]]] = {}
 
     async def charge(
-        self, namespace: str, asked: Asked, on_end: Callable[[Callable[[], None]], None], *, dry_run: bool
+        self, namespace: str, asked: AskedUsage, on_end: Callable[[Callable[[], None]], None], *, dry_run: bool
     ) -> None:
         """Charge a write, which says by `on_end` when it has ended; a dry run is only checked.
 

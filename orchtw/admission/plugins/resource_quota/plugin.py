@@ -8,19 +8,19 @@ from functools import partial
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import Given
-from orchtw.admission.host import Host
+from orchtw.admission.host import AdmissionHost
 from orchtw.admission.plugins.resource_quota.charging import UNKNOWN_S, Charging
 from orchtw.admission.plugins.resource_quota.configuration import read
 from orchtw.quota.amounts import NOTHING, Amounts, growth, texts
 from orchtw.quota.evaluators import Evaluators
-from orchtw.quota.quotas import Asked, Limited, Quota, Refused
+from orchtw.quota.quotas import AskedUsage, Limited, Quota, Refused
 from orchtw.quota.usage import Usage
 from orchtw.registry.by_namespace import ByNamespace
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.stored import Prepared
 from orchtw.registry.system_metadata import ordered, rfc3339
 from orchtw.schema.catalogue import ResourceType
-from orchtw.storage.interface import Op, Outcome
+from orchtw.storage.interface import Op, WriteOutcome
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 
@@ -35,7 +35,7 @@ class ResourceQuota:
         self._limited = limited
 
     @classmethod
-    def of(cls, host: Host, given: Given | None) -> ResourceQuota:
+    def of(cls, host: AdmissionHost, given: Given | None) -> ResourceQuota:
         """The plugin over the server's own quotas. Raises ConfigError."""
         stored = host.targets.stored_target("", "v1", "resourcequotas").stored
         charging = Charging(
@@ -71,7 +71,7 @@ class ResourceQuota:
     def _rules(self, resource: ResourceType) -> Sequence[Limited]:
         return [each for each in self._limited if (each.group, each.plural) == (resource.group, resource.plural)]
 
-    async def _asked(self, attributes: Attributes, limited: Sequence[Limited]) -> Asked:
+    async def _asked(self, attributes: Attributes, limited: Sequence[Limited]) -> AskedUsage:
         resource, obj, old = attributes.resource, attributes.obj or {}, attributes.old
         evaluator = self._evaluators.of((resource.group, resource.plural))
         assert evaluator is not None
@@ -82,7 +82,7 @@ class ResourceQuota:
 
         usage, before, missing = await attributes.surface.run(attributes.size_bytes, measure)
         used = usage.amounts(0)
-        return Asked(
+        return AskedUsage(
             evaluator=evaluator,
             usage=usage,
             used=used,
@@ -95,7 +95,7 @@ class ResourceQuota:
 class Statuses:
     """Writes what is used of quotas, as the server's own; `now` is the time in seconds since the epoch."""
 
-    def __init__(self, host: Host, now: Callable[[], float]) -> None:
+    def __init__(self, host: AdmissionHost, now: Callable[[], float]) -> None:
         self._target = host.targets.stored_target("", "v1", "resourcequotas")
         self._store = host.store
         self._run = host.offload.run
@@ -103,7 +103,7 @@ class Statuses:
         self._ownership = FieldOwnership(host.targets, host.naming)
         self._now = now
 
-    async def write(self, entry: Entry, used: Amounts) -> Outcome:
+    async def write(self, entry: Entry, used: Amounts) -> WriteOutcome:
         """Store a quota with another use of some entries, if it is still as `entry` has it."""
         prepared = await self._run(len(entry.raw), lambda: self._prepared(entry, used))
         key = self._target.stored.prefix + entry.key

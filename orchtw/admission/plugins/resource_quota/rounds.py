@@ -13,11 +13,11 @@ from twisted.python.failure import Failure
 
 from orchtw.errors import Conflict, InternalError, StatusError
 from orchtw.quota.amounts import Amounts
-from orchtw.quota.quotas import Asked, Quota, Refused, Standing, fit
+from orchtw.quota.quotas import AskedUsage, Quota, Refused, Standing, fit
 from orchtw.quota.unsettled import Unsettled
 from orchtw.registry.by_namespace import ByNamespace, Run
 from orchtw.storage.freshness import MOST_RECENT
-from orchtw.storage.interface import Outcome
+from orchtw.storage.interface import WriteOutcome
 from orchtw.watch.entry import Entry
 
 MAX_ROUNDS: Final = 100
@@ -26,14 +26,14 @@ MAX_ROUNDS: Final = 100
 TURN_S: Final = 0.005
 """How long writes are evaluated before others have their turn."""
 
-Write = Callable[[Entry, Amounts], Coroutine[Deferred[Outcome], Any, Outcome]]
+Write = Callable[[Entry, Amounts], Coroutine[Deferred[WriteOutcome], Any, WriteOutcome]]
 """Stores a quota with what is used of some of its entries now, unless it has changed."""
 
 
 class Waiter:
     """One write that is to be charged: until it has been, or was refused, and then until it has ended."""
 
-    def __init__(self, asked: Asked, namespace: str, unsettled: Unsettled, *, dry_run: bool) -> None:
+    def __init__(self, asked: AskedUsage, namespace: str, unsettled: Unsettled, *, dry_run: bool) -> None:
         self.asked = asked
         self.dry_run = dry_run
         self.decided: Deferred[None] = Deferred()

@@ -9,7 +9,7 @@ import attrs
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.rules.webhook_clients import REVIEW_VERSIONS, knows_review, review_causes
 from orchtw.schema.tables import cells_cluster
 from orchtw.values.causes import duplicate, not_supported, required
@@ -54,7 +54,7 @@ def _version_causes(versions: Sequence[str], known: bool, path: str) -> list[Cau
     return review_causes(versions, known, path)
 
 
-MUTATING_WEBHOOK_CONFIGURATION = Kind(
+MUTATING_WEBHOOK_CONFIGURATION = KindRecord(
     group="admissionregistration.orch.io",
     kind="MutatingWebhookConfiguration",
     generation=(("webhooks",),),

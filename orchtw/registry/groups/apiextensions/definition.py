@@ -11,7 +11,7 @@ from orchtw.registry.emission_order import put
 from orchtw.registry.groups.apiextensions.conditions import TERMINATING, Finding, with_condition
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.registry.groups.apiextensions.validation import validate_definition, validate_definition_status
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import ordered
@@ -143,7 +143,7 @@ class DefinitionStrategy(Strategy):
                 yield node.schema
 
 
-CUSTOM_RESOURCE_DEFINITION = Kind(
+CUSTOM_RESOURCE_DEFINITION = KindRecord(
     group="apiextensions.orch.io",
     kind="CustomResourceDefinition",
     strategy=DefinitionStrategy,

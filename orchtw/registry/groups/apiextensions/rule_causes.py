@@ -10,7 +10,7 @@ import attrs
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.apiextensions.schema_nodes import Path
-from orchtw.schema.cel.verdict import Verdict
+from orchtw.schema.cel.verdict import RuleVerdict
 from orchtw.schema.custom.keywords import Extensions, Schema, extensions
 from orchtw.values.causes import forbidden, go_quote, invalid, required
 
@@ -108,7 +108,7 @@ def _breaks(text: str) -> bool:
 
 
 def _causes(
-    rule: Mapping[str, Any], path: Path, place: _Place, verdict: Verdict, costs: list[tuple[int, Path]]
+    rule: Mapping[str, Any], path: Path, place: _Place, verdict: RuleVerdict, costs: list[tuple[int, Path]]
 ) -> Iterator[Cause]:
     """What is wrong with the expression."""
     source, where = rule["rule"], path / "rule"
@@ -127,7 +127,7 @@ def _causes(
         yield invalid(str(where), source, f"{why} {place.uncorrelated}")
 
 
-def _cost(verdict: Verdict, place: _Place) -> int:
+def _cost(verdict: RuleVerdict, place: _Place) -> int:
     """For all values of a request: as many as the schema lets be, or as have room."""
     return verdict.estimate * (verdict.repeats if place.most is None else place.most)
 

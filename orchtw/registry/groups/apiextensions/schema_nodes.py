@@ -46,7 +46,7 @@ class Path:
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Node:
+class SchemaNode:
     """One schema.
 
     `level` says what it describes: the object, a member or an element; or that it stands in a condition on such
@@ -62,9 +62,9 @@ class Node:
     spares: bool = False
     spared: bool = False
 
-    def below(self, schema: Schema, path: Path, level: Level) -> Node:
+    def below(self, schema: Schema, path: Path, level: Level) -> SchemaNode:
         """A schema in this one, for which holds what holds for this."""
-        return Node(
+        return SchemaNode(
             schema=schema,
             path=path,
             level="nested" if self.level == "nested" else level,
@@ -73,9 +73,9 @@ class Node:
         )
 
 
-def walk(schema: Schema, path: Path, keys: Extensions) -> Iterator[Node]:
+def walk(schema: Schema, path: Path, keys: Extensions) -> Iterator[SchemaNode]:
     """Every schema in a schema, itself first."""
-    waiting = [Node(schema=schema, path=path, level="root")]
+    waiting = [SchemaNode(schema=schema, path=path, level="root")]
     while waiting:
         node = waiting.pop()
         yield node
@@ -85,7 +85,7 @@ def walk(schema: Schema, path: Path, keys: Extensions) -> Iterator[Node]:
             waiting.extend(_unsupported(node))
 
 
-def _members(node: Node, keys: Extensions) -> Iterator[Node]:
+def _members(node: SchemaNode, keys: Extensions) -> Iterator[SchemaNode]:
     """The schemas of members and elements."""
     schema, path = node.schema, node.path
     names_itself = node.level == "root" or bool(schema.get(keys.embedded))
@@ -104,7 +104,7 @@ def _members(node: Node, keys: Extensions) -> Iterator[Node]:
         yield node.below(items, path / "items", "item")
 
 
-def _conditions(node: Node, keys: Extensions) -> Iterator[Node]:
+def _conditions(node: SchemaNode, keys: Extensions) -> Iterator[SchemaNode]:
     """The schemas in allOf, anyOf, oneOf and not."""
     schema, path = node.schema, node.path
     either = schema.get("anyOf") == EITHER
@@ -119,7 +119,7 @@ def _conditions(node: Node, keys: Extensions) -> Iterator[Node]:
         yield node.below(denied, path / "not", "nested")
 
 
-def _unsupported(node: Node) -> Iterator[Node]:
+def _unsupported(node: SchemaNode) -> Iterator[SchemaNode]:
     """The schemas in what is refused anyway."""
     schema, path = node.schema, node.path
     for key in ("definitions", "patternProperties", "dependencies"):

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final, Literal
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.registry.groups.apiextensions.schema_nodes import Node, Path
+from orchtw.registry.groups.apiextensions.schema_nodes import Path, SchemaNode
 from orchtw.schema.custom.keywords import Extensions, Schema
 from orchtw.values.causes import forbidden, invalid, not_supported, required
 
@@ -71,7 +71,7 @@ def is_supported(schema: Schema) -> bool:
     return not any(key in schema for key in _UNSUPPORTED)
 
 
-def node_findings(node: Node, keys: Extensions) -> Iterator[Finding]:
+def node_findings(node: SchemaNode, keys: Extensions) -> Iterator[Finding]:
     """Every cause of one schema, without those in it."""
     schema, path = node.schema, node.path
     if (found := schema.get("type")) is not None and found not in _TYPES:
@@ -82,7 +82,7 @@ def node_findings(node: Node, keys: Extensions) -> Iterator[Finding]:
         yield from islice(_extension_findings(schema, path, keys), MAX_CAUSES)
 
 
-def _keyword_causes(node: Node, keys: Extensions) -> Iterator[Cause]:
+def _keyword_causes(node: SchemaNode, keys: Extensions) -> Iterator[Cause]:
     schema, path = node.schema, node.path
     if "default" in schema and node.no_defaults:
         yield forbidden(str(path / "default"), f"must not be set {node.no_defaults}")

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.registry.groups.apiextensions.schema_nodes import Node, Path
+from orchtw.registry.groups.apiextensions.schema_nodes import Path, SchemaNode
 from orchtw.rules.regular_expressions import fault
 from orchtw.schema.custom.keywords import JUNCTORS, Extensions, Schema
 from orchtw.values.causes import forbidden, invalid, required
@@ -20,7 +20,7 @@ _UNTYPED: Final = {
 _NAMES: Final = frozenset({"name", "generateName"})
 
 
-def node_causes(node: Node, keys: Extensions) -> Iterator[Cause]:
+def node_causes(node: SchemaNode, keys: Extensions) -> Iterator[Cause]:
     """Why one schema is not structural, without those in it; a pattern must be a regular expression."""
     if node.spared:
         return
@@ -34,7 +34,7 @@ def node_causes(node: Node, keys: Extensions) -> Iterator[Cause]:
         yield invalid(str(node.path / "pattern"), pattern, text)
 
 
-def _value_causes(node: Node, keys: Extensions) -> Iterator[Cause]:
+def _value_causes(node: SchemaNode, keys: Extensions) -> Iterator[Cause]:
     schema, path = node.schema, node.path
     kind = schema.get("type", "")
     if kind == "array" and "items" not in schema:
@@ -69,7 +69,7 @@ def _embedded_causes(schema: Schema, path: Path, keys: Extensions) -> Iterator[C
         yield required(str(path / "properties"), why)
 
 
-def _type_field_causes(node: Node) -> Iterator[Cause]:
+def _type_field_causes(node: SchemaNode) -> Iterator[Cause]:
     """What every object has: its schema may say of it no more than its type, and what names may be."""
     members = node.schema.get("properties") or {}
     for name, wanted in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
@@ -83,7 +83,7 @@ def _type_field_causes(node: Node) -> Iterator[Cause]:
             yield forbidden(str(node.path.inside("properties", "metadata")), why)
 
 
-def _condition_causes(node: Node, keys: Extensions) -> Iterator[Cause]:
+def _condition_causes(node: SchemaNode, keys: Extensions) -> Iterator[Cause]:
     schema, path = node.schema, node.path
     extensions = ((keys.list_keys, "empty"), (keys.validations, "empty"), (keys.list_type, "undefined"))
     flags = ((key, "false") for key in (keys.preserve, keys.embedded, keys.int_or_string))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.schema.tables import cells_workloads
 from orchtw.values.causes import required
 from orchtw.wire.objects import Object
@@ -15,7 +15,7 @@ def validate_controller_revision(new: Object, old: Object | None, naming: Naming
     return [required("data", "data is mandatory")] if new.get("data") is None else []
 
 
-CONTROLLER_REVISION = Kind(
+CONTROLLER_REVISION = KindRecord(
     group="apps",
     kind="ControllerRevision",
     validate=validate_controller_revision,

@@ -18,7 +18,7 @@ from orchtw.registry.groups.core.controller_rules import (
     warn_of_pods,
 )
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import put_annotation
 from orchtw.registry.traits import SPEC
@@ -119,7 +119,7 @@ def validate_daemon_set_status(new: Object, old: Object, naming: Naming) -> list
     return collision_causes(new.get("status") or {}, old.get("status") or {})
 
 
-DAEMON_SET = Kind(
+DAEMON_SET = KindRecord(
     group="apps",
     kind="DaemonSet",
     strategy=DaemonSetStrategy,

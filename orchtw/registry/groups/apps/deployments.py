@@ -17,7 +17,7 @@ from orchtw.registry.groups.core.controller_rules import (
     warn_of_pods,
 )
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.traits import SPEC
 from orchtw.schema.tables import cells_workloads
 from orchtw.values.causes import NOT_NEGATIVE, Literal, forbidden, invalid, not_supported, required
@@ -104,7 +104,7 @@ def validate_deployment_status(new: Object, old: Object, naming: Naming) -> list
     return causes + collision_causes(status, old.get("status") or {})
 
 
-DEPLOYMENT = Kind(
+DEPLOYMENT = KindRecord(
     group="apps",
     kind="Deployment",
     generation=(*SPEC, ("metadata", "annotations")),

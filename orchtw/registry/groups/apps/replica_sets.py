@@ -14,7 +14,7 @@ from orchtw.registry.groups.core.controller_rules import (
     warn_of_pods,
 )
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.traits import SPEC
 from orchtw.rules.selectors import LabelSelector
 from orchtw.schema.tables import cells_workloads
@@ -45,7 +45,7 @@ def validate_replica_set(new: Object, old: Object | None, naming: Naming) -> lis
     return causes + replicated_pod_causes(spec, selector)
 
 
-REPLICA_SET = Kind(
+REPLICA_SET = KindRecord(
     group="apps",
     kind="ReplicaSet",
     generation=SPEC,

@@ -21,7 +21,7 @@ from orchtw.registry.groups.core.controller_rules import (
 from orchtw.registry.groups.core.pod_annotations import annotation_causes, keys_in
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
 from orchtw.registry.groups.core.volumes import set_claim_defaults
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
@@ -141,7 +141,7 @@ def validate_stateful_set_status(new: Object, old: Object, naming: Naming) -> li
     return causes + collision_causes(status, old.get("status") or {})
 
 
-STATEFUL_SET = Kind(
+STATEFUL_SET = KindRecord(
     group="apps",
     kind="StatefulSet",
     strategy=StatefulSetStrategy,

@@ -6,7 +6,7 @@ from orchtw.naming.names import Naming
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.autoscaling.metric_validation import CONTAINER
 from orchtw.registry.groups.autoscaling.validation import as_hub, uses_containers, validate_sent_autoscaler
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.schema.conversion.autoscaling import (
@@ -99,7 +99,7 @@ class AutoscalerStrategy(Strategy):
             obj.update(metadata=without["metadata"], spec=without["spec"])
 
 
-HORIZONTAL_POD_AUTOSCALER = Kind(
+HORIZONTAL_POD_AUTOSCALER = KindRecord(
     group="autoscaling",
     kind="HorizontalPodAutoscaler",
     strategy=AutoscalerStrategy,

@@ -8,7 +8,7 @@ from orchtw.registry.groups.batch.job_validation import job_spec_causes
 from orchtw.registry.groups.core.controller_rules import is_new_generation, template_of
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
 from orchtw.registry.groups.core.pod_warnings import warnings_of
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
@@ -82,7 +82,7 @@ def _zone_causes(zone: str | None) -> list[Cause]:
     return [*causes, invalid("spec.timeZone", zone, error)] if (error := zone_error(zone)) else causes
 
 
-CRON_JOB = Kind(
+CRON_JOB = KindRecord(
     group="batch",
     kind="CronJob",
     strategy=CronJobStrategy,

@@ -14,7 +14,7 @@ from orchtw.registry.groups.batch.job_validation import (
 from orchtw.registry.groups.core.controller_rules import labels_of, template_of, warn_of_pods
 from orchtw.registry.groups.core.controllers import LABELS_TAIL, label
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import drop_annotation
 from orchtw.registry.traits import SPEC
@@ -81,7 +81,7 @@ def set_job_defaults(job: Object) -> None:
     set_pod_template_defaults(spec)
 
 
-JOB = Kind(
+JOB = KindRecord(
     group="batch",
     kind="Job",
     strategy=JobStrategy,

@@ -7,7 +7,7 @@ from typing import Any
 from orchtw.errors import Cause
 from orchtw.registry.groups.certificates.request_validation import validate_request
 from orchtw.registry.groups.certificates.status_validation import DECISIONS, status_causes
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_cluster
@@ -89,7 +89,7 @@ def _condition(condition: Object, known: dict[tuple[Any, Any], Any], now: str) -
     return {**rest, "lastUpdateTime": updated or now, "lastTransitionTime": changed or now}
 
 
-CERTIFICATE_SIGNING_REQUEST = Kind(
+CERTIFICATE_SIGNING_REQUEST = KindRecord(
     group="certificates.orch.io",
     kind="CertificateSigningRequest",
     strategy=SigningRequestStrategy,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.payload import MAX_PAYLOAD_BYTES, encoded_bytes, immutability
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_core
@@ -52,7 +52,7 @@ class ServiceAccountStrategy(Strategy):
             account["secrets"] = [{"name": secret["name"]} if secret.get("name") else {} for secret in secrets]
 
 
-CONFIG_MAP = Kind(group="", kind="ConfigMap", validate=validate_config_map, cells=cells_core.config_map)
-SERVICE_ACCOUNT = Kind(
+CONFIG_MAP = KindRecord(group="", kind="ConfigMap", validate=validate_config_map, cells=cells_core.config_map)
+SERVICE_ACCOUNT = KindRecord(
     group="", kind="ServiceAccount", strategy=ServiceAccountStrategy, cells=cells_core.service_account
 )

@@ -14,7 +14,7 @@ from orchtw.registry.groups.core.controller_rules import (
     warn_of_pods,
 )
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.traits import SPEC
 from orchtw.rules.selectors import selector_of_object
 from orchtw.schema.tables import cells_workloads
@@ -55,7 +55,7 @@ def validate_replication_controller(new: Object, old: Object | None, naming: Nam
     return causes + lasting_pod_causes(spec, "ReplicationController")
 
 
-REPLICATION_CONTROLLER = Kind(
+REPLICATION_CONTROLLER = KindRecord(
     group="",
     kind="ReplicationController",
     generation=SPEC,

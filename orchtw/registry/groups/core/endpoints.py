@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.schema.tables import cells_core
 from orchtw.values.addresses import endpoint_ip
 from orchtw.values.causes import invalid, not_supported, required
@@ -65,6 +65,6 @@ def _port(port: dict[str, Any], at: str, named: bool) -> Iterator[Cause]:
         yield from (invalid(f"{at}.appProtocol", spoken, text) for text in qualified_name(spoken))
 
 
-ENDPOINTS = Kind(
+ENDPOINTS = KindRecord(
     group="", kind="Endpoints", create_on_update=True, validate=validate_endpoints, cells=cells_core.endpoints
 )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from orchtw.registry.groups.core.event_validation import validate_event, validate_sent_event
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.schema.conversion.events import EVENT_CONVERSIONS
 from orchtw.schema.tables import cells_core
 from orchtw.values.names import PATH_SEGMENT_NAME
 
-EVENT = Kind(
+EVENT = KindRecord(
     group="",
     kind="Event",
     create_on_update=True,

@@ -8,7 +8,7 @@ from orchtw.registry.amounts import round_up
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.limit_range_validation import validate_limit_range
 from orchtw.registry.groups.core.quota_validation import validate_quota, validate_quota_status
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_core
@@ -49,7 +49,7 @@ class LimitRangeStrategy(Strategy):
             obj["metadata"]["name"] = uuid_text(os.urandom(SIZE))
 
 
-LIMIT_RANGE = Kind(
+LIMIT_RANGE = KindRecord(
     group="",
     kind="LimitRange",
     strategy=LimitRangeStrategy,
@@ -57,7 +57,7 @@ LIMIT_RANGE = Kind(
     set_defaults=set_limit_range_defaults,
     validate=validate_limit_range,
 )
-RESOURCE_QUOTA = Kind(
+RESOURCE_QUOTA = KindRecord(
     group="",
     kind="ResourceQuota",
     set_defaults=set_quota_defaults,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchtw.errors import MAX_CAUSES, Cause, Conflict
 from orchtw.naming.names import Naming
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_core
@@ -105,7 +105,7 @@ def _check_finalizers(namespace: Object, path: str, naming: Naming) -> list[Caus
     return causes
 
 
-NAMESPACE = Kind(
+NAMESPACE = KindRecord(
     group="",
     kind="Namespace",
     strategy=NamespaceStrategy,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchtw.registry.amounts import round_up
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.node_validation import node_warnings, validate_node, validate_node_status
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_core
@@ -61,7 +61,7 @@ def set_node_defaults(node: Object) -> None:
         put(status, "allocatable", dict(status["capacity"]), _NODE_STATUS_TAIL)
 
 
-NODE = Kind(
+NODE = KindRecord(
     group="",
     kind="Node",
     strategy=NodeStrategy,

@@ -33,7 +33,7 @@ _LONGEST_COST: Final = len("-2147483648")
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Keys:
+class AnnotationKeys:
     """The annotations, in one vocabulary; the last two are prefixes of a container's name."""
 
     mirror: str
@@ -45,10 +45,10 @@ class Keys:
 
 
 @lru_cache
-def keys_in(vocabulary: str) -> Keys:
+def keys_in(vocabulary: str) -> AnnotationKeys:
     """The annotations in a vocabulary."""
     translate = Naming.of(vocabulary).translate
-    return Keys(
+    return AnnotationKeys(
         mirror=translate("orch.io/config.mirror"),
         tolerations=translate("scheduler.alpha.orch.io/tolerations"),
         deletion_cost=translate("controller.orch.io/pod-deletion-cost"),
@@ -71,7 +71,7 @@ def containers_of(spec: Object) -> Iterator[tuple[str, Object]]:
             yield f"{key}[{index}]", container
 
 
-def annotation_causes(new: Object, old: Object | None, place: str, keys: Keys) -> list[Cause]:
+def annotation_causes(new: Object, old: Object | None, place: str, keys: AnnotationKeys) -> list[Cause]:
     """What is wrong with the annotations of a pod or template for what they say to the server or the node."""
     annotations, spec = annotations_of(new), new.get("spec") or {}
     causes: list[Cause] = []
@@ -165,7 +165,7 @@ def annotation_update_causes(new: Object, old: Object, naming: Naming) -> list[C
     return causes
 
 
-def seccomp_causes(holder: Object, keys: Keys) -> Sequence[Cause]:
+def seccomp_causes(holder: Object, keys: AnnotationKeys) -> Sequence[Cause]:
     """Where the annotations of a pod or template and the fields of its spec name different profiles."""
     annotations = annotations_of(holder)
     if not annotations:

@@ -8,7 +8,7 @@ from orchtw.registry.amounts import round_up
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_warnings import warn_of_template
 from orchtw.registry.groups.core.volumes import set_claim_spec_defaults
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.schema.tables import cells_workloads
 from orchtw.values.images import image_tag
 from orchtw.wire.objects import Object
@@ -101,7 +101,7 @@ def _open_host_ports(container: Object) -> None:
             put(port, "hostPort", port["containerPort"], _PORT_TAIL)
 
 
-POD_TEMPLATE = Kind(
+POD_TEMPLATE = KindRecord(
     group="",
     kind="PodTemplate",
     generation=(("template",),),

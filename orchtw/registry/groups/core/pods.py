@@ -10,7 +10,7 @@ from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL, RUNNING, se
 from orchtw.registry.groups.core.pod_updates import ephemeral_update_causes
 from orchtw.registry.groups.core.pod_validation import pod_causes, validate_pod
 from orchtw.registry.groups.core.pod_warnings import warn_of_pod
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_pod
@@ -124,7 +124,7 @@ def _request_limits(resources: Object) -> None:
             resources["requests"] = dict(sorted({**limits, **requests}.items()))
 
 
-POD = Kind(
+POD = KindRecord(
     group="",
     kind="Pod",
     strategy=PodStrategy,

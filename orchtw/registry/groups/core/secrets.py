@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 from orchtw.registry.groups.core.secret_validation import validate_secret
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.schema.tables import cells_core
 from orchtw.wire.objects import Object
@@ -41,6 +41,6 @@ def _reorder(secret: Object, rest: Object, data: Object) -> None:
     secret.update({**rest, **data, **kind})
 
 
-SECRET = Kind(
+SECRET = KindRecord(
     group="", kind="Secret", strategy=SecretStrategy, validate=validate_secret, cells=cells_core.secret
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchtw.registry.allocation.service import ServiceReservations
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.service_validation import validate_service, validate_service_status
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.rules import services as rules
@@ -77,7 +77,7 @@ class ServiceStrategy(Strategy):
             new["status"] = {**new["status"], "loadBalancer": {}}
 
 
-SERVICE = Kind(
+SERVICE = KindRecord(
     group="",
     kind="Service",
     strategy=ServiceStrategy,

@@ -7,7 +7,7 @@ from orchtw.registry.amounts import round_up
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.claim_validation import validate_claim, validate_claim_status
 from orchtw.registry.groups.core.volume_validation import validate_volume
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_core
@@ -72,14 +72,14 @@ def _is_known(source: Object, naming: Naming) -> bool:
     return (source.get("apiGroup") or "", source.get("kind")) in known
 
 
-PERSISTENT_VOLUME = Kind(
+PERSISTENT_VOLUME = KindRecord(
     group="",
     kind="PersistentVolume",
     set_defaults=set_volume_defaults,
     validate=validate_volume,
     cells=cells_core.volume,
 )
-PERSISTENT_VOLUME_CLAIM = Kind(
+PERSISTENT_VOLUME_CLAIM = KindRecord(
     group="",
     kind="PersistentVolumeClaim",
     strategy=ClaimStrategy,

@@ -8,7 +8,7 @@ from typing import Final
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.flowcontrol.mandatory import EXEMPT, FLOW_SCHEMAS, fixed_causes
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.traits import SPEC
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.validators import Check
@@ -150,7 +150,7 @@ def checks(naming: Naming) -> Mapping[str, Check]:
     }
 
 
-FLOW_SCHEMA = Kind(
+FLOW_SCHEMA = KindRecord(
     group="flowcontrol.apiserver.orch.io",
     kind="FlowSchema",
     generation=SPEC,

@@ -10,7 +10,7 @@ from typing import Final
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.flowcontrol.mandatory import EXEMPT, PRIORITY_LEVELS, fixed_causes
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.traits import SPEC
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.validators import Check
@@ -89,7 +89,7 @@ def checks(naming: Naming) -> Mapping[str, Check]:
     }
 
 
-PRIORITY_LEVEL_CONFIGURATION = Kind(
+PRIORITY_LEVEL_CONFIGURATION = KindRecord(
     group="flowcontrol.apiserver.orch.io",
     kind="PriorityLevelConfiguration",
     generation=SPEC,

@@ -9,7 +9,7 @@ from typing import Final
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.networking.references import check_reference
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.traits import SPEC
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.validators import Check
@@ -62,6 +62,6 @@ def checks(naming: Naming) -> Mapping[str, Check]:
     }
 
 
-INGRESS_CLASS = Kind(
+INGRESS_CLASS = KindRecord(
     group="networking.orch.io", kind="IngressClass", generation=SPEC, cells=cells_cluster.ingress_class
 )

@@ -9,7 +9,7 @@ from typing import Final
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.networking.references import check_reference
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.traits import SPEC
 from orchtw.rules.load_balancers import load_balancer_causes
 from orchtw.schema.tables import cells_cluster
@@ -148,7 +148,7 @@ def validate_ingress_status(new: Object, old: Object, naming: Naming) -> list[Ca
     return load_balancer_causes((new.get("status") or {}).get("loadBalancer") or {}, "status.loadBalancer")
 
 
-INGRESS = Kind(
+INGRESS = KindRecord(
     group="networking.orch.io",
     kind="Ingress",
     generation=SPEC,

@@ -7,7 +7,7 @@ from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.traits import SPEC
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.validators import Check
@@ -104,7 +104,7 @@ def checks(naming: Naming) -> Mapping[str, Check]:
     }
 
 
-NETWORK_POLICY = Kind(
+NETWORK_POLICY = KindRecord(
     group="networking.orch.io",
     kind="NetworkPolicy",
     generation=SPEC,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.traits import SPEC, Sent
 from orchtw.schema.conversion.policy import BUDGET_CONVERSIONS
 from orchtw.schema.tables import cells_workloads
@@ -49,7 +49,7 @@ def validate_sent_budget(new: Object, old: Object | None, sent: Sent, naming: Na
     ]
 
 
-POD_DISRUPTION_BUDGET = Kind(
+POD_DISRUPTION_BUDGET = KindRecord(
     group="policy",
     kind="PodDisruptionBudget",
     generation=SPEC,

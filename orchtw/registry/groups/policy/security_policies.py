@@ -10,7 +10,7 @@ from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.seccomp import LOCAL, profile_causes
 from orchtw.registry.groups.policy.sysctls import overlap_causes, sysctl_causes
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.schema.tables import cells_cluster
 from orchtw.values.causes import duplicate, go_quote, invalid, not_supported, required
 from orchtw.values.file_paths import no_backsteps
@@ -180,7 +180,7 @@ def _seccomp_causes(field: str, profile: str, shown: str) -> list[Cause]:
     return [] if profile == ANY and field.endswith(f"{_ALLOWED}]") else profile_causes(profile, field)
 
 
-POD_SECURITY_POLICY = Kind(
+POD_SECURITY_POLICY = KindRecord(
     group="policy",
     kind="PodSecurityPolicy",
     validate=validate_security_policy,

@@ -7,7 +7,7 @@ from typing import Final
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.storage.sizes import MAX_BYTES, text_bytes
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.schema.tables import cells_cluster
 from orchtw.values import utf8
 from orchtw.values.causes import forbidden, invalid, required, too_long
@@ -87,7 +87,7 @@ def validate_attachment_status(new: Object, old: Object, naming: Naming) -> list
     return causes
 
 
-VOLUME_ATTACHMENT = Kind(
+VOLUME_ATTACHMENT = KindRecord(
     group="storage.orch.io",
     kind="VolumeAttachment",
     unconditional_update=False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.schema.tables import cells_cluster
 from orchtw.values.causes import NOT_NEGATIVE, invalid
 from orchtw.wire.objects import Object
@@ -16,7 +16,7 @@ def validate_capacity(new: Object, old: Object | None, naming: Naming) -> list[C
     return [invalid("capacity", amount, NOT_NEGATIVE)] if amount.startswith("-") else []
 
 
-CSI_STORAGE_CAPACITY = Kind(
+CSI_STORAGE_CAPACITY = KindRecord(
     group="storage.orch.io",
     kind="CSIStorageCapacity",
     unconditional_update=False,

@@ -7,7 +7,7 @@ from typing import Final
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.storage.sizes import MAX_BYTES, text_bytes
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.schema.tables import cells_cluster
 from orchtw.values.causes import duplicate, forbidden, invalid, not_supported, required, too_long
 from orchtw.values.names import qualified_name
@@ -61,7 +61,7 @@ def _topology_causes(new: Object) -> list[Cause]:
     return causes
 
 
-STORAGE_CLASS = Kind(
+STORAGE_CLASS = KindRecord(
     group="storage.orch.io",
     kind="StorageClass",
     validate=validate_storage_class,

@@ -6,7 +6,7 @@ from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_cluster
@@ -72,7 +72,7 @@ def _token_causes(spec: Object) -> list[Cause]:
     return causes
 
 
-CSI_DRIVER = Kind(
+CSI_DRIVER = KindRecord(
     group="storage.orch.io",
     kind="CSIDriver",
     strategy=DriverStrategy,

@@ -6,7 +6,7 @@ from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
-from orchtw.registry.kind import Kind
+from orchtw.registry.kind import KindRecord
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.problems import IMMUTABLE
 from orchtw.values import utf8
@@ -59,7 +59,7 @@ def _driver_causes(driver: Object, path: str) -> list[Cause]:
     return causes
 
 
-CSI_NODE = Kind(
+CSI_NODE = KindRecord(
     group="storage.orch.io",
     kind="CSINode",
     unconditional_update=False,

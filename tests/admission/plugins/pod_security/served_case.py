@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from orchtw.testing.in_process import Answer
+from orchtw.testing.in_process import ClientAnswer
 from orchtw.wire.objects import Object
 from tests.admission.plugins.pod_security.pods import container, good_pod
 from tests.verbs.served import MERGE, ServedCase
@@ -28,7 +28,7 @@ class PodSecurityCase(ServedCase):
     def labels(self, labels: Mapping[str, str]) -> Object:
         return {PREFIX + key.replace("_", "-"): value for key, value in labels.items()}
 
-    def label(self, name: str, query: str = "", **labels: str) -> Answer:
+    def label(self, name: str, query: str = "", **labels: str) -> ClientAnswer:
         """The answer to other labels of a namespace."""
         body = {"metadata": {"labels": self.labels(labels)}}
         return self.send("PATCH", f"/api/v1/namespaces/{name}{query}", body, MERGE)
@@ -42,7 +42,7 @@ class PodSecurityCase(ServedCase):
         pod["metadata"] = {"name": name}
         return pod
 
-    def warnings(self, answer: Answer) -> list[str]:
+    def warnings(self, answer: ClientAnswer) -> list[str]:
         """The texts of the Warning headers."""
         texts = _WARNING.findall(answer.headers.get("warning", ""))
         return [text.replace('\\"', '"') for text in texts]

@@ -7,8 +7,8 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.configuration import Given
-from orchtw.admission.plugins.pod_security.configuration import Settings, read
-from orchtw.admission.plugins.pod_security.policy import Policy, Standard
+from orchtw.admission.plugins.pod_security.configuration import PodSecuritySettings, read
+from orchtw.admission.plugins.pod_security.policy import NamespacePolicy, Standard
 from orchtw.errors import ConfigError
 
 HEAD = {"apiVersion": "pod-security.admission.config.orch.io/v1beta1", "kind": "PodSecurityConfiguration"}
@@ -27,18 +27,18 @@ class ReadTests(SynchronousTestCase):
 
     def test_empty(self) -> None:
         """Without a file, and with an empty one, nothing is refused."""
-        self.assertEqual(read(None), Settings())
-        self.assertEqual(read(given()), Settings())
-        self.assertEqual(read(given(defaults=None, exemptions={"usernames": None})), Settings())
-        self.assertEqual(read(given(defaults={"enforce": "", "warn-version": ""})), Settings())
+        self.assertEqual(read(None), PodSecuritySettings())
+        self.assertEqual(read(given()), PodSecuritySettings())
+        self.assertEqual(read(given(defaults=None, exemptions={"usernames": None})), PodSecuritySettings())
+        self.assertEqual(read(given(defaults={"enforce": "", "warn-version": ""})), PodSecuritySettings())
 
     def test_whole(self) -> None:
         """Everything, in both versions."""
         defaults = {"enforce": "baseline", "enforce-version": "v1.22", "audit": "restricted"}
         more = {"audit-version": "latest", "warn": "restricted", "warn-version": "v1.0"}
         exemptions = {"usernames": ["a:b"], "namespaces": ["x", "y"], "runtimeClasses": ["r.s"]}
-        expected = Settings(
-            defaults=Policy(
+        expected = PodSecuritySettings(
+            defaults=NamespacePolicy(
                 enforce=Standard("baseline", "v1.22"),
                 audit=Standard("restricted"),
                 warn=Standard("restricted", "v1.0"),

@@ -10,10 +10,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.chain import Chain
 from orchtw.admission.metrics import AdmissionMetrics
-from orchtw.admission.plugins.pod_security.configuration import Settings
+from orchtw.admission.plugins.pod_security.configuration import PodSecuritySettings
 from orchtw.admission.plugins.pod_security.metrics import PodSecurityMetrics
 from orchtw.admission.plugins.pod_security.plugin import PodSecurity
-from orchtw.admission.plugins.pod_security.policy import Policy, Standard
+from orchtw.admission.plugins.pod_security.policy import NamespacePolicy, Standard
 from orchtw.admission.plugins.pod_security.workloads import PODS
 from tests.admission import asked
 from tests.admission.plugins.pod_security.pods import container, good_pod
@@ -180,10 +180,10 @@ class Namespaces:
     """None, and n once `told` has fired."""
 
     def __init__(self) -> None:
-        self.known: dict[str, Policy] = {}
+        self.known: dict[str, NamespacePolicy] = {}
         self.told: Deferred[None] = Deferred()
 
-    def find(self, namespace: str) -> Policy | None:
+    def find(self, namespace: str) -> NamespacePolicy | None:
         return self.known.get(namespace)
 
     def due(self) -> Deferred[None]:
@@ -195,10 +195,10 @@ class LateTests(SynchronousTestCase):
 
     def test_other_process(self) -> None:
         """A namespace is missing only once the cache holds what other processes have written (reference READ-10)."""
-        for known in ({"n": Policy(enforce=Standard("baseline"))}, {}):
+        for known in ({"n": NamespacePolicy(enforce=Standard("baseline"))}, {}):
             namespaces = Namespaces()
             metrics = PodSecurityMetrics(AdmissionMetrics())
-            plugin = PodSecurity(Settings(), asked.NAMING, namespaces, cast(Any, None), metrics)
+            plugin = PodSecurity(PodSecuritySettings(), asked.NAMING, namespaces, cast(Any, None), metrics)
             pod = good_pod(hostPID=True)
             done = asked.pass_chain(Chain([plugin]), asked.attributes("CREATE", PODS, namespace="n", obj=pod))
             self.assertNoResult(done)

@@ -8,7 +8,7 @@ from orchtw.admission.plugins.pod_security.policy import (
     NO_LEVEL,
     NO_VERSION,
     Labels,
-    Policy,
+    NamespacePolicy,
     Standard,
     is_version,
     stricter,
@@ -18,10 +18,10 @@ from orchtw.naming.names import Naming
 PREFIX = "pod-security.orch.io/"
 
 
-def read(defaults: Policy | None = None, **labels: str) -> Policy:
+def read(defaults: NamespacePolicy | None = None, **labels: str) -> NamespacePolicy:
     """The policy of labels, whose names are here without prefix and with _ for -."""
     named = {PREFIX + key.replace("_", "-"): value for key, value in labels.items()}
-    return Labels(Naming.orch(), defaults or Policy()).read(named)
+    return Labels(Naming.orch(), defaults or NamespacePolicy()).read(named)
 
 
 class LabelsTests(SynchronousTestCase):
@@ -29,26 +29,26 @@ class LabelsTests(SynchronousTestCase):
 
     def test_none(self) -> None:
         """Without labels the defaults hold."""
-        self.assertEqual(read(), Policy())
-        defaults = Policy(enforce=Standard("baseline", "v1.3"), warn=Standard("restricted"))
+        self.assertEqual(read(), NamespacePolicy())
+        defaults = NamespacePolicy(enforce=Standard("baseline", "v1.3"), warn=Standard("restricted"))
         self.assertEqual(read(defaults), defaults)
-        self.assertEqual(read(other="restricted"), Policy())
+        self.assertEqual(read(other="restricted"), NamespacePolicy())
 
     def test_levels_and_versions(self) -> None:
         """Each mode has its own level and version; what is left out is as by default."""
         found = read(enforce="baseline", enforce_version="v1.24", audit="restricted", warn_version="v1.0")
-        expected = Policy(
+        expected = NamespacePolicy(
             enforce=Standard("baseline", "v1.24"), audit=Standard("restricted"), warn=Standard("privileged", "v1.0")
         )
         self.assertEqual(found, expected)
-        defaults = Policy(enforce=Standard("baseline", "v1.3"))
+        defaults = NamespacePolicy(enforce=Standard("baseline", "v1.3"))
         self.assertEqual(str(read(defaults, enforce="restricted").enforce), "restricted:v1.3")
 
     def test_vocabulary(self) -> None:
         """Labels have the names of the vocabulary that is served."""
-        labels = Labels(Naming.kubernetes(), Policy())
+        labels = Labels(Naming.kubernetes(), NamespacePolicy())
         found = labels.read({"pod-security.kubernetes.io/enforce": "baseline", f"{PREFIX}warn": "x"})
-        self.assertEqual(found, Policy(enforce=Standard("baseline")))
+        self.assertEqual(found, NamespacePolicy(enforce=Standard("baseline")))
 
     def test_wrong_levels(self) -> None:
         """A wrong level refuses most to enforce, and says nothing in the other modes."""

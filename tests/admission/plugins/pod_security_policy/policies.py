@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from orchtw.admission.plugins.pod_security_policy.policy import Policy, policy
+from orchtw.admission.plugins.pod_security_policy.policy import SecurityPolicy, policy
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.pod_annotations import keys_in
 from orchtw.wire.objects import Object
@@ -22,7 +22,7 @@ LOOSE: Final[Object] = {
 """What allows most and fills in nothing."""
 
 
-def policy_of(annotations: Mapping[str, str] | None = None, **spec: Any) -> Policy:
+def policy_of(annotations: Mapping[str, str] | None = None, **spec: Any) -> SecurityPolicy:
     """A loose policy but for what is given."""
     metadata = {"name": "p", "annotations": dict(annotations or {})}
     return policy({"metadata": metadata, "spec": {**LOOSE, **spec}}, Naming.orch())

@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.plugins.pod_security_policy.checking import problems
 from orchtw.admission.plugins.pod_security_policy.filling import filled
-from orchtw.admission.plugins.pod_security_policy.policy import Policy
+from orchtw.admission.plugins.pod_security_policy.policy import SecurityPolicy
 from orchtw.wire.objects import Object
 from tests.admission.plugins.pod_security_policy.policies import KEYS, must, pod, policy_of, secured
 from tests.effort import MOST, CountedText, calls
@@ -22,7 +22,7 @@ ARMOR = "apparmor.security.beta.orch.io/"
 class CheckingCase(SynchronousTestCase):
     """Holds pods against policies."""
 
-    def check(self, found: Object, policy: Policy, *expected: str) -> None:
+    def check(self, found: Object, policy: SecurityPolicy, *expected: str) -> None:
         self.assertEqual([str(cause) for cause in problems(found, policy, KEYS)], list(expected))
 
 
@@ -140,7 +140,7 @@ class PodTests(CheckingCase):
 class VolumeTests(CheckingCase):
     """Volumes."""
 
-    def check_volume(self, volume: Object, policy: Policy, *expected: str, **container: Any) -> None:
+    def check_volume(self, volume: Object, policy: SecurityPolicy, *expected: str, **container: Any) -> None:
         found = pod(volumes=[{"name": "v", **volume}])
         found["spec"]["containers"][0] |= container
         self.check(found, policy, *expected)
@@ -222,7 +222,7 @@ class ContainerTests(CheckingCase):
     """What containers say, in each list."""
 
     def check_lists(
-        self, policy: Policy, security: Object, *expected: str, more: Mapping[str, Any] | None = None
+        self, policy: SecurityPolicy, security: Object, *expected: str, more: Mapping[str, Any] | None = None
     ) -> None:
         """`expected` are the causes of a container, with {} for its security context."""
         for key in ("containers", "initContainers", "ephemeralContainers"):

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.plugins.pod_security_policy.filling import filled
-from orchtw.admission.plugins.pod_security_policy.policy import Policy
+from orchtw.admission.plugins.pod_security_policy.policy import SecurityPolicy
 from orchtw.wire.objects import Object
 from tests.admission.plugins.pod_security_policy.policies import KEYS, must, pod, policy_of, secured
 
@@ -20,7 +20,7 @@ ARMOR = "apparmor.security.beta.orch.io/"
 class FillingTests(SynchronousTestCase):
     """Each field, given and not."""
 
-    def filled(self, found: Object, policy: Policy) -> Object:
+    def filled(self, found: Object, policy: SecurityPolicy) -> Object:
         """The pod after it was filled in, which must have been left as it was; a second time changes nothing."""
         before = deepcopy(found)
         changed = filled(found, policy, KEYS)
@@ -28,7 +28,7 @@ class FillingTests(SynchronousTestCase):
         self.assertIs(filled(changed, policy, KEYS), changed)
         return changed
 
-    def check_container(self, policy: Policy, own: Object, expected: Object) -> None:
+    def check_container(self, policy: SecurityPolicy, own: Object, expected: Object) -> None:
         """What becomes of a container's security context in each list; of equal ones nothing."""
         for key in ("containers", "initContainers", "ephemeralContainers"):
             found = secured(key, **own)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from twisted.internet.defer import succeed
 
 from orchtw import authz
-from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, Decision, Rules
+from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, Decision, UserRules
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.wire.objects import Object
 from tests.admission.plugins.pod_security_policy.policies import LOOSE, must
@@ -36,7 +36,7 @@ class Usable:
         decision = ALLOWED if may else NO_OPINION
         return succeed(decision) if self.late else decision
 
-    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         return EVERYTHING
 
 
