@@ -6,7 +6,7 @@ import sys
 from collections import OrderedDict
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import attrs
 from twisted.internet.threads import deferToThreadPool
@@ -15,9 +15,6 @@ from orchtw.outbound.destination import Destination
 from orchtw.outbound.dialer import Dialer
 from orchtw.outbound.policy import TLSPolicy
 from orchtw.outbound.services import Resolver, ServicePlace, ServiceReference
-
-if TYPE_CHECKING:
-    from orchtw.outbound.pool import Pool
 
 DIAL_S: Final = 30.0
 """How long a connection may take, whatever the time of a call."""
@@ -37,6 +34,22 @@ class Way:
     endpoints_only: bool = False
 
 
+class ConnectionPool(Protocol):
+    """The part of `orchtw.outbound.pool.Pool`, which is imported when first needed, that `Pools` and callers use."""
+
+    client: Any
+
+    @property
+    def connections(self) -> int:
+        """Return the number of open connections."""
+
+    def retire(self) -> None:
+        """Close idle connections, and the others when their requests end."""
+
+    async def stop(self) -> None:
+        """Drop all connections, and wait until they are closed."""
+
+
 class Pools:
     """Makes them as they are asked for, at most POOLS of them."""
 
@@ -44,17 +57,17 @@ class Pools:
         self._reactor = reactor
         self._resolver = resolver
         self._dialer = Dialer(reactor, "webhooks and other servers")
-        self._pools: OrderedDict[Way, Pool] = OrderedDict()
-        self._retired: list[Pool] = []
+        self._pools: OrderedDict[Way, ConnectionPool] = OrderedDict()
+        self._retired: list[ConnectionPool] = []
 
-    async def of(self, way: Way) -> Pool:
+    async def of(self, way: Way) -> ConnectionPool:
         """The pool of a way."""
         if (found := self._pools.get(way)) is not None:
             self._pools.move_to_end(way)
             return found
         web = await web_module(self._reactor)
         made = web.Pool(self._reactor, self._dialer, partial(self.destination, way))
-        pool: Pool = self._pools.setdefault(way, made)
+        pool: ConnectionPool = self._pools.setdefault(way, made)
         if len(self._pools) > POOLS:
             _, oldest = self._pools.popitem(last=False)
             oldest.retire()
