@@ -172,7 +172,8 @@ class RoleTests(SynchronousTestCase):
         record = attrs.evolve(strategies.KINDS[config_map], reservations=make)
         self.patch(strategies, "KINDS", {**strategies.KINDS, config_map: record})
         instance = self.process()
-        self.assertEqual([host.targets for host in hosts], [instance.resources.targets])
+        own = instance.resources.targets.stored("", "v1", "configmaps")
+        self.assertEqual([host.stored("", "v1", "configmaps") for host in hosts], [own])
         before = held.keep.call_count
         taken.clear()
         self.assertEqual(self.ask(instance, "POST", MAPS, {"metadata": {"name": "a"}})[0], 201)
