@@ -259,7 +259,7 @@ class ParseTests(SynchronousTestCase):
         """Each origin is a regular expression; a malformed one is one line that names the flag (reference REQ-28)."""
         given = parse(["--cors-allowed-origins=//a.example$,//b.example$", "--cors-allowed-origins", "localhost"])
         self.assertEqual(given.cors_allowed_origins, ("//a.example$", "//b.example$", "localhost"))
-        for pattern in ("(", "a{99999999999}"):
+        for pattern in ("(", "a{2000}", "(?=a)"):
             (problem,) = self.problems(f"--cors-allowed-origins={pattern}")
             self.assertTrue(problem.startswith(f'--cors-allowed-origins: "{pattern}" is not a regular expression: '))
 

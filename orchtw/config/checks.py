@@ -20,6 +20,7 @@ from orchtw.config.etcd_checks import etcd_problems
 from orchtw.config.hosts import is_address, is_dns_name, split_host
 from orchtw.config.settings import Config
 from orchtw.naming.names import VOCABULARIES
+from orchtw.values.patterns import compiled
 from orchtw.values.ports import HIGHEST, port_range
 
 RECONCILER_TYPES = ("master-count", "lease", "none")
@@ -225,8 +226,8 @@ def _origins(patterns: tuple[str, ...]) -> list[str]:
     problems = []
     for pattern in patterns:
         try:
-            re.compile(pattern)
-        except (re.error, OverflowError, RecursionError) as error:
+            compiled(pattern)
+        except ValueError as error:
             problems.append(f'--cors-allowed-origins: "{pattern}" is not a regular expression: {error}')
     return problems
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
 from urllib.parse import urlsplit
+
+from orchtw.values.patterns import compiled
 
 # A scheme, a host name of at most 253 characters and a port fit; what is longer is not worth matching.
 LONGEST_ORIGIN: Final = 512
@@ -15,11 +16,11 @@ _HTTPS_PORT: Final = 443
 class AllowedOrigins:
     """The origins of `--cors-allowed-origins`: an expression may match anywhere in an origin.
 
-    Raises re.error for one that is malformed.
+    Raises ValueError for one that is malformed.
     """
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
-        self._patterns = tuple(re.compile(pattern) for pattern in patterns)
+        self._patterns = tuple(compiled(pattern) for pattern in patterns)
 
     def __bool__(self) -> bool:
         return bool(self._patterns)

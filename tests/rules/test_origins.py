@@ -37,6 +37,11 @@ class AllowedOriginsTests(SynchronousTestCase):
         self.assertTrue(AllowedOrigins(["example.com"]).allow("https://www.example.com:8443"))
         self.assertFalse(AllowedOrigins(["^https://example.com$"]).allow("https://www.example.com"))
 
+    def test_linear_time(self) -> None:
+        """An expression that backtracks elsewhere is cheap here; one that RE2 cannot read is refused."""
+        self.assertFalse(AllowedOrigins(["(a+)+$"]).allow(f"https://{'a' * 400}!"))
+        self.assertIn("perl operator", str(self.assertRaises(ValueError, AllowedOrigins, ["(?=a)"])))
+
     def test_any_of_several(self) -> None:
         """One expression that matches is enough; without any, no origin is allowed."""
         self.assertTrue(AllowedOrigins(["//a$", "//b$"]).allow("https://b"))
