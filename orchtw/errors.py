@@ -271,7 +271,7 @@ class RequestEntityTooLarge(StatusError):
 
     @classmethod
     def limit(cls, limit_bytes: int) -> RequestEntityTooLarge:
-        """Names the limit."""
+        """Return the error that names the limit."""
         return cls(f"Request entity too large: limit is {limit_bytes}")
 
 
@@ -347,7 +347,7 @@ class InternalError(StatusError):
 
 
 class ServiceUnavailable(StatusError):
-    """503: not now."""
+    """503: the server cannot handle the request now."""
 
     code, reason = 503, "ServiceUnavailable"
 

@@ -39,7 +39,7 @@ UNREADABLE: Final = UnreadableCertificate()
 
 @attrs.frozen(slots=True, kw_only=True)
 class Peer:
-    """Who is at the other end of the connection.
+    """Peer of a connection.
 
     `certificate` is the client certificate as presented, or None. `verified` is True only if its
     chain ends in one of the configured client CAs; a stranger's certificate is presented, not verified.
@@ -63,7 +63,7 @@ class UserInfo:
 
 @attrs.frozen(slots=True, kw_only=True)
 class RequestInfo:
-    """What a request asks for, read off its method, path and query (reference REQ-4, REQ-11).
+    """Request info, read off method, path and query (reference REQ-4, REQ-11).
 
     For a non-resource request `is_resource` is False and only `verb` (the lower-case method) and `path`
     have meaning. `verb` is one of get, list, watch, create, update, patch, delete, deletecollection, proxy.
@@ -86,7 +86,7 @@ class RequestInfo:
 
 
 class Decided(Protocol):
-    """What an authorizer said of a request."""
+    """Decision of an authorizer about a request."""
 
     @property
     def allowed(self) -> bool | None:
@@ -94,7 +94,7 @@ class Decided(Protocol):
 
     @property
     def reason(self) -> str:
-        """Why."""
+        """Return the reason of the decision."""
 
 
 class Classified(Protocol):
@@ -106,15 +106,15 @@ class Classified(Protocol):
 
 
 class Occupied(Protocol):
-    """What a request occupies while it is served."""
+    """Seats that a request occupies while it is served."""
 
     @property
     def limited(self) -> bool:
-        """Whether there is a limit to it."""
+        """Report whether the level is limited."""
 
     @property
     def seats(self) -> int:
-        """How many seats."""
+        """Return the number of seats."""
 
     @property
     def linger_s(self) -> float:
@@ -187,7 +187,7 @@ class Request:
 
     @property
     def ends_with_client(self) -> bool:
-        """Whether nobody needs the outcome of this request when its client has left: it writes nothing here, or has
+        """Report whether the request ends when its client leaves: it writes nothing here, or has
         not begun.
         """
         return self.passed_on or self.queued or self.method in ("GET", "HEAD")
@@ -234,7 +234,7 @@ class Request:
 
 
 class Ending(Enum):
-    """How the sending of an answer ended."""
+    """Outcome of sending a response."""
 
     COMPLETE = "complete"
     """Everything has been handed to the transport, and it has taken most of it."""
@@ -249,7 +249,7 @@ class Ending(Enum):
 
 
 class ResponseChannel(Protocol):
-    """What a streaming body writes to: the connection, after the response's head has been sent."""
+    """Channel that a streaming body writes to, after the response's head has been sent."""
 
     def write(self, framed: bytes) -> None:
         """Send one or more HTTP chunks, already framed by `chunk`; may pause the producer before it returns."""
@@ -294,7 +294,7 @@ class Upgrade(Protocol):
 
 @attrs.define(slots=True, kw_only=True, eq=False)
 class Response:
-    """What the edge sends: a status code, headers and one kind of body.
+    """Response for the edge to send: a status code, headers and one kind of body.
 
     `body` is complete bytes or a sequence of pieces, which are asked for one by one and sent with
     backpressure, so a long list never lies in memory as a whole; `length` is the size in bytes of such a
@@ -304,7 +304,7 @@ class Response:
     in chunks, or what another protocol carries: `upgrade` takes the connection over after a 101. A `patient` stream
     is read by people, who may stop for a while. Behind the `last` answer the connection closes.
 
-    `on_end` is for those who want to know when the answer has been sent; whoever sends it, or drops it, calls `end`.
+    `on_end` registers a callback for the end of the response; the edge calls `end` when it has sent or dropped it.
     """
 
     code: int = 200
@@ -343,7 +343,7 @@ class Response:
 
 
 def is_short(response: Response) -> bool:
-    """Whether an answer will be sent as it is: complete, and not so long that there may be no room for it."""
+    """Report whether a response is sent as it is: complete, and short enough to always have room."""
     size = len(response.body) if type(response.body) is bytes else response.length
     return size is not None and size <= SHORT_BYTES and response.stream is None and response.parts is None
 

@@ -314,7 +314,7 @@ class APIServer(Service):
         self._log.info("shutdown: requests are answered" if answered else "shutdown: requests took too long")
 
     def _tls_options(self) -> TLSOptions:
-        """What the files say at present. Raises ConfigError."""
+        """Read the TLS files as they are now. Raises ConfigError."""
         config, pki = self._config, self._pki
         chain, key = pki.serving_files.read() if pki.serving_files else (pki.serving_chain, pki.serving_key)
         client_cas = first_start.given_client_cas(config) or pki.client_cas

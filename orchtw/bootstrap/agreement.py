@@ -1,4 +1,4 @@
-"""Whether this server may serve beside the others of its cluster, found out again and again (reference CTRL-52)."""
+"""Agreement of this server with the others of its cluster, checked periodically (reference CTRL-52)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Agreement:
 
     @property
     def agreed(self) -> bool:
-        """Whether this server may be ready, make what the cluster has, and run controllers."""
+        """Report whether this server may be ready, bootstrap the cluster and run controllers."""
         return self._known and not self._blocking
 
     @property
@@ -42,11 +42,11 @@ class Agreement:
 
     @property
     def remarks(self) -> Sequence[str]:
-        """What other servers have otherwise."""
+        """Return a sentence for each server that differs."""
         return [_sentence(record, found) for record, found in self._found.values() if found]
 
     def families(self) -> Iterator[Read]:
-        """How many servers have a fact otherwise."""
+        """Yield the number of servers that differ, by fact."""
         yield Read(
             self._counts, "orchtw_server_disagreements", GAUGE, "Other servers that differ in a fact.", ("fact",)
         )
@@ -92,7 +92,7 @@ class Agreement:
 
 
 def _sentence(record: Record, found: Sequence[Difference]) -> str:
-    """What a server has otherwise, for people."""
+    """Describe the facts in which a server differs."""
     where = str(record.place)
     name = record.name.removeprefix(where).strip()
     return f"differs from server {where} ({name}) in {', '.join(each.fact for each in found)}"

@@ -130,7 +130,7 @@ class Registration:
         self._soon(RETRY_S)
 
     def _deed(self, name: str, wanted: Object | None) -> Coroutine[Any, Any, object] | None:
-        """What is to be written about one name; None: nothing."""
+        """Return the write that one name needs, or None."""
         live = self._services.all.get(name)
         if name in self._done and wanted is not None and self._is_on_start(wanted):
             return None

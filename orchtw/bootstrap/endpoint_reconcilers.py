@@ -1,4 +1,4 @@
-"""Whom the endpoints of the servers' Service name: the three ways to find out (reference CTRL-7, CTRL-49)."""
+"""Reconcilers of the endpoints of the servers' Service, of three types (reference CTRL-7, CTRL-49)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ByLease:
     leases: ServerLeases
 
     async def places(self, endpoints: Object | None) -> list[LeasePlace]:
-        """See `EndpointReconciler`."""
+        """Return the servers whose leases are alive."""
         return await self.leases.living()
 
 
@@ -47,7 +47,7 @@ class ByCount:
     count: int
 
     async def places(self, endpoints: Object | None) -> list[LeasePlace]:
-        """See `EndpointReconciler`."""
+        """Return this server and the others that the endpoints name, up to the configured count."""
         mine = self.leases.place
         others = [each for each in _named(endpoints) if each != mine]
         if self.leases.left:
@@ -63,7 +63,7 @@ class ByNobody:
     """The endpoints are somebody else's."""
 
     async def places(self, endpoints: Object | None) -> None:
-        """See `EndpointReconciler`."""
+        """Leave the endpoints to others: return None."""
 
 
 RECONCILERS: Final[Mapping[str, Callable[[ServerLeases, int], EndpointReconciler]]] = {

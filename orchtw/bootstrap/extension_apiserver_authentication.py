@@ -1,4 +1,4 @@
-"""What extension servers need to believe this server and its clients: a ConfigMap that anybody they trust may read
+"""ConfigMap `extension-apiserver-authentication`, by which extension servers verify this server and its clients
 (reference AGG-7, AGG-12).
 
 Servers on one store may have authorities of their own, so that each adds what is its own to what is there.
@@ -23,8 +23,8 @@ CLIENT_CA, PROXY_CA = "client-ca-file", "requestheader-client-ca-file"
 
 @attrs.frozen(slots=True, kw_only=True)
 class AuthenticationInfo:
-    """Authorities of client certificates, and of proxies that say in headers who asks, as PEM text; how those headers
-    are named, and whom their certificates must be for.
+    """Authorities of client certificates and of front proxies, as PEM text, with the names of proxies and of their
+    user headers.
     """
 
     client_ca: str = ""

@@ -1,4 +1,4 @@
-"""How the server writes its own objects: as itself, and only what is missing or different."""
+"""Writer of the server's own objects: under its own name, and only where one is missing or differs."""
 
 from __future__ import annotations
 

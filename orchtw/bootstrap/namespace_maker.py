@@ -1,4 +1,4 @@
-"""How the server creates a namespace that somebody else asks for: as itself, by the rules of everybody."""
+"""Creation of a namespace on behalf of a plugin: under the server's own name, by the same rules as for clients."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class ServerIdentity:
 
 
 def _is_over(lease: Object, now: datetime) -> bool:
-    """Whether a Lease has ended, or says nothing of its end."""
+    """Report whether a Lease has expired, or does not say when it does."""
     spec = lease.get("spec") or {}
     renewed, duration_s = spec.get("renewTime"), spec.get("leaseDurationSeconds")
     if not renewed or not duration_s:

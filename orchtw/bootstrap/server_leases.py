@@ -105,7 +105,7 @@ class ServerLeases:
             self._kept = kept
 
     async def several(self) -> bool:
-        """Whether other servers are alive too. Raises what the store raises."""
+        """Report whether other servers are alive too. Raises what the store raises."""
         return self.shared and len(await self.records()) > 1
 
     async def records(self) -> list[Record]:
@@ -121,7 +121,7 @@ class ServerLeases:
 
 
 def _read(item: KeyValue) -> Record | None:
-    """What a record says; None: that cannot be read."""
+    """Decode a record; None if it cannot be read."""
     try:
         said = orjson.loads(item.value)
         return Record(

@@ -1,4 +1,4 @@
-"""What this server says of the versions in which it stores and reads the release's resources (reference VER-19)."""
+"""StorageVersions of the release's resources, as this server stores and reads them (reference VER-19)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STORAGE_VERSIONS: Final = ("internal.apiserver.orch.io", "v1alpha1", "storagever
 
 
 def states_versions(config: Config, naming: Naming, targets: Targets) -> bool:
-    """Whether servers say this: two gates ask for it, and the API is served."""
+    """Report whether servers publish StorageVersions: two gates ask for it, and the API is served."""
     group, version, plural = STORAGE_VERSIONS
     asked = config.gates["APIServerIdentity"] and config.gates["StorageVersionAPI"]
     return asked and targets.find(naming.group(group), version, plural) is not None

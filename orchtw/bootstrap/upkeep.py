@@ -47,7 +47,7 @@ class Upkeep:
         await self._look()
 
     def stop(self) -> None:
-        """Stop looking."""
+        """Cancel the next look; one that runs ends by itself."""
         self._stopped = True
         if self._next is not None and self._next.active():
             self._next.cancel()

@@ -25,7 +25,7 @@ _TYPELESS = ("v1", "WatchEvent")  # the one message that travels in an envelope 
 
 @attrs.frozen(kw_only=True)
 class _Job:
-    """What to do with each input: `convert` gives the output's bytes, `suffix` its file name's end."""
+    """Conversion of each input: `convert` returns the output's bytes, `suffix` is the ending of its file name."""
 
     codecs: Codecs
     output: str

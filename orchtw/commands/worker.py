@@ -49,7 +49,7 @@ class StoreOwner:
 
     @staticmethod
     def _lost(why: str) -> None:
-        """What is kept here may be old from now on: nobody may be told it."""
+        """End the process: without its owner the cache may be stale, and must not be served."""
         os._exit(EXIT_FAILED)
 
 

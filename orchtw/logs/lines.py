@@ -65,7 +65,7 @@ FORMATS: Final[dict[str, Line]] = {"text": text_line, "json": json_line}
 
 
 def observer(out: TextIO, line: Line, verbosity: Verbosity) -> ILogObserver:
-    """What writes the log to `out`; details only where the verbosity asks for them."""
+    """Return an observer that writes the log to `out`, with details as far as the verbosity asks for them."""
 
     def written(event: LogEvent) -> str | None:
         detail = event.get("log_level") is LogLevel.debug

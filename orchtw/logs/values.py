@@ -13,7 +13,7 @@ VALUES: Final = "log_values"
 
 @attrs.frozen(slots=True)
 class LogValues:
-    """What an event says as a short text and named values, which are so in JSON, where nothing is quoted twice."""
+    """Short text of an event and its named values, which JSON lines hold as values of their own."""
 
     text: str
     fields: Mapping[str, str | int]

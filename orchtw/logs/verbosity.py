@@ -1,4 +1,4 @@
-"""How much is logged: `-v`, `--vmodule`, and what was set since (reference OPS-19)."""
+"""Verbosity of the log: `-v`, `--vmodule`, and changes at run time (reference OPS-19)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How requests prove who they are (reference METRIC-5)."""
+"""Metrics of authentication (reference METRIC-5)."""
 
 from __future__ import annotations
 

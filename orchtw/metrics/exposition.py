@@ -129,7 +129,7 @@ def _escaped(value: str) -> str:
 
 @lru_cache(maxsize=64)
 def _bounds(bounds: tuple[float, ...], open_metrics: bool) -> tuple[str, ...]:
-    """How bounds are written: `1`, `0.05`, `1e+06`; in OpenMetrics `1.0`."""
+    """Format bounds: `1`, `0.05`, `1e+06`; in OpenMetrics `1.0`."""
     texts = [f"{bound:g}" for bound in bounds]
     if open_metrics:
         texts = [f"{text}.0" if text.isdigit() else text for text in texts]
@@ -137,7 +137,7 @@ def _bounds(bounds: tuple[float, ...], open_metrics: bool) -> tuple[str, ...]:
 
 
 def _number(value: float) -> str:
-    """A number without a fraction that is none."""
+    """Format a number, an integer without a fraction."""
     if isinstance(value, int):
         return str(value)
     if isinf(value):

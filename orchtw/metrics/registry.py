@@ -54,7 +54,7 @@ class Registry:
         self._collectors.append((collector, frozenset(bare)))
 
     def families(self) -> Iterator[ShownSeries[Any] | Metric]:
-        """What is shown."""
+        """Yield the families that are shown."""
         for name, family in self._families.items():
             if name not in self._disabled and not self._is_hidden(family):
                 yield family

@@ -34,7 +34,7 @@ _FOLDERS: Final = ("/healthz/", "/livez/", "/readyz/", "/openapi/v3/", "/apis/",
 
 @attrs.frozen(slots=True)
 class Labels:
-    """What most families of requests tell apart, in the order of their labels."""
+    """Labels of most request metrics, in the order of the release."""
 
     verb: str
     group: str
@@ -66,12 +66,12 @@ def verb_of(request: Request, info: RequestInfo) -> str:
 
 
 def is_apply(request: Request) -> bool:
-    """Whether a patch is a server-side apply."""
+    """Report whether a patch is a server-side apply."""
     return request.headers.get("content-type", "") == APPLY
 
 
 def scope_of(info: RequestInfo) -> str:
-    """Whether one object is concerned, those of a namespace, or all; empty for a path that is no resource."""
+    """Return the scope: resource, namespace or cluster; empty for a non-resource path."""
     if not info.is_resource:
         return ""
     if info.name or info.verb == "create":
@@ -80,7 +80,7 @@ def scope_of(info: RequestInfo) -> str:
 
 
 def dry_run_of(request: Request) -> str:
-    """What a write asks to leave undone: All, or nothing."""
+    """Return the dry-run label of a write: All or empty."""
     return "All" if "dryRun=" in request.query and request.params.get("dryRun") == ["All"] else ""
 
 

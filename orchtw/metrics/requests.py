@@ -1,4 +1,4 @@
-"""What requests come to: how many, how long, how large (reference METRIC-5).
+"""Request metrics: counts, durations and sizes (reference METRIC-5).
 
 A request finds its series by one look into a dict; each costs a few additions from then on.
 """

@@ -35,7 +35,7 @@ class Number:
         self.value: float = 0
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Set the series back to zero."""
         self.value = 0
 
 
@@ -49,12 +49,12 @@ class Histogram:
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Set the series back to zero."""
         self.counts = [0] * (len(self.bounds) + 1)
         self.total: float = 0
 
     def observe(self, value: float) -> None:
-        """Count one."""
+        """Count one observation of `value`."""
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
 
@@ -67,7 +67,7 @@ class Histogram:
 
     @property
     def count(self) -> int:
-        """How many there were."""
+        """Return the number of observations."""
         return sum(self.counts)
 
     def cumulated(self) -> Iterator[int]:
@@ -79,7 +79,7 @@ class Series(Protocol):
     """A number or a histogram."""
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Set the series back to zero."""
 
 
 S = TypeVar("S", bound=Series)
@@ -186,7 +186,7 @@ class Read(ShownSeries[Number]):
         return found.items()
 
     def allow(self, label: str, values: frozenset[str]) -> None:
-        """See `ShownSeries`."""
+        """Show only these values of a label; see `ShownSeries`."""
         if label in self.labels:
             self._allowed[self.labels.index(label)] = values
 
@@ -199,11 +199,11 @@ class Single(ShownSeries[Histogram]):
         self._histogram = histogram
 
     def series(self) -> Iterable[tuple[Values, Histogram]]:
-        """See `ShownSeries`."""
+        """Return the only series; see `ShownSeries`."""
         return (((), self._histogram),)
 
     def reset(self) -> None:
-        """See `ShownSeries`."""
+        """Set the histogram back to zero."""
         self._histogram.reset()
 
 
@@ -230,12 +230,12 @@ def histograms(name: str, text: str, bounds: tuple[float, ...], labels: Values =
 
 
 def one(read: Callable[[], float]) -> Callable[[], Iterable[tuple[Values, float]]]:
-    """What `Read` reads of a family without labels."""
+    """Adapt a function for `Read` of a family without labels."""
     return lambda: (((), read()),)
 
 
 def each(read: Callable[[], Mapping[str, float]]) -> Callable[[], Iterable[tuple[Values, float]]]:
-    """What `Read` reads of a family with one label."""
+    """Adapt a function for `Read` of a family with one label."""
     return lambda: [((value,), number) for value, number in read().items()]
 
 

@@ -1,6 +1,6 @@
-"""The metrics of several processes as one text: each series says by the label `worker` whose it is.
+"""The metrics of several processes as one text: the label `worker` of each series names its process.
 
-They are not added up: a process that is replaced begins to count anew, which whoever adds up rates can see of its
+They are not added up: a process that is replaced begins to count anew, which `rate()` can tell of its own
 series, but not of a sum.
 """
 

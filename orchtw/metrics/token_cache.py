@@ -1,4 +1,4 @@
-"""What becomes of tokens that somebody else knows (reference METRIC-5)."""
+"""Metrics of the cache of token reviews (reference METRIC-5)."""
 
 from __future__ import annotations
 

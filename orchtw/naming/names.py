@@ -114,7 +114,7 @@ class Naming:
         return ".".join(self.git_version.removeprefix("v").split(".")[:2])
 
     def signing_key(self, token_id: str, token_secret: str) -> str:
-        """What a bootstrap token signs with: all of it, but its secret half for Kubernetes' clients
+        """Return the signing key of a bootstrap token: the whole token, or its secret half for Kubernetes clients
         (reference AUTHN-45).
         """
         return f"{token_id}.{token_secret}" if self.vocabulary == "orch" else token_secret
@@ -201,11 +201,11 @@ class Naming:
 
     @property
     def counterpart(self) -> Naming:
-        """The other vocabulary."""
+        """Return the naming of the other vocabulary."""
         return Naming.kubernetes() if self.vocabulary == "orch" else Naming.orch()
 
     def foreign(self, group: str) -> str:
-        """What to say to who asks for an API group by its name in the other vocabulary; empty for any other group."""
+        """Return a hint for an API group that is spelled in the other vocabulary; empty for any other group."""
         known = _neutral_groups()
         own = known.get(group, "") if self.vocabulary == "orch" else ""
         if self.vocabulary == "kubernetes" and group in known.values():

@@ -155,12 +155,12 @@ def canonical_host(host: str) -> str:
 
 
 def ends_before(certificate: x509.Certificate, moment: datetime) -> bool:
-    """Whether the certificate is no longer valid at `moment`."""
+    """Report whether the certificate is no longer valid at `moment`."""
     return certificate.not_valid_after_utc <= moment
 
 
 def matches(certificate: x509.Certificate, key: PrivateKeyTypes) -> bool:
-    """Whether the certificate is for this key; it is not if its own key is of an unknown kind."""
+    """Report whether the certificate is for this key; not if its own key is of an unknown kind."""
     form = serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     try:
         return certificate.public_key().public_bytes(*form) == key.public_key().public_bytes(*form)
@@ -176,7 +176,7 @@ def covers(certificate: x509.Certificate, host: str) -> bool:
 
 
 def issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
-    """Whether `issuer` signed the certificate."""
+    """Report whether `issuer` signed the certificate."""
     try:
         certificate.verify_directly_issued_by(issuer)
     except (ValueError, TypeError, InvalidSignature):

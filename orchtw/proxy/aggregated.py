@@ -1,4 +1,4 @@
-"""Requests for what another API server serves: passed on with the name of who asks (reference AGG-4 to AGG-6)."""
+"""Proxy to aggregated API servers: requests are forwarded under the user's name (reference AGG-4 to AGG-6)."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _headers(request: Request, service: ApiService, name: str, *, upgrade: bool)
 
 
 def _answer(request: Request, exchange: ClientExchange, head: ResponseHead) -> Response:
-    """What the client gets of the other server's answer, as it comes."""
+    """Return the other server's response, whose body is streamed as it comes."""
     if 300 <= head.code < 400 and head.first("location"):
         exchange.abort()
         return Response(code=502, content_type=TEXT, body=REDIRECTED)
@@ -169,7 +169,7 @@ class _Nobody:
     """The sink of an answer without a body: its end lets the connection be used again."""
 
     def received(self, data: bytes) -> None:
-        """Never called."""
+        """Ignore data: a response without a body has none."""
 
     def ended(self, outcome: CallOutcome) -> None:
         """Nobody waits for it."""

@@ -18,13 +18,13 @@ INFLATED_BYTES: Final = 4 << 20
 
 
 class BodyChange(Protocol):
-    """What becomes of a body on its way."""
+    """Transformation of a body while it is streamed."""
 
     def feed(self, data: bytes) -> bytes:
-        """What can be sent after this piece."""
+        """Take a piece; return the bytes that can be sent by now."""
 
     def end(self) -> bytes:
-        """What is left."""
+        """Return the remaining bytes."""
 
 
 @implementer(IPushProducer)
@@ -100,7 +100,7 @@ class InflatedPage:
 
     @staticmethod
     def reads(coding: str) -> bool:
-        """Whether a Content-Encoding can be undone."""
+        """Report whether a Content-Encoding can be decoded."""
         return coding in _WINDOWS
 
     def feed(self, data: bytes) -> bytes:
@@ -111,5 +111,5 @@ class InflatedPage:
         return self._page.feed(inflated)
 
     def end(self) -> bytes:
-        """What is left of the page."""
+        """Return the rest of the page."""
         return self._page.end()

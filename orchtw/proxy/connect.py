@@ -43,7 +43,7 @@ async def connect(context: Writing, outward: Outward, call: VerbCall) -> Respons
 
 
 def _proxied_path(call: VerbCall) -> str:
-    """What is behind `proxy` in the path, with its slashes at both ends."""
+    """Return the path behind `proxy`, with its slashes at both ends."""
     path = "/".join(call.info.parts[_PARTS_OF_PROXY:])
     if path and not path.startswith("/"):
         path = "/" + path

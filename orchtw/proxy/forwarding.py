@@ -37,7 +37,7 @@ class Outward:
 
 @attrs.frozen(slots=True, kw_only=True)
 class ForwardingPlace:
-    """What is asked for at the other end: a path, decoded, and a raw query."""
+    """Destination and target of a forwarded request: a decoded path and a raw query."""
 
     destination: Destination
     path: str
@@ -45,7 +45,7 @@ class ForwardingPlace:
 
     @property
     def target(self) -> str:
-        """The request's target."""
+        """Return the request target: escaped path and query."""
         path = escaped(self.path) or "/"
         return f"{path}?{self.query}" if self.query else path
 
@@ -134,7 +134,7 @@ async def dialled(
 
 
 def answer(request: Request, exchange: ClientExchange, head: ResponseHead, links: Links | None = None) -> Response:
-    """What the client gets of another server's answer; with `links`, those of a page are rewritten."""
+    """Return another server's response to the client; with `links`, the links of a page are rewritten."""
     try:
         return _answer(request, exchange, head, links)
     except BaseException:

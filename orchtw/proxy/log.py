@@ -92,7 +92,7 @@ def _failure(place: ForwardingPlace, why: str) -> StatusError:
 
 
 def _refusal(head: ResponseHead, text: str, name: str) -> StatusError:
-    """What the client is told of an agent's refusal, in the reference server's words."""
+    """Return the error for an agent's refusal, in the words of the release."""
     if head.code == 500:
         return InternalError.of(text)
     if head.code == 400:
@@ -115,7 +115,7 @@ class _Text:
         self._whole: Deferred[str] = Deferred(lambda _: exchange.abort())
 
     async def read(self) -> str:
-        """The text."""
+        """Return the whole text."""
         self._exchange.read_into(self)
         return await self._whole
 
@@ -127,6 +127,6 @@ class _Text:
             self.ended(CallOutcome.ABORTED)
 
     def ended(self, _outcome: CallOutcome) -> None:
-        """That was all."""
+        """Finish: the response is complete."""
         if not self._whole.called:
             self._whole.callback(self._text.decode("utf-8", "replace"))

@@ -20,7 +20,7 @@ _HOST_NAME: Final = "Hostname"
 
 @attrs.frozen(slots=True, kw_only=True)
 class AgentSettings:
-    """What the flags say about node agents; `tls` gives the certificates as they were last read."""
+    """Flags of connections to node agents; `tls` returns the certificates as they were last read."""
 
     scheme: Literal["http", "https"]
     port: int

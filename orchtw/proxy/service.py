@@ -37,7 +37,7 @@ class AskedService:
 
     @classmethod
     def of(cls, text: str, singular: str) -> AskedService:
-        """Raises BadRequest (400) for a name that is none."""
+        """Parse `[scheme:]name[:port]`. Raises BadRequest (400) for an invalid name."""
         parts = text.split(":")
         if len(parts) < 3:
             parts = ["", *parts]
@@ -109,7 +109,7 @@ class Backends:
         return _destination(asked.scheme, agent.host, asked.port)
 
     async def _is_of_pod(self, namespace: str, address: Object) -> bool:
-        """Whether an address of endpoints is a pod's of the same namespace: who writes endpoints chooses them."""
+        """Report whether an address of endpoints is a pod's of the same namespace; their author can name any."""
         target = address.get("targetRef") or {}
         if target.get("namespace", "") != namespace or not is_public_unicast(address.get("ip", "")):
             return False
@@ -121,7 +121,7 @@ class Backends:
 
 
 def _destination(scheme: str, host: str, port: str) -> Destination:
-    """Raises ServiceUnavailable (503) for a port that is none."""
+    """Return where to connect. Raises ServiceUnavailable (503) for an invalid port."""
     kind: Literal["http", "https"] = "https" if scheme == "https" else "http"
     number = int(port) if port.isascii() and port.isdigit() and len(port) < 6 else 0 if port else default_port(kind)
     if not 0 < number < 65536:

@@ -1,4 +1,4 @@
-"""What pods use: themselves, and what their containers ask for and are limited to."""
+"""Quota usage of pods: their number, and the requests and limits of their containers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PodEvaluator:
         return found
 
     def _held(self, requests: Amounts, limits: Amounts) -> dict[str, Amount]:
-        """What is asked for and limited, by all the names that quotas have for it."""
+        """Return requests and limits by every name that quotas have for them."""
         held = {"pods": ONE}
         for name in _COMPUTE:
             if name in requests:
@@ -79,7 +79,7 @@ def _resources(container: Object) -> tuple[Amounts, Amounts]:
 
 
 def _asked(spec: Object) -> tuple[Amounts, Amounts]:
-    """What a pod asks for and is limited to: its containers together, or an init container if that is more."""
+    """Return requests and limits of a pod: the sum of its containers, or an init container if that is more."""
     requests, limits = NOTHING, NOTHING
     for container in spec.get("containers") or ():
         more, most = _resources(container)

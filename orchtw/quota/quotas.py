@@ -23,7 +23,7 @@ class Unknown(Refused):
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Quota:
-    """What a ResourceQuota says: `hard` is what is limited as of its last count, in which `used` was found.
+    """Limits and usage of a ResourceQuota: `hard` as of its last count, in which `used` was found.
 
     One that has never been counted limits what its spec says, and nothing of it is known to be free. Amounts are
     texts: a quota may limit very much, of which a write concerns little.
@@ -55,7 +55,7 @@ class Standing:
         self.changed: dict[str, Amount] = {}
 
     def used(self, name: str) -> Amount:
-        """What is used of one of its entries."""
+        """Return the used amount of an entry."""
         found = self.changed.get(name)
         return amount(self.quota.used.get(name, "0")) if found is None else found
 
@@ -73,7 +73,7 @@ class Standing:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Limited:
-    """What nobody may use without a quota for it: `contains` are parts of names, `scopes` those of pods."""
+    """Resources that may only be used under a quota: `contains` are parts of names, `scopes` those of pods."""
 
     group: str
     plural: str
@@ -81,7 +81,7 @@ class Limited:
     scopes: tuple[Requirement, ...] = ()
 
     def names(self, used: Amounts) -> set[str]:
-        """What of that which an object uses has to be limited by a quota."""
+        """Return the names of used amounts that must be limited by a quota."""
         return {
             name for name, each in used.items() if each.nanos > 0 and any(part in name for part in self.contains)
         }
@@ -89,9 +89,9 @@ class Limited:
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class AskedUsage:
-    """What a write asks for: the use of its object, and by how much that grows.
+    """Usage that a write asks for: that of its object, and by how much it grows.
 
-    `limited` are the rules for its resource. `missing` is what the object does not say.
+    `limited` are the rules for its resource. `missing` are the amounts that the object leaves out.
     """
 
     evaluator: Evaluator
@@ -107,7 +107,7 @@ Charges = Mapping[str, Amounts]
 
 
 def fit(standings: Iterable[Standing], asked: AskedUsage) -> Charges:
-    """What a write uses of quotas. Raises Refused, with the text for the client."""
+    """Charge a write to its quotas. Raises Refused, with the text for the client."""
     covered: set[str] = set()
     concerned: list[Standing] = []
     for standing in standings:
@@ -141,7 +141,7 @@ def _check_covered(standings: Iterable[Standing], asked: AskedUsage, covered: se
 
 
 def _charged(standing: Standing, grows: Amounts) -> Amounts:
-    """What of it is used more. Raises Refused when that is too much."""
+    """Return the growth that a quota counts. Raises Refused when that is too much."""
     quota = standing.quota
     more = {name: each for name, each in grows.items() if name in quota.hard}
     hard = {name: amount(quota.hard[name]) for name in more}

@@ -15,7 +15,7 @@ _COMPUTE: Final = ("cpu", "memory")
 
 @attrs.frozen(slots=True)
 class Traits:
-    """What scopes ask of a pod."""
+    """Traits of a pod that quota scopes select by."""
 
     terminating: bool
     best_effort: bool
@@ -32,7 +32,7 @@ class Requirement:
     values: tuple[str, ...] = ()
 
     def matches(self, pod: Traits | None) -> bool:
-        """Whether an object has the scope; None: it is no pod."""
+        """Report whether a pod has the scope; other objects (None) never do."""
         if pod is None:
             return False
         if self.scope == "PriorityClass":
@@ -75,7 +75,7 @@ def requirement(term: Object) -> Requirement:
 
 
 def traits(spec: Object) -> Traits:
-    """What scopes ask, by a pod's spec."""
+    """Return the traits of a pod's spec."""
     return Traits(
         spec.get("activeDeadlineSeconds") is not None,
         _is_best_effort(spec),
@@ -85,7 +85,7 @@ def traits(spec: Object) -> Traits:
 
 
 def _is_best_effort(spec: Object) -> bool:
-    """Whether no container asks for, or is limited to, any cpu or memory."""
+    """Report whether no container requests, or is limited to, any cpu or memory."""
     for key in ("containers", "initContainers"):
         for container in spec.get(key) or ():
             for resources in (container.get("resources") or {}).values():

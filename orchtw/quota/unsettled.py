@@ -1,4 +1,4 @@
-"""What has been charged for writes of this process that have not ended: their objects are not there to be counted."""
+"""Charges of this process' writes in flight, whose objects cannot be counted yet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Unsettled:
         self._change(place, charge, -1)
 
     def of(self, place: Place) -> Amounts:
-        """What is charged at present without an object that can be counted."""
+        """Return the amounts charged at present for objects that cannot be counted yet."""
         sums = self._sums.get(place)
         return {name: Amount(nanos, "decimal") for name, nanos in sums.items() if nanos} if sums else NOTHING
 

@@ -1,4 +1,4 @@
-"""What one object uses, and who knows that of its kind."""
+"""Quota usage of one object, and the evaluators of each kind."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Items = frozenset[tuple[str, Amount]]
 
 @attrs.frozen(slots=True, cache_hash=True)
 class Usage:
-    """What one object uses; many objects have equal ones.
+    """Quota usage of an object; equal usages are shared.
 
-    `over` is what it uses once the time `until` has passed, in seconds since the epoch; None: it never does. `pod` is
-    what scopes ask, None of other kinds.
+    `over` is the usage after the time `until`, in seconds since the epoch; None if it never changes. `pod` has the
+    traits of a pod, None for other kinds.
     """
 
     items: Items
@@ -32,7 +32,7 @@ class Usage:
         return cls(frozenset(used.items()), pod)
 
     def amounts(self, now: float) -> Amounts:
-        """What it uses at a time."""
+        """Return the usage at a time."""
         is_over = self.until is not None and now > self.until
         return dict(self.over if is_over else self.items)
 
@@ -42,7 +42,7 @@ class Evaluator(Protocol):
 
     @property
     def grows(self) -> bool:
-        """Whether an update may make an object use more, so that it is charged too."""
+        """Report whether an update may raise the usage, so that updates are charged too."""
 
     @property
     def fixed(self) -> Usage | None:
@@ -53,15 +53,15 @@ class Evaluator(Protocol):
         """The entries of quotas that any object may use of; some use of others besides, by names of their own."""
 
     def counts(self, name: str) -> bool:
-        """Whether an object may use of a quota's entry."""
+        """Report whether objects of the kind count towards a quota's entry."""
 
     def usage(self, obj: Object) -> Usage:
-        """What an object uses, which is in the stored version."""
+        """Return the usage of an object in the stored version."""
 
     def missing(self, obj: Object) -> set[str]:
-        """What an object would have to say where a quota limits it, and does not."""
+        """Return the names of limited amounts that the object leaves out."""
 
 
 def count_name(group: str, plural: str) -> str:
-    """How quotas name the number of a resource's objects."""
+    """Return the quota name of a resource's object count."""
     return f"count/{plural}.{group}" if group else f"count/{plural}"

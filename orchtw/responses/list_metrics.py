@@ -1,4 +1,4 @@
-"""What lists come to: how many objects they look at, and how many they give (reference METRIC-5)."""
+"""Metrics of lists: objects looked at, and objects returned (reference METRIC-5)."""
 
 from __future__ import annotations
 

@@ -50,12 +50,12 @@ class Held:
 
 
 class PieceForm(Protocol):
-    """How objects stand in a list: the encoding of each behind a lead."""
+    """Framing of objects in a list body: each encoding behind a lead."""
 
     encode: Callable[[Entry], bytes]
 
     def lead(self, size: int, first: bool) -> bytes:
-        """What comes before an encoding of `size` bytes."""
+        """Return the bytes in front of an encoding of `size` bytes."""
 
     def join(self, encodings: Sequence[bytes], first: bool) -> bytes:
         """Encodings with their leads; `first` if the first of them is the list's."""
@@ -86,11 +86,11 @@ class ProtobufForm:
         self._tag = tag
 
     def lead(self, size: int, first: bool) -> bytes:
-        """Tag and length."""
+        """Return field tag and length."""
         return self._tag + varint(size)
 
     def join(self, encodings: Sequence[bytes], first: bool) -> bytes:
-        """The fields."""
+        """Return the encodings as repeated fields."""
         parts: list[bytes] = []
         for encoding in encodings:
             parts += (self._tag, varint(len(encoding)), encoding)

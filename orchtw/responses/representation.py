@@ -285,7 +285,7 @@ def _work_bytes(target: Target, entry: Entry) -> int:
 
 
 def _at_hand(target: Target, entry: Entry, accept: Negotiated) -> bool:
-    """Whether the answer is one of the encodings that have been made already."""
+    """Report whether the response body has been encoded already."""
     if accept.transform is not None or accept.pretty:
         return False
     if accept.format == "protobuf":

@@ -144,7 +144,7 @@ class Transforms:
 
     @staticmethod
     def has_cells(target: Target, entry: Entry) -> bool:
-        """Whether the cells of an object's row have been made, and last."""
+        """Report whether the cells of an object's row are cached."""
         return entry.other is not None and target.row_key in entry.other
 
     def make_cells(self, target: Target, entry: Entry) -> None:

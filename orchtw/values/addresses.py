@@ -53,12 +53,12 @@ def parse_cidr(text: str) -> Network | None:
 
 
 def ip(value: str) -> tuple[str, ...]:
-    """What is wrong with an address."""
+    """Return why `value` is not an IP address."""
     return ("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",) if parse_ip(value) is None else ()
 
 
 def within(inner: Network, outer: Network) -> bool:
-    """Whether the first address of one range is in another of its family."""
+    """Report whether the first address of `inner` lies in `outer`, which is of the same family."""
     return inner.network_address in outer
 
 
@@ -87,7 +87,7 @@ def _is_link_local_multicast(address: Address) -> bool:
 
 
 def endpoint_ip(value: str) -> tuple[str, ...]:
-    """What is wrong with the address of an endpoint."""
+    """Return why `value` cannot be the address of an endpoint."""
     address = parse_ip(value)
     if address is None:
         return ip(value)
@@ -96,7 +96,7 @@ def endpoint_ip(value: str) -> tuple[str, ...]:
 
 
 def socket_address(value: str) -> tuple[str, ...]:
-    """What is wrong with an address and port, such as `10.9.8.7:80` or `[2001:db8::1]:80`."""
+    """Return why `value` is not an address and port, such as `10.9.8.7:80` or `[2001:db8::1]:80`."""
     found = _SOCKET.fullmatch(value)
     if found is None:
         return ("must be a valid socket address format, (e.g. 0.0.0.0:10254 or [::]:10254)",)

@@ -133,7 +133,7 @@ def invalid_bytes(field: str, value: bytes, detail: str) -> Cause:
 
 
 def required(field: str, detail: str = "") -> Cause:
-    """`field` is missing."""
+    """Return the cause of a missing `field`."""
     return Cause("FieldValueRequired", _join("Required value", detail), field)
 
 
@@ -143,7 +143,7 @@ def duplicate(field: str, value: Any) -> Cause:
 
 
 def not_supported(field: str, value: Any, supported: Sequence[str]) -> Cause:
-    """The value at `field` is none of `supported`, which are shown in the order given."""
+    """Return the cause of a value outside `supported`, which is shown in the given order."""
     detail = "supported values: " + ", ".join(map(go_quote, supported)) if supported else ""
     return Cause("FieldValueNotSupported", _join("Unsupported value", go_value(value), detail), field)
 
@@ -154,7 +154,7 @@ def forbidden(field: str, detail: str) -> Cause:
 
 
 def not_found(field: str, value: Any) -> Cause:
-    """What `field` refers to does not exist."""
+    """Return the cause of a reference at `field` to something that does not exist."""
     return Cause("FieldValueNotFound", _join("Not found", go_value(value)), field)
 
 

@@ -1,4 +1,4 @@
-"""What may name a field manager (reference WRITE-18, APPLY-10)."""
+"""Names of field managers (reference WRITE-18, APPLY-10)."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def as_number(value: int | None) -> str:
 
 
 def as_flag(value: bool | None) -> str:
-    """A boolean."""
+    """Return a boolean as Go prints it."""
     return "true" if value else "false"
 
 

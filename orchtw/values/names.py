@@ -142,7 +142,7 @@ _qualified_part = _form(_QUALIFIED, 63, _QUALIFIED_TEXT)
 
 
 def _qualified_errors(value: str) -> tuple[str, ...]:
-    """What is wrong with `[prefix/]name`."""
+    """Return why `value` is not `[prefix/]name`."""
     prefix, slash, name = value.rpartition("/")
     if "/" in prefix:
         tail = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
@@ -162,46 +162,46 @@ _qualified = _remembering(_qualified_errors)
 
 
 def qualified_name(value: str) -> tuple[str, ...]:
-    """What is wrong with `[prefix/]name`: the form of label and annotation keys and of finalizers."""
+    """Return why `value` is not `[prefix/]name`: the form of label and annotation keys and of finalizers."""
     return _qualified(value)
 
 
 def csi_driver(value: str) -> tuple[str, ...]:
-    """What is wrong with the name of a CSI driver, but for its length: a subdomain, in letters of either case."""
+    """Return why `value` is not the name of a CSI driver: a subdomain in letters of either case, of any length."""
     return dns_subdomain(value.lower())
 
 
 def config_key(value: str) -> tuple[str, ...]:
-    """What is wrong with a key of ConfigMap or Secret data."""
+    """Return why `value` cannot be a key of ConfigMap or Secret data."""
     return (*_config_key(value), *_dots(value)) if value.startswith(".") else _config_key(value)
 
 
 def _dots(value: str) -> tuple[str, ...]:
-    """What keeps a name from being that of a file: it leads to a folder."""
+    """Return why a name cannot be that of a file: it leads to a folder."""
     if value in (".", ".."):
         return (f"must not be '{value}'",)
     return ("must not start with '..'",) if value.startswith("..") else ()
 
 
 def environment_variable(value: str) -> tuple[str, ...]:
-    """What is wrong with the name of an environment variable, or with the beginning of one."""
+    """Return why `value` cannot be the name of an environment variable, or the beginning of one."""
     if _is_variable(value) is None:
         return (_VARIABLE_TEXT, *_dots(value))
     return _dots(value) if value.startswith(".") else ()
 
 
 def http_header(value: str) -> tuple[str, ...]:
-    """What is wrong with the name of an HTTP header."""
+    """Return why `value` cannot be the name of an HTTP header."""
     return () if _is_header(value) else (_HEADER_TEXT,)
 
 
 def c_identifier(value: str) -> tuple[str, ...]:
-    """What is wrong with a name as programming languages have them."""
+    """Return why `value` is not an identifier of a programming language."""
     return () if _is_identifier(value) else (_IDENTIFIER_TEXT,)
 
 
 def fully_qualified_name(value: str) -> tuple[str, ...]:
-    """What is wrong with a name of three or more parts, all in one text."""
+    """Return, as one text, why `value` is not a domain name of three or more labels."""
     if errors := dns_subdomain(value):
         return (",".join(errors),)
     parts = value.count(".") + 1
@@ -209,7 +209,7 @@ def fully_qualified_name(value: str) -> tuple[str, ...]:
 
 
 def path_segment(value: str) -> tuple[str, ...]:
-    """What keeps `value` from standing in a path as one segment."""
+    """Return why `value` cannot be one segment of a path."""
     if value in (".", ".."):
         return (f"may not be '{value}'",)
     return path_segment_prefix(value)

@@ -17,12 +17,12 @@ _is_usual = re.compile("[a-z](?:-?[a-z0-9])*").fullmatch
 
 
 def port_number(value: int) -> tuple[str, ...]:
-    """What is wrong with the number of a port."""
+    """Return why `value` is not a port number."""
     return () if 1 <= value <= HIGHEST else (f"must be between 1 and {HIGHEST}, inclusive",)
 
 
 def port_name(value: str) -> tuple[str, ...]:
-    """What is wrong with the name of a port: everything, as no other form does."""
+    """Return every reason why `value` is not a port name; other forms return the first."""
     if len(value) <= _LONGEST_NAME and _is_usual(value):
         return ()
     errors = []
@@ -40,7 +40,7 @@ def port_name(value: str) -> tuple[str, ...]:
 
 
 def port(value: int | str) -> tuple[str, ...]:
-    """What is wrong with the number or name of a port."""
+    """Return why `value` is neither a port number nor a port name."""
     return port_name(value) if isinstance(value, str) else port_number(value)
 
 

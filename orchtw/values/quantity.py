@@ -57,7 +57,7 @@ class Quantity:
 
     @property
     def whole(self) -> bool:
-        """Whether it has no fraction."""
+        """Report whether the quantity is an integer."""
         return self.exponent >= 0 or self.mantissa % 10**-self.exponent == 0
 
     def compare(self, other: Quantity) -> int:
@@ -72,7 +72,7 @@ class Quantity:
         return _sign(left * 10 ** (self.exponent - least) - right * 10 ** (other.exponent - least))
 
     def canonical(self) -> str:
-        """The canonical text."""
+        """Return the canonical text."""
         mantissa, exponent = _without_zeros(self.mantissa, self.exponent)
         if not mantissa:
             return "0"

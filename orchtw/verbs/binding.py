@@ -115,7 +115,7 @@ def _check(asked: Submission, binding: Object) -> None:
 
 
 def _target_causes(target: Object) -> list[Cause]:
-    """What is wrong with what a pod is bound to: it is a node."""
+    """Return the causes that reject the target of a Binding, which must be a node."""
     causes = []
     if (kind := target.get("kind")) and kind != "Node":
         causes.append(not_supported("target.kind", kind, ("Node", "<empty>")))

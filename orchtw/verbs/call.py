@@ -61,7 +61,7 @@ class VerbCall:
         )
 
     def submission(self, operation: Operation, obj: Object, options: WriteOptions | None = None) -> Submission:
-        """What admission is asked of a call whose own object is not stored: an Eviction, say, or PodExecOptions."""
+        """Return what admission checks of a call whose own object is not stored, such as an Eviction."""
         return Submission(
             operation=operation,
             resource=self.target.resource,

@@ -1,4 +1,4 @@
-"""What the verbs work with: made once by the composition root, handed to each of them."""
+"""Services that verbs use: built once by the composition root, and handed to each of them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Reading:
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class WatchTimes:
-    """How long watches live: `min_s` seconds at least, where they do not ask for another time."""
+    """Lifetime of watches: at least `min_s` seconds, unless a request asks for another timeout."""
 
     clock: IReactorTime
     random: Random
@@ -64,7 +64,7 @@ class Kinds:
 
     @classmethod
     def of(cls, codecs: Codecs) -> Kinds:
-        """Look them up."""
+        """Look up the codecs of these kinds."""
         authentication = codecs.catalogue.naming.api_version("authentication.orch.io/v1")
         return cls(
             delete_options=codecs.kind("v1", "DeleteOptions"),

@@ -41,7 +41,7 @@ async def deletecollection(reading: Reading, writing: Writing, clock: IReactorTi
 async def _delete_all(
     deletion: Deletion, clock: IReactorTime, call: VerbCall, chosen: Sequence[Entry], how: DeleteOptions
 ) -> list[Entry]:
-    """What was deleted, in the order of the list, a few at a time: the store commits together what comes together."""
+    """Delete objects, a few at a time so that they are committed together; return them in list order."""
     outcomes: list[Entry | StatusError | None] = [None] * len(chosen)
     waiting = iter(enumerate(chosen))
 

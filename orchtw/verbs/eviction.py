@@ -142,7 +142,7 @@ def _is_healthy(budget: Object) -> bool:
 
 
 def _selects(budgets: Target, budget: Entry, labels: Mapping[str, str]) -> bool:
-    """Whether a budget's selector matches; one that means nothing matches no pod."""
+    """Report whether a budget's selector matches; a malformed selector matches no pod."""
     try:
         return selector_of_object(budgets.stored.load(budget)["spec"].get("selector")).matches(labels)
     except BadRequest:

@@ -115,7 +115,7 @@ class ResourceHandler:
 
 
 def _applies(request: Request, info: RequestInfo, allowed: Collection[str]) -> bool:
-    """Whether the method applies to what is asked: a proxy takes HEAD and OPTIONS too, a `/watch/` path GET only."""
+    """Report whether the method is allowed: proxies take HEAD and OPTIONS too, `/watch/` paths GET only."""
     if request.method in ("HEAD", "OPTIONS"):
         return info.subresource == "proxy"
     return info.verb in allowed and (info.verb != "watch" or request.method == "GET")

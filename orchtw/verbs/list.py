@@ -48,7 +48,7 @@ def options_of(context: Reading, call: VerbCall) -> ListOptions:
 
 
 def selection_of(call: VerbCall, options: ListOptions) -> Selection:
-    """What the call selects, as one test on entries. A name in a legacy watch path selects that object.
+    """Return the selection of the call, as one test on entries. A name in a legacy watch path selects that object.
 
     Raises BadRequest (400) if a field selector beside such a name is not about it (reference REQ-6).
     """

@@ -39,7 +39,7 @@ class State:
 
 
 async def state_of(context: Reading, call: VerbCall, options: ListOptions, selection: Selection) -> State:
-    """What is selected of the state that the options ask for. Raises InternalError (500): not all can be read."""
+    """Return the selected objects of the requested state. Raises InternalError (500) if some cannot be read."""
     stored = call.target.stored
     stored.cache.check_unlocked(selection.namespace)
     if options.consistency in ("exact", "continue"):
@@ -52,7 +52,7 @@ async def state_of(context: Reading, call: VerbCall, options: ListOptions, selec
 async def _now(
     context: Reading, call: VerbCall, options: ListOptions, selection: Selection, start: str = ""
 ) -> State:
-    """What is selected of what there is now, from key `start` on."""
+    """Return the selected objects of the current state, from key `start` on."""
     cache = call.target.stored.cache
     if (coming := cache.indexes.coming(selection)) is not None:
         await coming
@@ -86,7 +86,7 @@ async def _chosen(
 
 
 async def _past(context: Reading, call: VerbCall, options: ListOptions, selection: Selection) -> State:
-    """What is selected at an exact revision, or from where a continue token goes on."""
+    """Return the selected objects of an exact revision, or of a continue token from its position on."""
     if options.position is None:
         return await _exactly(context, call, options, selection, options.revision or 0, "")
     scope = scope_of(call)

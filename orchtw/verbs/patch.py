@@ -66,7 +66,7 @@ class Changes:
         self._unused = [document]
 
     def of(self, live: Object) -> Object:
-        """What the patch makes of `live`, which it may change, in canonical form and with defaults.
+        """Apply the patch to `live`, which may be changed in place; return the canonical object with defaults.
 
         The result carries a resourceVersion only if the patch changed it: then it is the client's precondition.
         Raises BadRequest (400) and Invalid (422).

@@ -50,7 +50,7 @@ class Reviews:
     admissions: Admissions
 
     def by_plural(self) -> Mapping[str, Review]:
-        """What answers a create of each kind of review."""
+        """Return the handler of each kind of review by its plural."""
         return {
             "tokenreviews": self.token,
             "subjectaccessreviews": self.subject_access,
@@ -60,7 +60,7 @@ class Reviews:
         }
 
     async def token(self, request: Request) -> Response:
-        """Whose token is it, and for whom is it meant (reference AUTHN-50)? 201; BadRequest (400) without a token."""
+        """Authenticate the token of a TokenReview (reference AUTHN-50). 201; BadRequest (400) without a token."""
         review = await self._read(request, "TokenReview")
         token = review["spec"].get("token", "")
         if not token:

@@ -12,7 +12,7 @@ _WIPED = frozenset({"managedFields", "uid", "creationTimestamp", "deletionTimest
 
 
 def access_causes(review: Object, *, subject: bool) -> list[Cause]:
-    """What is wrong with a question that names no action or two, or, where a `subject` is needed, nobody."""
+    """Return the causes that reject a review: no action or two, or no user or group where a `subject` is needed."""
     return _spec_causes(review["spec"], subject=subject) + _metadata_causes(review, "must be empty")
 
 

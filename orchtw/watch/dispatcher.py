@@ -38,16 +38,16 @@ class Dispatcher:
 
     @property
     def groups(self) -> int:
-        """How many groups there are."""
+        """Return the number of groups."""
         return len(self._groups)
 
     @property
     def delivered(self) -> bool:
-        """Whether every watcher has been written all that has happened."""
+        """Report whether every watcher has been sent all events."""
         return not (self._dirty or self._flushing or any(group.behind for group in self._groups.values()))
 
     def members(self) -> tuple[int, int]:
-        """How many watchers there are, and how many of them are behind."""
+        """Return the number of watchers, and of those that are behind."""
         groups = self._groups.values()
         return sum(map(len, groups)), sum(len(group.behind) for group in groups)
 

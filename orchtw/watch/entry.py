@@ -91,7 +91,7 @@ class Unread(Entry):
                 _labels.__set__(self, labels)
                 _fields.__set__(self, fields)
                 _raw.__set__(self, raw)
-                entry.__class__ = Entry  # last: whoever finds an `Entry` finds it whole
+                entry.__class__ = Entry  # last: an `Entry` is always complete
         return entry
 
 
@@ -104,7 +104,7 @@ _labels, _fields, _raw = (Entry.__dict__[name] for name in ("labels", "fields", 
 
 
 def unread(key: str, namespace: str, name: str, revision: int, look: Look, value: bytes) -> Entry:
-    """An `Unread` entry."""
+    """Return an `Unread` entry, whose value is read on demand."""
     entry = Entry(key, namespace, name, revision, look, (), value)  # type: ignore[arg-type]
     entry.__class__ = Unread
     return entry

@@ -142,7 +142,7 @@ class ProtobufWire:
     opening = frame
 
     def pieces(self, event_type: str, entry: Entry) -> tuple[bytes, ...]:
-        """What comes before and after the inner message, around it."""
+        """Return the bytes before and after the inner message."""
         raw = self._raw(entry)
         envelope = envelope_head(*self._type) + varint(len(raw))
         size = len(envelope) + len(raw) + len(ENVELOPE_END)

@@ -1,4 +1,4 @@
-"""What stands before a wire whose frames need what takes others to make, such as a conversion by a webhook."""
+"""Gate of a watch wire: holds back frames until a webhook has converted their objects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Gate(Protocol):
     """Says of which entries frames can be made at once, and has the others made ready."""
 
     def lacks(self, entry: Entry) -> bool:
-        """Whether the entry has to be made ready first."""
+        """Report whether the entry has to be prepared first."""
 
     def prepare(self, entries: Sequence[Entry], done: Done) -> None:
         """Begin to make entries ready; `done` may be told before this returns."""

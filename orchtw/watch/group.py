@@ -31,7 +31,7 @@ Due = bytes | Sequence[bytes]
 
 
 class GroupMember(Protocol):
-    """What a group knows of its members (`watcher.Watcher`)."""
+    """Member of a group, as the group sees a `watcher.Watcher`."""
 
     write: Callable[[bytes], None]
     paused: bool  # also once it has ended
@@ -46,7 +46,7 @@ class GroupMember(Protocol):
         """Send the error and end."""
 
     def end(self) -> None:
-        """End the stream."""
+        """End the stream of the member."""
 
 
 class Group:
@@ -87,7 +87,7 @@ class Group:
         self._bookmark = (-1, b"")
         self._opening: tuple[Event | None, bytes] = (None, b"")
         self._held: int | None = None  # the revision that has been flushed, while what follows is made ready
-        self._awaiting: set[GroupMember] = set()  # those behind for whom events are made ready
+        self._awaiting: set[GroupMember] = set()  # members that are behind while their events are prepared
 
     def __len__(self) -> int:
         return len(self.ready) + len(self.behind) + len(self.apart)
@@ -144,7 +144,7 @@ class Group:
             self.fail(InternalError.of("the watch could not be continued"))
             return False
         self.pending = events[done:]
-        for batch in batches:  # before anything is written: whoever resumes meanwhile finds all of them
+        for batch in batches:  # before anything is written: members that resume meanwhile find all of them
             self._recent.add(batch)
         for batch in batches:
             members = self._fan_out(batch, members, end)
@@ -180,7 +180,7 @@ class Group:
             self._turns.later(self._go_on)
 
     def _lacking(self, gate: Gate, events: Sequence[Event]) -> dict[Entry, None]:
-        """What is shown of these events and has to be made ready first."""
+        """Return the entries of these events that have to be prepared first."""
         lacking: dict[Entry, None] = {}
         for event in events:
             event_type = self.event_type(event)
@@ -304,7 +304,7 @@ class Group:
         return batches, done
 
     def event_type(self, event: Event) -> str | None:
-        """What the event is to this selection: leaving it is DELETED, entering it ADDED (reference WATCH-8)."""
+        """Return the event's type for the selection: leaving it is DELETED, entering it ADDED (reference WATCH-8)."""
         old, new = event.old, event.new
         if self.selection.everything:
             was, now = old is not None, new is not None
@@ -316,7 +316,7 @@ class Group:
         return DELETED if was else None
 
     def next_for(self, member: GroupMember) -> Due | None:
-        """What comes next for a member that is behind, its cursor moved on; None once it is up to date and settled.
+        """Return the next frames for a member that is behind, and move its cursor; None once it is up to date.
 
         About MAX_WRITE_BYTES, at least one frame; or nothing, when what was looked at is not for it. Raises Expired
         (410) if the cursor is older than the log and than the recent batches (reference WATCH-2).
@@ -343,7 +343,7 @@ class Group:
         return None
 
     def _is_through(self, gate: Gate, member: GroupMember) -> bool:
-        """Whether the gate lets what is next in the log through for a member; if not, it is woken when it does."""
+        """Report whether the gate lets the next events through for a member; if not, it is woken when it does."""
         if member in self._awaiting:
             return False
         lacking = self._lacking(gate, self._log.after(member.cursor, SCAN_EVENTS))
@@ -442,7 +442,7 @@ class Group:
         self._opening = None, b""
 
     def up_to_date(self, member: GroupMember) -> bool:
-        """Whether a member has everything there is: one that waits for its first event too, not one of the future."""
+        """Report whether a member has every event; one that waits for its first counts, one of the future does not."""
         if member.place is self.apart:
             return member.cursor <= self._flushed_revision()
         return member.place is self.ready
@@ -462,7 +462,7 @@ class Group:
             member.fail(error)
 
     def close(self) -> None:
-        """End everybody's stream."""
+        """End the streams of all members."""
         self.pending = []
         self._held = None
         for member in self.members():

@@ -21,7 +21,7 @@ TOTAL_SUPERSEDED_BYTES: Final = 256 * 1024 * 1024  # of all logs together
 
 @attrs.define(slots=True, eq=False, weakref_slot=False)
 class LogHead:
-    """How far the whole server has seen the store: one counter for all resources."""
+    """Latest revision that the server has seen: one counter for all resources."""
 
     revision: int = 0
 
@@ -45,7 +45,7 @@ class Event:
         return wire.frame(event_type, entry, self.revision)
 
     def is_large(self) -> bool:
-        """Whether the object is so large that nobody should have an own copy of its frame."""
+        """Report whether the object is too large for watchers to have copies of its frame."""
         entry = self.new if self.new is not None else self.old
         return entry is not None and len(entry.raw) >= LARGE_BYTES
 

@@ -76,7 +76,7 @@ class Recent:
         return found
 
     def ends_at(self, cursor: int) -> bool:
-        """Whether a member at `cursor` is known to have everything."""
+        """Report whether a member at `cursor` is known to have every event."""
         return bool(self._batches) and cursor >= self._batches[-1].until
 
     def _count(self, size: int) -> None:

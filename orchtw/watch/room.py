@@ -1,4 +1,4 @@
-"""What the cache holds beside the objects as they are stored: forms that were made of them, and how much of them."""
+"""Accounting of the cache's memory beside stored values: encodings, rows, history and indexes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Yielding(Protocol):
 
     @property
     def used_bytes(self) -> int:
-        """What it holds."""
+        """Return the bytes that it holds."""
 
     def give_up(self, size: int) -> None:
         """Let go of about so many bytes of what has not been asked for since the last time, if there is that much."""
@@ -54,22 +54,22 @@ class Room:
 
     @property
     def pinned_limit(self) -> int:
-        """What snapshots alone may hold."""
+        """Return the limit of snapshots in bytes."""
         return self.limit // 4 if self.limit else MAX_PINNED_BYTES
 
     @property
     def compressed_limit(self) -> int:
-        """What compressed lists alone may hold."""
+        """Return the limit of compressed lists in bytes."""
         return min(MAX_COMPRESSED_BYTES, self.limit // 6) if self.limit else MAX_COMPRESSED_BYTES
 
     @property
     def compressed_bytes(self) -> int:
-        """What compressed lists hold."""
+        """Return the bytes that compressed lists hold."""
         return 0 if self.compressed is None else self.compressed.used_bytes
 
     @property
     def excess(self) -> int:
-        """How much more is held than should be."""
+        """Return by how many bytes the limit is exceeded."""
         held = self.plain + self.packed + self.rows + self.compressed_bytes
         others = self.history.used_bytes + self.recent.used_bytes + self.pinned + self.indexes.used_bytes
         return held + others - self.limit if self.limit else 0

@@ -1,4 +1,4 @@
-"""What a watch or a list is about: a namespace and two selectors, compiled to one test on entries.
+"""Selection of a watch or list: a namespace and two selectors, compiled to one test on entries.
 
 A selection also names the one index term under which an event for it can be found (see `dispatcher`).
 """
@@ -22,7 +22,7 @@ class LabelSelector(Protocol):
 
     @property
     def requirements(self) -> Sequence[object]:
-        """Its terms."""
+        """Return the terms of the selector."""
 
     @property
     def equalities(self) -> tuple[tuple[str, str], ...]:
@@ -38,10 +38,10 @@ class LabelSelector(Protocol):
 
     @property
     def empty(self) -> bool:
-        """Whether it selects everything."""
+        """Report whether it selects everything."""
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether an object with these labels is selected."""
+        """Report whether an object with these labels is selected."""
 
 
 class FieldSelector(Protocol):

@@ -57,4 +57,4 @@ class ReactorTurns:
 
 
 def _nothing() -> None:
-    """What keeps the place of work that goes on when it is asked to."""
+    """Stand in for work that is resumed explicitly."""

@@ -35,7 +35,7 @@ class WatchSink(Protocol):
 
 
 def _unwritable(framed: bytes) -> None:
-    """What `write` is before the start and after the end: there is no one to write to."""
+    """Discard frames: `write` before the start and after the end."""
 
 
 class Watcher:
@@ -159,7 +159,7 @@ class Watcher:
             self._draining = False
 
     def _next(self, group: Group) -> Due | None:
-        """What is to be written next, None when there is nothing; raises Expired (410), InternalError (500)."""
+        """Return the next frames, or None. Raises Expired (410), InternalError (500)."""
         try:
             return group.next_for(self) if self._state is None else self._next_of_state(self._state)
         except StatusError:
@@ -169,7 +169,7 @@ class Watcher:
             raise InternalError.of("the watch could not be continued") from None
 
     def _is_through(self, gate: Gate, entries: Sequence[Entry]) -> bool:
-        """Whether the gate lets the selected ones of these through; if not, the watcher is woken when it does."""
+        """Report whether the gate lets the selected entries through; if not, the watcher is woken when it does."""
         matches = self._selection.matches
         lacking = [entry for entry in entries if matches(entry) and gate.lacks(entry)]
         if lacking and self._group is not None:

@@ -31,7 +31,7 @@ class FrameKind:
 
 
 class Flag:
-    """What a frame's flags say; the first means ACK for settings and pings."""
+    """Flags of a frame; value 1 means ACK for SETTINGS and PING."""
 
     END_STREAM: Final = 1
     ACK: Final = 1
@@ -41,7 +41,7 @@ class Flag:
 
 
 class Setting:
-    """Numbers of settings."""
+    """Identifiers of HTTP/2 settings."""
 
     HEADER_TABLE_SIZE: Final = 1
     ENABLE_PUSH: Final = 2
@@ -149,7 +149,7 @@ def text(raw: bytes) -> bytes:
 
 
 def without_padding(content: bytes, flags: int) -> bytes:
-    """What a frame of data or fields holds beside padding and priority."""
+    """Return the content of a DATA or HEADERS frame without padding and priority."""
     if not flags & (Flag.PADDED | Flag.PRIORITY):
         return content
     begin, end = 0, len(content)

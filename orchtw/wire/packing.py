@@ -10,7 +10,7 @@ DICTIONARY_BYTES: Final = 32 * 1024  # all that zlib looks at
 
 
 class Packed(bytes):
-    """A compressed text."""
+    """Compressed text, to be unpacked by the `Packer` that made it."""
 
     __slots__ = ()
 
@@ -22,12 +22,12 @@ class Packer:
         self._like = b""
 
     def pack(self, text: bytes) -> Packed:
-        """One text, packed."""
+        """Compress one text; the first one becomes the dictionary."""
         if not self._like:
             self._like = text[:DICTIONARY_BYTES]
         packing = compressobj(PACKING_LEVEL, zdict=self._like)
         return Packed(packing.compress(text) + packing.flush())
 
     def unpack(self, packed: Packed) -> bytes:
-        """The text."""
+        """Return the original text."""
         return decompressobj(zdict=self._like).decompress(packed)

@@ -1,4 +1,4 @@
-"""What a worker is told when it is started: it comes first on the stream to the owner."""
+"""Handover to a worker at its start: the first message on the stream from its owner."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Handover:
 
 
 def receive(stream: socket.socket) -> Handover:
-    """What `send` has sent. The stream is a pair of sockets that nobody but the owner has the other end of."""
+    """Receive what `send` has sent. The other end of the socket pair is the owner's alone."""
     length = _LENGTH.unpack(_exactly(stream, _LENGTH.size))[0]
     found = pickle.loads(_exactly(stream, length))  # noqa: S301 - from the process that has started this one
     assert isinstance(found, Handover)

@@ -1,4 +1,4 @@
-"""What the processes ask each other beside the store: the metrics of all of them, and to do as one does."""
+"""Metrics of all processes, and actions that all of them take, such as a change of verbosity."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MetricsExchange:
         self.verbosity: Verbosity | None = None
 
     async def answer(self, question: bytes) -> bytes:
-        """What another process asks."""
+        """Answer a question of another process."""
         if question.startswith(_DO_ALL):
             await self._everywhere(question.removeprefix(_DO_ALL))
             return b""

@@ -95,7 +95,7 @@ class Workers:
 
     @property
     def ending(self) -> bool:
-        """Whether none is replaced any more."""
+        """Report whether workers that end are no longer replaced."""
         return self._ending
 
     def begin(self, slot: _Slot, port: int) -> tuple[StoreServer, _Process]:
@@ -141,11 +141,11 @@ class _Slot:
 
     @property
     def serves(self) -> bool:
-        """Whether it can be asked."""
+        """Report whether the worker is serving and can be asked."""
         return self._server is not None and self._server.admitted
 
     def ask(self, question: bytes) -> Deferred[bytes]:
-        """What the worker answers."""
+        """Return the worker's answer to a question."""
         assert self._server is not None
         return self._server.ask(question)
 
@@ -196,7 +196,7 @@ class _Slot:
 
 
 class _Process(ProcessProtocol):
-    """What the system says of a worker, and what the worker logs. `exited` is told how it has ended."""
+    """Child process of a worker: passes on its log, and calls `exited` with how it ended."""
 
     def __init__(self, exited: Callable[[str], None]) -> None:
         self._exited = exited
@@ -215,7 +215,7 @@ class _Process(ProcessProtocol):
         return over
 
     def signal(self, name: str) -> None:
-        """Send a signal."""
+        """Send a signal, unless the process has ended."""
         transport: Any = self.transport
         try:
             transport.signalProcess(name)

@@ -135,9 +135,9 @@ class Admissions:
     async def permit(self, asked: Submission, codec: KindCodec, settle: Settle = as_it_is) -> Object:
         """Ask both halves about an object that is not stored; returns it as it is after them.
 
-        `codec` is that of its kind. Between the halves `settle` completes the object in place and refuses what is
-        wrong with it, whoever has made it so. Raises what plugins and `settle` raise, and BadRequest (400) where
-        plugins left no such object.
+        `codec` is that of its kind. Between the halves `settle` completes the object in place and rejects an
+        invalid one, whether the client or a plugin has made it so. Raises what plugins and `settle` raise, and
+        BadRequest (400) where plugins left no such object.
         """
         plan, obj = self._chain.plan(asked.operation, asked.resource, asked.subresource), asked.obj
         if plan.empty:

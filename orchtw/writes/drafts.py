@@ -1,4 +1,4 @@
-"""What writes make of objects on the way from the request to the store: drafts that nobody else sees."""
+"""Drafts of objects on their way from the request to the store, private to one write."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Drafts:
         return generated, obj, check
 
     def change(self, write: Write, transform: Transform, live: Entry) -> DraftChange:
-        """What the write wants to make of the live object, with its owners, as admission sees it."""
+        """Return the change that a write makes to the live object, with field owners, as admission sees it."""
         target, old = write.target, write.target.load_draft(live)
         wanted = transform(old if write.whole else target.load(live))
         asked_version = match_live(write, own_metadata(wanted), old["metadata"], live)

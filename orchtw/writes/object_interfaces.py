@@ -1,4 +1,4 @@
-"""What admission may ask of the API beyond one write: other versions of an object, and copies."""
+"""Object interfaces for admission: other versions of an object, and copies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class ServedSurface:
-    """See `admission.attributes.Surface`."""
+    """Implementation of `admission.attributes.Surface` on the served targets."""
 
     def __init__(self, targets: Targets, naming: Naming, offload: Offload) -> None:
         self._targets = targets

@@ -79,11 +79,11 @@ class WritePath:
         return self._stamp.timestamp()
 
     def field_manager(self, target: Target, subresource: str) -> FieldManager:
-        """Who owns which field at an endpoint."""
+        """Return the field manager of a target's endpoint."""
         return self._ownership.of(target, subresource)
 
     async def read(self, target: Target, entry: Entry) -> Object:
-        """What a write has stored, in the version of the target."""
+        """Return a stored object in the version of the target."""
         return await self._run(len(entry.raw), lambda: target.load(entry))
 
     async def permit(self, asked: Submission, codec: KindCodec, settle: Settle = as_it_is) -> Object:
@@ -253,7 +253,7 @@ class WritePath:
         return prepared.entry(outcome.revision)
 
     async def _pretend_create(self, write: Write, prepared: Prepared, *, generated: bool) -> Entry:
-        """What a dry-run create answers: the object without a version, unless the name is taken."""
+        """Return the result of a dry-run create: the object without a resourceVersion, unless the name is taken."""
         if write.target.stored.cache.get(prepared.key) is not None:
             raise await self._exists(write, prepared, generated=generated)
         return prepared.dry_run_entry()

@@ -22,7 +22,7 @@ MIB = 1 << 20
 
 @attrs.define(slots=True)
 class Found:
-    """What a look at all objects has found: how many of each resource, and what is wrong with which."""
+    """Result of a check: the number of objects by resource, and the faults of single objects."""
 
     objects: Counter[str] = attrs.field(factory=Counter)
     wrong: list[str] = attrs.field(factory=list)
@@ -31,7 +31,7 @@ class Found:
 
 
 def wrong_with_file(path: Path) -> list[str]:
-    """What is wrong with the file: its structure, its rows' checksums, its index."""
+    """Return the faults of the file: its structure, the checksums of its rows, its index."""
     return list(findings(str(path)))
 
 
@@ -62,7 +62,7 @@ async def _look_at(item: KeyValue, opening: Opening, values: StoredValues, found
 
 
 def file_summary(snapshot: Snapshot, found: Found) -> Iterator[str]:
-    """What is in the store's file, in lines."""
+    """Yield lines that summarise the store's file."""
     sizes = snapshot.sizes()
     yield (
         f"{snapshot.path}: vocabulary {snapshot.vocabulary}, revision {snapshot.revision}, history since "
@@ -74,7 +74,7 @@ def file_summary(snapshot: Snapshot, found: Found) -> Iterator[str]:
 
 
 def summary(found: Found) -> Iterator[str]:
-    """What there is of each resource, in lines."""
+    """Yield a line with the number of objects for each resource."""
     for resource, count in sorted(found.objects.items()):
         yield f"  {count:>8}  {resource}"
     if found.outdated:

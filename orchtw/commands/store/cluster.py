@@ -54,13 +54,13 @@ class ClusterSource:
         self.revision = revision
 
     async def ends(self) -> Mapping[int, int]:
-        """See `Source`."""
+        """Return when values expire, by revision."""
         now = time.time()
         left = await self._store.seconds_left(self.revision)
         return {revision: round((now + seconds) * 1000) for revision, seconds in left.items()}
 
     async def live(self) -> AsyncIterator[KeyValue | Damaged]:
-        """See `Source`."""
+        """Yield all live values, page by page."""
         start, more = "", True
         while more:
             page = await self._store.list(ROOT, revision=self.revision, limit=PAGE_ITEMS, start=start)

@@ -62,7 +62,7 @@ async def _perform(options: argparse.Namespace, reactor: Any) -> int:
     except sqlite3.Error as error:
         complain(f"{_store(options)}: {sentence(error)}")
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read the output is gone
+        sys.stderr.close()  # the reader of the output is gone
     except OSError as error:
         complain(f"{error.filename or 'input or output'}: {error.strerror or error}")
     return 1

@@ -66,7 +66,7 @@ async def _put(load: Load, number: int, item: Item, opening: Opening, values: St
 
 
 async def item_value(number: int, item: Item, values: StoredValues, opening: Opening) -> bytes:
-    """What the store is to keep of a line. Raises ConfigError, which names the line."""
+    """Return the value to store for a line. Raises ConfigError, which names the line."""
     try:
         value = item.value if item.object is None else values.value(item.key, item.object)
         return await opening.seal(item.key, value)
@@ -75,7 +75,7 @@ async def item_value(number: int, item: Item, values: StoredValues, opening: Ope
 
 
 def lines_of(source: BinaryIO, vocabulary: str) -> tuple[ExportHead | None, Iterator[tuple[int, Item]]]:
-    """What the first line says of the store, if it does, and the items with the numbers of their lines.
+    """Read the head, if there is one, and the items with the numbers of their lines.
 
     Raises ConfigError if neither the first line nor `vocabulary` says which names are used, or they differ.
     """

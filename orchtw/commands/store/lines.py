@@ -53,7 +53,7 @@ class Item:
 
 
 def read(line: bytes) -> ExportHead | Item:
-    """What a line says. Raises ValueError."""
+    """Parse a line into a head or an item. Raises ValueError."""
     try:
         fields = orjson.loads(line)
     except orjson.JSONDecodeError as error:

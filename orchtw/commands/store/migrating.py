@@ -77,7 +77,7 @@ def _unreadable(cache: ResourceCache) -> Iterator[tuple[str, str]]:
 
 
 def _write(target: Target, namespace: str, name: str, naming: Naming) -> Write:
-    """The server's own write: whoever made an object stays the owner of its fields."""
+    """Return a write of the server's own, which leaves the owners of fields as they are."""
     return Write(
         target=target,
         namespace=namespace,

@@ -1,6 +1,6 @@
 """`orch-store migrate --kubeconfig`: every object is read from a running server and written as it is (STORE-21).
 
-The server writes only what it keeps in an older form; a write that changes nothing else is none.
+The server stores such a write only if it keeps the object in an older form; others change nothing.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class NoServices:
     """See `Objects`: a kubeconfig names a server by its URL."""
 
     async def service(self, namespace: str, name: str) -> Object | None:
-        """None is known."""
+        """Return None: the command knows no Services."""
         return None
 
     async def endpoints(self, namespace: str, name: str) -> Object | None:
-        """None are."""
+        """Return None: the command knows no endpoints."""
         return None
 
 
@@ -97,7 +97,7 @@ async def migrate_online(kubeconfig: Path, given: str, reactor: Any, complain: C
 
 
 class OnlineServer:
-    """What is asked of the API."""
+    """Requests to the API of a running server."""
 
     def __init__(self, caller: Caller, remote: Remote) -> None:
         self._caller = caller
@@ -105,7 +105,7 @@ class OnlineServer:
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """Return the URL of the server."""
         return self._remote.url
 
     async def vocabulary(self) -> str:
@@ -185,6 +185,6 @@ def _of_group(group: Object) -> Iterator[str]:
 
 
 def _words(code: int, answer: Any) -> str:
-    """What a refusal says, in one line."""
+    """Return the message of an error response in one line."""
     message = answer.get("message") if isinstance(answer, dict) else None
     return " ".join(str(message or f"status {code}").split())

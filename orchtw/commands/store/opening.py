@@ -14,7 +14,7 @@ from orchtw.storage.encryption.transformer import Opened, Transformers
 
 
 class Opening:
-    """What the file at `path` can open; None: there is no file. Raises ConfigError for what is wrong with it."""
+    """Keys of the encryption configuration at `path`, if one is given. Raises ConfigError for an invalid file."""
 
     def __init__(self, path: Path | None, reactor: Any) -> None:
         self.given = path is not None
@@ -27,10 +27,10 @@ class Opening:
         return await with_keys(partial(self.transformers.of(key).open, value, key.encode()))
 
     async def seal(self, key: str, value: bytes) -> bytes:
-        """What the store is to keep. Raises Unreadable, a ValueError."""
+        """Encrypt a value for its key. Raises Unreadable, a ValueError."""
         return await with_keys(partial(self.transformers.of(key).seal, value, key.encode()))
 
 
 def is_sealed(value: bytes) -> bool:
-    """Whether nobody without a key can read a value."""
+    """Report whether a value is encrypted."""
     return value.startswith(MARK)

@@ -1,4 +1,4 @@
-"""What a migration came to."""
+"""Outcome of a migration."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import attrs
 
 @attrs.define(slots=True)
 class Migrated:
-    """How many objects there are, how many were written, and how many could not be."""
+    """Numbers of objects seen, objects written, and objects that could not be written."""
 
     seen: int = 0
     written: int = 0

@@ -1,4 +1,4 @@
-"""What `orch-store` reads objects from: one state of a store's file, or of a cluster."""
+"""Sources of `orch-store`: one state of a store's file, or of a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies under a key of a store: an object of a known kind, a custom object, or something else."""
+"""Values by store key: objects of known kinds, custom objects, and other values."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class StoredValues:
         return obj
 
     def value(self, key: str, obj: object) -> bytes:
-        """What the store keeps of an object. Raises ValueError where it does not belong under `key`."""
+        """Encode an object for the store. Raises ValueError where it does not belong under `key`."""
         home = self._home(key)
         if not isinstance(obj, dict) or not _is_custom(obj):
             raise ValueError("the object has no apiVersion, kind or metadata")
@@ -66,7 +66,7 @@ class StoredValues:
             raise ValueError(error.message) from None
 
     def is_current(self, key: str, value: bytes) -> bool:
-        """Whether an object of the release is stored in the version and form that it would be written in now."""
+        """Report whether a built-in object is stored in the version and form in which it would be written now."""
         home = self._home(key)
         if home is None:
             return True
@@ -97,7 +97,7 @@ class StoredValues:
 
 
 def _is_custom(obj: object) -> bool:
-    """Whether a JSON value is an object of the API."""
+    """Report whether a JSON value is an object of the API."""
     if not isinstance(obj, dict) or not isinstance(obj.get("metadata"), dict):
         return False
     return all(isinstance(obj.get(key), str) and obj[key] for key in ("apiVersion", "kind"))
