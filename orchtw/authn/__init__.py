@@ -1,7 +1,7 @@
-"""Who asks: one module per method (client certificates, bearer tokens), and the union that tries them in order.
+"""Authentication: one module per method (client certificates, bearer tokens), and the union that tries them in order.
 
-What the user may do is decided in `authz`. Only the composition root and `filters` import this. `METHODS` and
-`TOKENS` are what the union is made of.
+Authorization is decided in `authz`. Only the composition root and `filters` import this. `METHODS` and
+`TOKENS` list the members of the union.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class BearerTokens:
 
 
 def _nobody(reasons: Sequence[str]) -> Unauthorized:
-    """What the sources have against a token, each thing once (reference AUTHN-5)."""
+    """Return the refusal with every source's reason against a token, each once (reference AUTHN-5)."""
     texts = dict.fromkeys((UNKNOWN, *(reason for reason in reasons if reason)))
     return Unauthorized(f"[{', '.join(texts)}]" if len(texts) > 1 else UNKNOWN)
 

@@ -1,6 +1,6 @@
-"""What an authentication method is, and the groups that come with having passed one (reference AUTHN-3, AUTHN-4).
+"""Contract of authentication methods, and the groups of authenticated users (reference AUTHN-3, AUTHN-4).
 
-A method of tokens also says for whom a token is meant (reference AUTHN-7).
+A token method also reports the audiences of a token (reference AUTHN-7).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ANONYMOUS = UserInfo(name="system:anonymous", groups=(UNAUTHENTICATED,))
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class AuthnHost:
-    """What the process gives to its authentication methods.
+    """Services of the process to its authentication methods.
 
     `seconds` is the time since the epoch, `clock` the reactor, which measures durations, `key` 32 random bytes.
     `reloads` gets what can be read again; `targets` lead to the stored objects that credentials depend on. `accounts`
@@ -75,7 +75,7 @@ class ShownCredentials:
 
 
 class TokenMethod(Protocol):
-    """One source of bearer tokens that knows for whom each is meant."""
+    """Source of bearer tokens that knows the audiences of each."""
 
     def find(self, shown: ShownCredentials) -> UserInfo | None | Awaitable[UserInfo | None]:
         """The token's user, or None if this source does not know it; sets `shown.accepted`.

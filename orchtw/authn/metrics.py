@@ -1,4 +1,4 @@
-"""What authentication counts of itself (reference METRIC-1, AUTHN-27, AUTHN-59).
+"""Metrics of authentication methods (reference METRIC-1, AUTHN-27, AUTHN-59).
 
 Only the reactor's thread adds; the library makes families of it when somebody asks.
 """

@@ -1,4 +1,4 @@
-"""What an ID token's claims say: whether it holds here and now, and whose it is (reference AUTHN-33 to AUTHN-35)."""
+"""Claims of ID tokens: their validity here and now, and the user they name (reference AUTHN-33 to AUTHN-35)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class BadToken(Exception):
 
 @attrs.frozen(slots=True, kw_only=True)
 class Mapping:
-    """How claims become a user: the `--oidc-*` flags."""
+    """Mapping of claims to a user: the `--oidc-*` flags."""
 
     issuer: str
     client_id: str
@@ -55,7 +55,7 @@ class Mapping:
         )
 
     def check(self, claims: Object, now: float) -> None:
-        """Whether the token is for this client and holds at `now`, in seconds since the epoch. Raises BadToken."""
+        """Check that the token is for this client and valid at `now`, in seconds since the epoch. Raises BadToken."""
         audiences = claims.get("aud")
         audiences = [audiences] if isinstance(audiences, str) else audiences
         if not isinstance(audiences, list) or self.client_id not in audiences:

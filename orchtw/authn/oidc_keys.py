@@ -60,7 +60,7 @@ class Key:
     public: RSAPublicKey | EllipticCurvePublicKey
 
     def verifies(self, token: Compact, algorithm: str) -> bool:
-        """Whether the token is signed with this key by this algorithm, which must be one of this kind of key."""
+        """Report whether this key verifies the token's signature by an algorithm of this kind of key."""
         curve = self.public.curve.name if isinstance(self.public, EllipticCurvePublicKey) else None
         if self.algorithm not in ("", algorithm) or CURVES.get(algorithm) != curve:
             return False
@@ -147,7 +147,7 @@ class Provider:
 
 
 def is_https(url: str) -> bool:
-    """Whether a text is an https URL of a host, without a user."""
+    """Report whether a text is an https URL of a host, without a user."""
     try:
         parts = urlsplit(url)
         return parts.scheme == "https" and bool(parts.hostname) and parts.port != 0 and parts.username is None
@@ -166,7 +166,7 @@ def _object(answer: CallAnswer) -> Object:
 
 
 def fresh_s(headers: Mapping[str, str]) -> float:
-    """How long an answer with these headers is taken to hold: what a cache on the way had it for is over already."""
+    """Return the remaining freshness of a response, in seconds: its max-age less the age in a cache on the way."""
     least, usual, most = FRESH_S
     control, age = headers.get("cache-control", ""), headers.get("age", "").strip()
     if _NOT_KEPT.search(control):
@@ -207,7 +207,7 @@ class IssuerKeys(Service):
         self._begin()
 
     def stopService(self) -> None:
-        """Fetch no more."""
+        """Cancel the fetches of keys."""
         super().stopService()  # type: ignore[no-untyped-call]
         if self._timer is not None:
             self._timer.cancel()

@@ -20,7 +20,7 @@ class TokenRules:
         self._seconds = seconds
 
     def check(self, token: Compact) -> None:
-        """Whether the token could be one, but for its signature. Raises BadToken."""
+        """Check everything but the signature of the token. Raises BadToken."""
         algorithm = token.header.get("alg")
         if not isinstance(algorithm, str) or algorithm not in self._algorithms:
             raise BadToken(f"oidc: verify token: oidc: unsupported signing algorithm {str(algorithm)[:20]!r}")
@@ -30,6 +30,6 @@ class TokenRules:
 
 
 def is_signed(token: Compact, keys: Sequence[Key]) -> bool:
-    """Whether one of the keys has signed the token: the one that it names, or any if it names none."""
+    """Report whether a key has signed the token: the one that it names, or any if it names no key."""
     kid, algorithm = token.header.get("kid"), token.header["alg"]
     return any(key.verifies(token, algorithm) for key in keys if not kid or key.kid == kid)

@@ -41,7 +41,7 @@ class HeaderNames:
         )
 
     def holds(self, name: str) -> bool:
-        """Whether a header, named in lower case, is one of these."""
+        """Report whether a header, named in lower case, is one of these."""
         return name in self.user or name in self.group or name.startswith(self.extra)
 
 
@@ -123,7 +123,7 @@ class RequestHeaders:
                 and _is_for_clients(certificate)
                 and (not self._allowed or _common_name(certificate) in self._allowed)
             )
-        except Exception:  # noqa: BLE001 - whoever made it, what cannot be read is nobody's
+        except Exception:  # noqa: BLE001 - a certificate that cannot be read authenticates no one
             return False
 
 

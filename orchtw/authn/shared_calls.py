@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class SharedCalls(Generic[K, T]):
-    """Calls that run, by what they ask. Who stops waiting stops only itself; the last one ends the call."""
+    """Running calls by key. A waiter that is cancelled leaves alone; the last one to leave cancels the call."""
 
     def __init__(self) -> None:
         self._running: dict[K, _Call[T]] = {}
@@ -25,7 +25,7 @@ class SharedCalls(Generic[K, T]):
         return key in self._running
 
     async def result(self, key: K, begin: Callable[[], Coroutine[Deferred[Any], Any, T]]) -> T:
-        """What the call for `key` comes to, which is begun if none runs. Raises as it does."""
+        """Return the result of the call for `key`, which is begun unless it runs already. Raises as it does."""
         call = self._running.get(key)
         if call is None:
             call = self._running[key] = _Call(lambda: self._forget(key, call))

@@ -22,7 +22,7 @@ Refused = Callable[[Request, list[str]], None]
 
 
 def _say_nothing(request: Request, reasons: list[str]) -> None:
-    """Nobody is told."""
+    """Record nothing: the default without a log."""
 
 
 class AuthenticatorUnion:

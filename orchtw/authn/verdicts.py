@@ -1,4 +1,4 @@
-"""What was found out about tokens, kept for a while (reference AUTHN-6, AUTHN-37)."""
+"""Cache of verdicts about tokens (reference AUTHN-6, AUTHN-37)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Verdicts:
         return len(self._users.kept) + len(self._refused.kept)
 
     def digest(self, token: str, audiences: Sequence[str] = ()) -> bytes:
-        """What stands for a token, and for the audiences that it is asked about for."""
+        """Return the digest of a token together with the requested audiences."""
         found = self._hash(token)
         if not audiences:
             return found

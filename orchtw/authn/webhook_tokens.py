@@ -141,7 +141,7 @@ def _user_of(verdict: Verdict, shown: ShownCredentials) -> UserInfo:
 
 
 def verdict_of(body: bytes, api_version: str, audiences: Sequence[str] = (), own: Sequence[str] = ()) -> Verdict:
-    """What an answer says; of `audiences`, if there are any, it must accept one. Raises BadAnswer.
+    """Read the verdict of a TokenReview; of `audiences`, if given, it must accept one. Raises BadTokenReview.
 
     An answer that names no audiences accepts the API's `own`.
     """
@@ -191,7 +191,7 @@ def _texts(obj: Object, name: str) -> tuple[str, ...]:
 
 
 def _line(text: str) -> str:
-    """What the webhook says, without what would forge a line of the log."""
+    """Return the webhook's text without characters that could forge a line of the log."""
     return "".join(char if char.isprintable() else " " for char in text[:_SHOWN])
 
 

@@ -133,7 +133,7 @@ class Follow:
             cache.follow(self)
 
     def stop(self) -> None:
-        """See `Watch.stop`."""
+        """End the watch, as `Watch.stop`."""
         self._receiver = None
         self._target.stored.cache.leave(self)
 
@@ -166,7 +166,7 @@ Asked = Callable[[str, Resource, str], None]
 
 
 def _nobody(verb: str, resource: Resource, subresource: str) -> None:
-    """Nobody is told."""
+    """Count nothing: the default without metrics."""
 
 
 @attrs.frozen(slots=True, eq=False)

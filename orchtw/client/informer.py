@@ -26,7 +26,7 @@ _FOR_GOOD = frozenset({400, 401, 403, 404, 405, 406, 415, 422})
 
 
 class EventSink(Protocol):
-    """What a reflector keeps up to date with one resource."""
+    """Sink of a reflector: a copy of one resource that is kept up to date."""
 
     def replaced(self, items: Sequence[Item]) -> Steps[None]:
         """That is all there is now: after the start, and when the watch has missed something.
@@ -197,7 +197,7 @@ class Informer:
 
     @property
     def synced(self) -> bool:
-        """Whether `items` has been filled."""
+        """Report whether `items` has been filled."""
         return self._reflector.synced
 
     def handle(self, handler: Handler) -> None:
@@ -205,7 +205,7 @@ class Informer:
         self._handlers.append(handler)
 
     def start(self) -> None:
-        """Begin to follow."""
+        """Begin to list and watch."""
         self._reflector.start()
         self._schedule()
 

@@ -36,11 +36,11 @@ class Resource:
 
     @property
     def api_version(self) -> str:
-        """`v1` or `apps/v1`."""
+        """Return the group version, `v1` or `apps/v1`."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def allows(self, *verbs: str) -> bool:
-        """Whether all of these verbs are served."""
+        """Report whether all of these verbs are served."""
         return all(verb in self.verbs for verb in verbs)
 
 
@@ -64,11 +64,11 @@ class Item(Protocol):
 
     @property
     def name(self) -> str:
-        """The object's name."""
+        """Return the name of the object."""
 
     @property
     def version(self) -> str:
-        """The resourceVersion."""
+        """Return the resourceVersion of the object."""
 
     @property
     def size_bytes(self) -> int:
@@ -94,14 +94,14 @@ class Listing:
 
 @attrs.frozen(slots=True)
 class Discovered:
-    """What the server serves: each stored kind once, and why a group version (`apps/v1`) could not be asked."""
+    """Result of discovery: each stored kind once, and why a group version (`apps/v1`) could not be asked."""
 
     resources: Sequence[Resource]
     failures: Mapping[str, str] = attrs.field(factory=dict)
 
 
 class Receiver(Protocol):
-    """What a watch calls. No call comes after `Watch.stop`."""
+    """Receiver of a watch's events. No call comes after `Watch.stop`."""
 
     def changed(self, item: Item) -> None:
         """The object was created, or changed."""
@@ -114,7 +114,7 @@ class Receiver(Protocol):
 
 
 class Watch(Protocol):
-    """A running watch."""
+    """Handle of a running watch."""
 
     def stop(self) -> None:
         """End it; safe to call twice."""
@@ -127,9 +127,9 @@ class Client(Protocol):
         """All resources, those added at run time too."""
 
     def follow_discovery(self, changed: ResourcesChanged) -> Callable[[], None]:
-        """Call `changed` when the client learns that the resources have changed. What comes back ends it.
+        """Call `changed` when the client learns that the resources have changed. Returns a function that ends it.
 
-        A client that cannot learn it never calls: whoever depends on it asks `discover` now and then besides.
+        A client that cannot learn it never calls: callers ask `discover` now and then besides.
         """
 
     def resource(self, group: str, version: str, plural: str) -> Resource:

@@ -53,7 +53,7 @@ class Terms:
 
     @property
     def rewrite_s(self) -> float:
-        """How often the Lease is written where renewals show by other signs: before anybody takes it for expired."""
+        """Return the interval of Lease writes where renewals show by other signs: short of its expiry for others."""
         return self.lease_duration_s * REWRITE_SHARE
 
 
@@ -113,7 +113,7 @@ class LeaderElector:
         self._follower.handle(self._lease_seen)
 
     def start(self) -> None:
-        """Become a candidate."""
+        """Become a candidate for leadership."""
         self._stopped = False
         self._try()
 
@@ -246,7 +246,7 @@ class LeaderElector:
             return True  # the sign of life is what counts among ourselves
 
     async def _lives(self, holder: str, spec: Object) -> bool:
-        """Whether a holder has renewed in time, by our own clock, or shows a sign of life."""
+        """Report whether a holder has renewed in time, by our own clock, or shows a sign of life."""
         duration_s = float(spec.get("leaseDurationSeconds") or self._terms.lease_duration_s)
         if self._clock.seconds() < self._seen_at + duration_s:
             return True

@@ -1,4 +1,4 @@
-"""What the garbage collector goes by: owner references, finalizers, termination."""
+"""Metadata that the garbage collector reads: owner references, finalizers, termination."""
 
 from __future__ import annotations
 

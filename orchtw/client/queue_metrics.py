@@ -1,4 +1,4 @@
-"""What the queues of controllers come to (reference METRIC-5)."""
+"""Work-queue metrics (reference METRIC-5)."""
 
 from __future__ import annotations
 

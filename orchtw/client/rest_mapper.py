@@ -109,5 +109,5 @@ def _home_path(target: Target) -> Path:
 
 
 def _is_away(target: Target) -> bool:
-    """Whether that is not the stored version, which comes first."""
+    """Report whether a target is not of the stored version, which sorts first."""
     return (target.resource.group, target.resource.version) != _home_path(target)[:2]

@@ -34,7 +34,7 @@ class Tenure:
         self._over = True
 
     def guard(self) -> Guard:
-        """What the store compares at each write. Raises Fenced (503) when nothing may be written."""
+        """Return the guard that the store compares at each write. Raises Fenced (503) when nothing may be written."""
         if self._over or not self._revision or self._clock.seconds() >= self._until_s:
             raise Fenced
         return self._key, self._revision

@@ -26,9 +26,9 @@ class VitalSigns:
         return await self._store.keep(self._key(identity), identity.encode("utf-8", "replace"), life_s)
 
     async def seen(self, identity: str) -> bool:
-        """Whether the holder of that name lives, and shows it in this way. Raises what the store raises."""
+        """Report whether the holder of that name shows a sign of life. Raises what the store raises."""
         return await self._store.get(self._key(identity)) is not None
 
     def _key(self, identity: str) -> str:
-        """Holders are named by whoever may write the Lease: the name may have any length and characters."""
+        """Return the key of a holder, whose name in the Lease may have any length and characters."""
         return self._prefix + sha256(identity.encode("utf-8", "replace")).hexdigest()

@@ -61,7 +61,7 @@ class QueueMetrics(Protocol):
 
 
 class NoMetrics:
-    """Counts nothing."""
+    """Metrics of a queue that are not kept."""
 
     def added(self, depth: int) -> None:
         """See `QueueMetrics`, as all of these."""
@@ -113,12 +113,12 @@ class WorkQueue(Generic[Key]):
 
     @property
     def active(self) -> bool:
-        """Whether keys are taken: from `start` to `stop`."""
+        """Report whether keys are processed: from `start` to `stop`."""
         return self._active
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is waiting, running or delayed."""
+        """Report whether nothing is waiting, running or delayed."""
         return not (self._waiting or self._running or self._delayed)
 
     def add(self, key: Key) -> None:

@@ -1,4 +1,4 @@
-"""What a setting says of itself, beside its name, type and default."""
+"""Metadata of a setting beside its name, type and default: flag, help, section."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be written."""
+"""Settings of admission plugins and their configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written down of requests, and where it goes."""
+"""Settings of audit: policy, log and webhook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the settings of audit are possible (reference AUDIT-14)."""
+"""Validation of the audit settings (reference AUDIT-14)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VERSIONS: Final = ("audit.orch.io/v1", f"{Naming.kubernetes().group('audit.orch.
 
 
 def audit_problems(config: Config) -> list[str]:
-    """What is wrong with them, a line each."""
+    """Return the problems of the audit settings, a line each."""
     problems = [*_backend_problems(config, "log"), *_backend_problems(config, "webhook")]
     if config.audit_log_format not in FORMATS:
         shown = f'"{config.audit_log_format}"'

@@ -1,4 +1,4 @@
-"""Who is asking."""
+"""Settings of authentication: certificates, tokens, OpenID Connect, webhooks."""
 
 from __future__ import annotations
 

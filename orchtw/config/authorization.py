@@ -1,4 +1,4 @@
-"""Who may do what."""
+"""Settings of authorization: modes, policy file and webhook."""
 
 from __future__ import annotations
 

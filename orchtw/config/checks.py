@@ -1,4 +1,4 @@
-"""Whether settings that can each be read fit together and are possible (reference FLAG-2)."""
+"""Cross-field validation of the settings (reference FLAG-2)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Choices:
 
 
 def check(config: Config, choices: Choices) -> list[str]:
-    """What is wrong with values that can each be read: a line each, naming the flag."""
+    """Return the problems of values that could each be parsed: a line each, naming the flag."""
     problems = [
         _one_of("vocabulary", config.vocabulary, VOCABULARIES),
         _one_of("logging-format", config.logging_format, LOG_FORMATS),
@@ -233,7 +233,7 @@ def _origins(patterns: tuple[str, ...]) -> list[str]:
 
 
 def _transport_security(directives: tuple[str, ...]) -> list[str]:
-    """Problems of `--strict-transport-security-directives`."""
+    """Return the problems of `--strict-transport-security-directives`."""
     if all(_HSTS.fullmatch(each) for each in directives):
         return []
     text = "allowed values: max-age=expireTime, includeSubDomains, preload"

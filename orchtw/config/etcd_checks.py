@@ -1,4 +1,4 @@
-"""Whether the settings of the etcd store are possible and fit together (reference FLAG-16)."""
+"""Validation of the settings of the etcd store (reference FLAG-16)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SCHEMES = ("http", "https")
 
 
 def etcd_problems(config: Config) -> list[str]:
-    """What is wrong: a line each, naming the flag."""
+    """Return the problems of the etcd settings: a line each, naming the flag."""
     if config.backend != "etcd3":
         given = [f"--etcd-{name.replace('_', '-')}" for name in OF_ETCD_ONLY if _given(config, name)]
         return [f"{', '.join(given)}: only for --storage-backend=etcd3"] if given else []
@@ -46,12 +46,12 @@ def _is_endpoint(text: str) -> bool:
 
 
 def _is_word(text: str) -> bool:
-    """Whether it can be shown, and has no white space."""
+    """Report whether `text` is printable and without white space."""
     return text.isprintable() and " " not in text
 
 
 def _is_text(text: str) -> bool:
-    """Whether keys can begin with it: UTF-8, without the zero byte. An argument may have other bytes."""
+    """Report whether keys can begin with `text`: UTF-8 without the zero byte. An argument may have other bytes."""
     try:
         return b"\0" not in text.encode()
     except UnicodeEncodeError:

@@ -25,7 +25,7 @@ class Gate:
     on_in_orch: bool | None = None
 
     def default(self, vocabulary: str) -> bool:
-        """Whether the gate is on when nobody says anything."""
+        """Report whether the gate is on by default."""
         return self.on if self.on_in_orch is None or vocabulary != "orch" else self.on_in_orch
 
 
@@ -106,7 +106,7 @@ def resolve(settings: Iterable[tuple[str, str]], vocabulary: str) -> tuple[dict[
 
 
 def notes_on_gates(state: Mapping[str, bool], settings: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """What the log says of the stable gates that were set by name: sooner or later they are gone."""
+    """Return log lines for stable gates that were set by name: they will be removed."""
     named = dict.fromkeys(name for name, _ in settings if name in GATES and GATES[name].stage == "ga")
     return tuple(
         f"Setting GA feature gate {name}={str(state[name]).lower()}. It will be removed in a future release."

@@ -75,7 +75,7 @@ class Metrics:
 
 
 def problems(config: Metrics) -> list[str]:
-    """What is wrong with these settings."""
+    """Return the problems of these settings."""
     found = []
     if config.show_hidden_metrics_for_version not in ("", PREVIOUS_RELEASE):
         found.append(

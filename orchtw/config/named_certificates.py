@@ -12,7 +12,7 @@ from orchtw.flags.flag import FlagKind
 
 @attrs.frozen(slots=True)
 class NamedCertificate:
-    """The files of a certificate and its key; `names` say for whom they are, if not the certificate itself."""
+    """Files of a certificate and its key; `names` are the hosts they serve, unless the certificate says so itself."""
 
     certificate: Path
     key: Path

@@ -1,4 +1,4 @@
-"""What is read again while the server runs, when it is told so (SIGHUP): tokens, authorities, certificates."""
+"""Files that are read again on SIGHUP: tokens, authorities, certificates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the process runs and what it listens on."""
+"""Settings of the process, its listener and its limits."""
 
 from __future__ import annotations
 

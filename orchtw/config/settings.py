@@ -53,7 +53,7 @@ class Config(
     Metrics,
     ServerOptions,
 ):
-    """How one API server is to run. Attributes are the flags' names; `_s` at the end means seconds.
+    """Settings of one API server. Attributes are the flags' names; `_s` at the end means seconds.
 
     The fields of the last base come first, in `--help` too. `notes` are what the log is to say of the flags given;
     `worker` is which of the processes of `--workers` this is: 0 owns the store, and `owner_controllers` are what that
@@ -141,5 +141,5 @@ def _rooted(value: Any, folder: Path) -> Any:
 
 
 def host_and_port(address: str, port: int) -> str:
-    """`127.0.0.1:6443` or `[::1]:6443`."""
+    """Join address and port: `127.0.0.1:6443` or `[::1]:6443`."""
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

@@ -1,4 +1,4 @@
-"""Whose certificates are issued."""
+"""Settings of the signers of certificates."""
 
 from __future__ import annotations
 

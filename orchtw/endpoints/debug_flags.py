@@ -35,7 +35,7 @@ class DebugFlags:
         self._processes = processes
 
     def paths(self) -> Iterable[str]:
-        """None are shown."""
+        """Return no paths: the endpoint is not listed."""
         return ()
 
     def aliases(self) -> Iterable[tuple[str, str]]:

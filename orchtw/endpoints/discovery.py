@@ -48,7 +48,7 @@ class Discovery:
         services.listen(lambda old, new: self._forget() if matters(old, new) else None)
 
     def paths(self) -> Iterable[str]:
-        """Every document's path."""
+        """Return the path of every document."""
         return self._all()
 
     def aliases(self) -> Iterable[tuple[str, str]]:

@@ -36,7 +36,7 @@ class FlowControlDumps:
         return ()
 
     def aliases(self) -> Iterable[tuple[str, str]]:
-        """The three paths."""
+        """Return the three paths of the dumps."""
         return ((path, path) for path in self._rows)
 
     async def handle(self, request: Request, path: str) -> Response:

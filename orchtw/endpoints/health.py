@@ -82,7 +82,7 @@ class Health:
         return _text("\n".join([*lines, f"{endpoint} check passed\n"]) if verbose else "ok")
 
     async def _run(self, endpoint: str, check: Check) -> str | None:
-        """What a check that passes has to say. Raises CheckFailed, whatever the check raises."""
+        """Run a check and return its remark. Raises CheckFailed, whatever the check raises."""
         if check.graced and endpoint == LIVEZ and self._clock.seconds() < self._forgiven_until:
             return None
         try:

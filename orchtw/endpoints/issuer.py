@@ -1,4 +1,4 @@
-"""What others verify tokens of service accounts by: the issuer's discovery document and its keys
+"""Discovery document and keys of the token issuer, by which others verify service account tokens
 (reference AUTHN-31).
 """
 
@@ -43,7 +43,7 @@ class IssuerDiscovery:
         return tuple(self._answers)
 
     def aliases(self) -> Iterable[tuple[str, str]]:
-        """None."""
+        """Return no aliases for these paths."""
         return ()
 
     async def handle(self, request: Request, path: str) -> Response:

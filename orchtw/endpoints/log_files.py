@@ -65,7 +65,7 @@ class LogFiles:
 
 
 def _pieces(opened: int) -> Iterator[bytes]:
-    """What the file holds now: one that grows has an end all the same."""
+    """Yield the present content of the file, up to its size at the start."""
     left = os.fstat(opened).st_size
     while left > 0 and (piece := os.read(opened, min(_PIECE, left))):
         left -= len(piece)

@@ -37,11 +37,11 @@ class Metrics:
         self._processes = processes
 
     def paths(self) -> Iterable[str]:
-        """The one path."""
+        """Return the path of the metrics."""
         return (PATH,)
 
     def aliases(self) -> Iterable[tuple[str, str]]:
-        """None."""
+        """Return no aliases for this path."""
         return ()
 
     async def handle(self, request: Request, path: str) -> Response:
@@ -62,7 +62,7 @@ class Metrics:
 
 
 def _prefers_open(accept: str) -> bool:
-    """Whether OpenMetrics is accepted, and not less than plain text."""
+    """Report whether OpenMetrics is accepted at least as much as plain text."""
     weights = {"": 0.0}
     for entry in accept.split(","):
         name, _, parameters = entry.partition(";")

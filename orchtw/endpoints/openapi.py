@@ -150,7 +150,7 @@ class OpenAPI:
 
 
 class _Documents:
-    """What is published about the resources of one time."""
+    """OpenAPI documents of the resources at one time."""
 
     def __init__(self, published: Published, offload: Offload) -> None:
         self.published = published
@@ -179,7 +179,7 @@ class _Documents:
             await self._offload.run(WORK_BYTES, step)
 
     async def kept(self, name: str, make: Callable[[], T]) -> T:
-        """What `make` returns, made once: the documents of a server take seconds."""
+        """Return the result of `make`, called once: the documents of a server take seconds."""
         if name not in self._made:
             self._made[name] = await self._offload.run(WORK_BYTES, make)
         found: T = self._made[name]
@@ -196,7 +196,7 @@ def _conditional(request: Request, content_type: str, encoded: Encoded) -> Respo
 
 
 def _has(if_none_match: str, tag: str) -> bool:
-    """Whether an If-None-Match header names `tag`, weakly or not (RFC 9110 §13.1.2)."""
+    """Report whether an If-None-Match header names `tag`, weakly or not (RFC 9110 §13.1.2)."""
     given = {each.strip().removeprefix("W/") for each in if_none_match.split(",")}
     return tag in given or "*" in given
 

@@ -39,10 +39,10 @@ Routes = dict[str, Route]
 
 
 class Paths:
-    """Finds the endpoint of a non-resource path; paths are learnt at the first request, those of `changing` endpoints
-    again after `forget`, when somebody asks for what no other has.
+    """Endpoints by non-resource path. Paths are learnt at the first request; those of `changing` endpoints again
+    after `forget`, when a path is asked for that no other endpoint has.
 
-    What begins with a prefix of `trees` and a slash, and is nobody else's, is that endpoint's.
+    A path that begins with a prefix of `trees` and a slash, and that no other endpoint has, belongs to that prefix.
     """
 
     def __init__(

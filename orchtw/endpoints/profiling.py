@@ -58,7 +58,7 @@ class Profiling:
         }
 
     def paths(self) -> Iterable[str]:
-        """None are shown."""
+        """Return no paths: the endpoint is not listed."""
         return ()
 
     def aliases(self) -> Iterable[tuple[str, str]]:
@@ -138,7 +138,7 @@ def held() -> bytes:
 
 
 def waiting_of(reactor: Any) -> bytes:
-    """What the reactor waits for: how much of each kind, and the timers that are due next."""
+    """Format what the reactor waits for: counts by kind, and the timers that are due next."""
     now = reactor.seconds()
     calls = reactor.getDelayedCalls()
     pool = reactor.getThreadPool()
@@ -164,7 +164,7 @@ def _function(function: object) -> str:
 
 
 def _seconds(text: str) -> int:
-    """What is no number of one or more means the usual time."""
+    """Parse a number of seconds; anything but a positive number means the default."""
     usable = text.isascii() and text.isdigit() and len(text) <= _DIGITS
     return (int(text) if usable else 0) or USUAL_S
 

@@ -40,7 +40,7 @@ class Sampler:
         return self.text()
 
     def stop(self) -> None:
-        """End soon."""
+        """Stop after the current sample."""
         self._ended.set()
 
     def look(self) -> None:

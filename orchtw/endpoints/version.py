@@ -74,7 +74,7 @@ class Version:
         self._body = orjson.dumps(version_of(naming), option=orjson.OPT_INDENT_2)
 
     def paths(self) -> Iterable[str]:
-        """The one path."""
+        """Return the path of the document."""
         return (PATH,)
 
     def aliases(self) -> Iterable[tuple[str, str]]:
@@ -82,5 +82,5 @@ class Version:
         return ((f"{PATH}/", PATH),)
 
     async def handle(self, request: Request, path: str) -> Response:
-        """The document."""
+        """Return the version document as JSON."""
         return Response(content_type="application/json", body=self._body)

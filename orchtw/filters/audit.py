@@ -25,7 +25,7 @@ _CLOSED_EARLY: Final = {"metadata": {}, "status": "Success", "message": "Connect
 
 
 class RefusedRequests:
-    """Stands before whoever may refuse a request by its head: wrong credentials, a `timeout` that cannot be read.
+    """Audit of requests that are refused by their head: wrong credentials, a malformed `timeout`.
 
     Of such a request there is one event. It also notes when requests came.
     """
@@ -35,7 +35,7 @@ class RefusedRequests:
         self._seconds = auditor.seconds
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        """What `proceed` answers."""
+        """Return the response of `proceed`, with its events."""
         request.received_s = self._seconds()
         try:
             answer = proceed(request)
@@ -71,7 +71,7 @@ class AuditStage:
         self._auditor = auditor
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        """What `proceed` answers; a request that the policy does not heed costs no more than its rules."""
+        """Return the response of `proceed`, audited; an ignored request costs no more than the policy's rules."""
         auditor = self._auditor
         outcome = auditor.outcome(request)
         if outcome.level == NONE:
@@ -117,7 +117,7 @@ class AuditStage:
             request.on_decoded = None  # it leads back here: requests leave no reference cycles
 
     async def _begins(self, request: Request, record: Record, stored: Stored) -> bool:
-        """Whether the first event is stored, as far as the request depends on it."""
+        """Report whether the first event is stored, as far as the request depends on it."""
         try:
             return await _began(request, stored)
         except CancelledError:
@@ -241,7 +241,7 @@ async def _told(request: Request, record: Record) -> None:
 
 
 async def _began(request: Request, stored: Stored) -> bool:
-    """Whether the first event is stored. Until then nothing is done, so that a write is given up as a read is.
+    """Wait until the first event is stored. Until then nothing is done, so that a write can be cancelled like a read.
 
     A request that the server refuses to defend itself does not wait for it.
     """
@@ -278,7 +278,7 @@ async def _raised(problem: Exception) -> Response:
 
 
 def _is_simple(request: Request, response: Response) -> bool:
-    """Whether an answer to a read is known as a whole, and its events hold nothing that they mostly do not."""
+    """Report whether a read has a complete response, and events without rare fields."""
     return (
         is_short(response)
         and response.upgrade is None
@@ -289,6 +289,6 @@ def _is_simple(request: Request, response: Response) -> bool:
 
 
 def _runs_long(request: Request) -> bool:
-    """Whether the request takes its own time, whatever comes of it (reference LIMIT-3)."""
+    """Report whether the request is long-running, whatever its outcome (reference LIMIT-3)."""
     return request.info is not None and long_running(request.info)
 

@@ -27,7 +27,7 @@ def audit_id(asked: str) -> str:
 
 
 class AuditIdStage:
-    """Fills in `request.audit_id`."""
+    """Stage that fills in `request.audit_id`."""
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
         """Take the client's id if it can be used, or a new one."""

@@ -67,7 +67,7 @@ class Placed:
 
 
 def line(stages: Sequence[Placed], handler: Proceed) -> Proceed:
-    """What serves a request: the first stage around the second and so on, and the handler inside them all.
+    """Compose the chain: the first stage around the second and so on, and the handler inside them all.
 
     Raises ValueError: a place is unknown, or a stage stands before one that belongs in front of it.
     """

@@ -10,8 +10,8 @@ from orchtw.rules.warnings import warning_headers
 
 
 class CommonHeaders:
-    """The audit id, what stages have put on it, the warnings that came up on the way, and who may keep a copy: by
-    default nobody.
+    """Headers of every response: the audit id, those that stages have added, warnings, and Cache-Control, by default
+    without caching.
 
     `transport_security` are the directives for browsers, none by default (reference REQ-22).
     """

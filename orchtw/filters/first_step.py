@@ -37,7 +37,7 @@ class Resumed:
 
 
 class Detached:
-    """Runs a coroutine to its end, whoever waits for that; `ended` is told of its answer, or what it raised.
+    """Coroutine that runs to its end even if nothing waits for it; `ended` is called with its result or exception.
 
     `waiting` is what it waits for after its first step. A third of what `Deferred.fromCoroutine` costs, which
     nearly every write pays.
@@ -70,12 +70,12 @@ class Detached:
 
 
 def _step(answer: Coroutine[Any, Any, Response], result: Any) -> Deferred[Any] | Response | Failure:
-    """What a coroutine comes to, or waits for next, after what it has waited for has had this result."""
+    """Resume a coroutine with a result; return its response, its failure, or what it waits for next."""
     try:
         if isinstance(result, Failure):
             return answer.throw(result.value)  # type: ignore[no-any-return, arg-type]
         return answer.send(None)  # type: ignore[no-any-return]
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return]
-    except BaseException:  # noqa: BLE001 - as a Deferred does: whoever waits is told
+    except BaseException:  # noqa: BLE001 - as a Deferred does: waiters are told
         return Failure()  # type: ignore[no-untyped-call]

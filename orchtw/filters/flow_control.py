@@ -114,5 +114,5 @@ class PriorityAndFairness:
 
 
 def is_whole(response: Response) -> bool:
-    """Whether nothing is left to be made or asked for while the answer is sent."""
+    """Report whether the response is complete: nothing is produced while it is sent."""
     return type(response.body) is bytes and response.parts is None and response.stream is None

@@ -18,7 +18,7 @@ class GoAway:
         self._random = random
 
     async def handle(self, request: Request, proceed: Proceed) -> Response:
-        """What `proceed` answers, at times as the connection's last answer."""
+        """Return the response of `proceed`, now and then as the connection's last one."""
         response = await proceed(request)
         if response.stream is None and self._random() < self._chance:
             response.last = True

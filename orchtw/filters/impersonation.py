@@ -25,7 +25,7 @@ SERVICE_ACCOUNTS = "system:serviceaccounts"
 
 @attrs.frozen(slots=True, kw_only=True)
 class Wanted:
-    """Whom the headers name."""
+    """User, groups, extra values and uid of the impersonation headers."""
 
     user: str
     groups: tuple[str, ...]
@@ -58,7 +58,7 @@ class ImpersonationStage:
         return internal_server_error(request, self._nameless(wanted))
 
     def _nameless(self, wanted: Wanted) -> str:
-        """What was asked for beside a user, as the reference shows its references to objects (reference AUTHN-40)."""
+        """Format what was asked for without a user, as the release prints object references (reference AUTHN-40)."""
         api = f"{self._group}/v1"
         parts = [_reference("Group", group) for group in wanted.groups]
         for key, values in wanted.extra.items():
@@ -76,7 +76,7 @@ class ImpersonationStage:
         return await proceed(request)
 
     def _parts(self, wanted: Wanted) -> Iterator[RequestInfo]:
-        """What is impersonated, as requests to be authorized: the user, each group, each extra value, the uid."""
+        """Yield the requests to authorize: impersonation of the user, each group, each extra value, and the uid."""
         if (account := _account(wanted.user)) is not None:
             yield _asked("serviceaccounts", account[1], namespace=account[0])
         else:

@@ -13,7 +13,7 @@ from orchtw.rules.long_running import long_running
 
 
 class MaxInFlight:
-    """Answers 429 beyond the limits, of which 0 is none; administrators are counted and never refused."""
+    """Limits of requests in flight (0: unlimited): 429 beyond them; administrators are counted and never refused."""
 
     def __init__(
         self, reads: int, writes: int, administrators: str, in_flight: InFlight, seconds: Callable[[], float]

@@ -1,4 +1,4 @@
-"""What is raised becomes an answer: a refusal its Status, a fault of the server a 500."""
+"""Panic recovery: exceptions become responses, a refusal its Status, a fault of the server a 500."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Refusals:
         except CancelledError:
             raise
         except MemoryError:
-            # No traceback: it costs memory, and says where it ran out rather than who took it.
+            # No traceback: it costs memory, and says where memory ran out rather than what took it.
             self._log.error("request {audit_id} got no memory: {method} {path}", audit_id=request.audit_id,
                             method=request.method, path=shown(request.path))
         except Exception:

@@ -1,4 +1,4 @@
-"""What the log says of requests: a line for each, from a verbosity on, and where slow ones spent their time
+"""Log of requests: a line for each from a verbosity on, and a trace of slow ones
 (reference OPS-18, OPS-26).
 """
 
@@ -98,7 +98,7 @@ def _fields(request: Request, response: Response, latency_s: float) -> dict[str,
     fields["resp"] = response.code
     came, user = request.authenticated, request.user
     if came is not None and user is not None and came is not user:
-        # Who came and as whom he acted, where these are two (reference AUTHN-43).
+        # The authenticated and the impersonated user, where they differ (reference AUTHN-43).
         fields |= {"user": came.name, "actingAs": user.name}
     return fields
 
@@ -119,7 +119,7 @@ def _what(request: Request) -> str:
 
 
 def _may_be_slow(request: Request, response: Response) -> bool:
-    """Whether it took as long as others wanted, or as its client did (reference LIMIT-3)."""
+    """Report whether the request may take long because of others or of its client (reference LIMIT-3)."""
     return response.stream is not None or request.passed_on or request.path.startswith("/debug/pprof/")
 
 

@@ -18,7 +18,7 @@ _EXEMPT_PATHS: Final = ("/readyz", "/livez", "/healthz", "/metrics")
 
 @attrs.define(slots=True, eq=False)
 class Doors:
-    """Whether requests are let in: `open` once the start is over, and new ones until they are `closed`."""
+    """State of admission to the server: `open` once the start is over, until it is `closed` to new requests."""
 
     closed: bool = False
     open: bool = False

@@ -29,7 +29,7 @@ class StorageVersionStage:
         self._system = naming.system_namespace
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        """What `proceed` answers. Raises ServiceUnavailable (503)."""
+        """Return the response of `proceed`. Raises ServiceUnavailable (503)."""
         unstated, info = self._unstated, request.info
         if unstated.resources and info is not None and info.is_resource and info.verb not in _READS:
             self._check(info)

@@ -26,7 +26,7 @@ Late = Callable[[str, str], None]
 
 
 def _say_nothing(source: str, status: str) -> None:
-    """Nobody is told."""
+    """Record nothing: the default of a stage without metrics."""
 
 
 class Deadline:
@@ -118,7 +118,7 @@ def _give_up(request: Request, rest: Resumed) -> None:
 
 
 def _takes_its_time(request: Request) -> bool:
-    """Whether it is long-running (reference LIMIT-3), or others answer it."""
+    """Report whether a request is long-running (reference LIMIT-3), or answered by another server."""
     return request.passed_on or (request.info is not None and long_running(request.info))
 
 

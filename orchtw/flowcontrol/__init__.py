@@ -1,6 +1,6 @@
-"""Flow control: which requests are served at once, which wait and which are refused (reference FLOW-1 to FLOW-4).
+"""Priority and fairness: requests are executed, queued or rejected (reference FLOW-1 to FLOW-4).
 
-`seating` and `dealer` are the rules of fair queues and know nothing of requests; `matching` says which flow a request
-belongs to; `live` follows the objects that configure both. Whoever answers requests works with `control`, and the
-stages of the line with what stands there. Nobody but the filters and the assembly imports this package.
+`queueset` and `dealer` are the rules of fair queues and know nothing of requests; `matching` finds the flow of a
+request; `live` follows the objects that configure both. The filters use `control`. Only they and the assembly import
+this package.
 """

@@ -22,9 +22,9 @@ Candidate = tuple[Schema, Sequence[FlowRule]]
 
 
 class Classifier:
-    """What follows from one state of the schemas and levels.
+    """Classifier made from one state of the flow schemas and priority levels.
 
-    Schemas whose level there is not are left out. What no schema takes belongs to the catch-all.
+    Schemas whose level does not exist are left out. Requests that match no schema belong to the catch-all.
     """
 
     def __init__(

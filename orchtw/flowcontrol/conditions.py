@@ -99,7 +99,7 @@ def _says(found: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
 
 
 def condition(level: str, *, there: bool) -> dict[str, str]:
-    """What is said of a schema that leads to `level`."""
+    """Return the Dangling condition of a schema that refers to `level`."""
     about = f'This FlowSchema references the PriorityLevelConfiguration object named "{level}"'
     if there:
         said = {"status": "False", "reason": "Found", "message": f"{about} and it exists"}

@@ -67,9 +67,9 @@ class FlowControl(Service):
 
 
 class Seats:
-    """What one request occupies from now on, while it is served; without `seating`, nothing, but it is counted.
+    """Seats of one request while it is served; without `seating` it takes none, but is counted.
 
-    Where the seats come from a queue, that is charged for the time.
+    Seats from a queue set are charged to the queue for the time they are taken.
     """
 
     __slots__ = (

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 
 def entropy(schema: str, distinguisher: str) -> int:
-    """What tells flows apart: 64 bits of the schema's name and the user's or the namespace's."""
+    """Return the hash of a flow: 64 bits of the schema's name and the flow distinguisher."""
     digest = sha256(f"{schema}\0{distinguisher}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "little")
 

@@ -1,4 +1,4 @@
-"""What goes on in the levels and queues, as text for people who look for trouble (reference FLOW-13)."""
+"""Dumps of priority levels, queues and requests as text, for debugging (reference FLOW-13)."""
 
 from __future__ import annotations
 

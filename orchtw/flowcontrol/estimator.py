@@ -1,4 +1,4 @@
-"""How much a request is: the seats that it takes (reference FLOW-11)."""
+"""Work estimator: the seats of a request (reference FLOW-11)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Work:
         return 1
 
     def lingers_s(self, info: RequestInfo) -> float:
-        """How long the seats of a write are taken beyond its answer: while its watchers are told."""
+        """Return how long a write keeps its seats after its response, while watchers are notified, in seconds."""
         watchers = self._watchers(info) if info.verb in _WRITES and info.is_resource else 0
         if watchers < WATCHERS_A_SEAT:
             return 0.0
@@ -58,7 +58,7 @@ class Work:
         return min(MOST_SEATS, -(-count // OBJECTS_A_SEAT))
 
     def _watchers(self, info: RequestInfo) -> int:
-        """Who will hear of a write. Where there are many different selections, it meets few of them."""
+        """Estimate the number of watchers of a write. Of many different selections, it meets few."""
         cache = self._cache(info)
         if cache is None or cache.dispatcher.groups > _FEW_GROUPS:
             return 0

@@ -27,14 +27,14 @@ _GAUGES: Final[tuple[tuple[str, str, Value], ...]] = (
 
 
 class InFlightMetrics:
-    """How many requests there are at once, with or without priority and fairness."""
+    """Metrics of requests in flight, with or without priority and fairness."""
 
     def __init__(self, in_flight: InFlight, seconds: Callable[[], float]) -> None:
         self._in_flight = in_flight
         self._seconds = seconds
 
     def collect(self) -> Iterator[Metric]:
-        """The families."""
+        """Yield the metric families."""
         now, kind = self._seconds(), ("request_kind",)
         text = "[STABLE] The most requests that were being served at once in the last second, by kind."
         executing = GaugeMetricFamily("apiserver_current_inflight_requests", text, labels=kind)
@@ -50,13 +50,13 @@ class InFlightMetrics:
 
 
 class FlowMetrics:
-    """What is counted by level and schema."""
+    """Metrics by priority level and flow schema."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
 
     def collect(self) -> Iterator[Metric]:
-        """The families."""
+        """Yield the metric families."""
         live = self._live
         live.settled()
         for name, text, value in _COUNTERS:

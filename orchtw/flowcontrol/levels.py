@@ -78,7 +78,7 @@ class Level:
 
 
 def limits(settings: Iterable[LevelSettings], total: int) -> dict[str, int]:
-    """How many seats each level has of all: by its shares, rounded up."""
+    """Return the seats of each level: its part of the total by shares, rounded up."""
     limited = [each for each in settings if not each.exempt]
     shares = sum(each.shares for each in limited)
     return {each.name: -(-total * each.shares // shares) for each in limited}

@@ -74,7 +74,7 @@ class Live:
         return () if self._schemas is None else tuple(self._schemas.known.values())
 
     def has_level(self, name: str) -> bool:
-        """Whether there is such a level."""
+        """Report whether a level of that name exists."""
         self.settled()
         return name in self.levels and not self.levels[name].gone
 

@@ -31,12 +31,12 @@ class Words:
 
     @property
     def all(self) -> bool:
-        """Whether every word is met."""
+        """Report whether the rule matches every value."""
         return self._all
 
 
 class ResourceRule:
-    """What is done to which resources, and where."""
+    """Rule of a flow schema for resource requests: verbs, groups, resources, namespaces."""
 
     __slots__ = ("_cluster", "_groups", "_namespaces", "_resources", "_verbs", "everything")
 
@@ -50,7 +50,7 @@ class ResourceRule:
         self.everything = self._cluster and all(words.all for words in parts)
 
     def matches(self, info: RequestInfo) -> bool:
-        """Whether it is about this; what is done in all namespaces at once has the cluster's scope."""
+        """Report whether the rule matches; requests for all namespaces count as cluster-scoped."""
         if info.verb not in self._verbs or info.group not in self._groups:
             return False
         resource = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
@@ -60,7 +60,7 @@ class ResourceRule:
 
 
 class PathRule:
-    """What is done with which paths that are not about resources."""
+    """Rule of a flow schema for non-resource requests: verbs and paths."""
 
     __slots__ = ("_paths", "_prefixes", "_verbs", "everything")
 
@@ -72,7 +72,7 @@ class PathRule:
         self.everything = self._verbs.all and self._paths.all
 
     def matches(self, info: RequestInfo) -> bool:
-        """Whether it is about this."""
+        """Report whether the rule matches a request."""
         return info.verb in self._verbs and (info.path in self._paths or info.path.startswith(self._prefixes))
 
 
@@ -99,7 +99,7 @@ class Subjects:
         self._users, self._groups, self._prefixes = Words(users), Words(groups), tuple(prefixes)
 
     def name(self, user: UserInfo) -> bool:
-        """Whether the user is one of them."""
+        """Report whether the user is one of the subjects."""
         if user.name in self._users or user.name.startswith(self._prefixes):
             return True
         return self._groups.all or any(group in self._groups for group in user.groups)
@@ -125,7 +125,7 @@ class FlowRule:
         )
 
     def matches(self, info: RequestInfo) -> bool:
-        """Whether it is about this, if it is about the user."""
+        """Report whether a rule matches the request, given that a subject matches the user."""
         if self.everything:
             return True
         for rule in self.resources if info.is_resource else self.paths:

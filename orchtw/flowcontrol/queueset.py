@@ -32,7 +32,7 @@ _SLACK: Final = 64  # outdated records of tags that are not worth a new heap
 
 @attrs.frozen(slots=True, kw_only=True)
 class Queuing:
-    """How many queues a level has, how many of them a flow may use, and how long each may get."""
+    """Queuing configuration of a level: number of queues, hand size, and queue length limit."""
 
     queues: int
     hand_size: int
@@ -77,7 +77,7 @@ class Queue:
 
     @property
     def head(self) -> WaitingRequest:
-        """Who came first."""
+        """Return the oldest request of the queue."""
         return next(iter(self.waiting))
 
     def remove(self, waiting: WaitingRequest) -> None:
@@ -126,7 +126,7 @@ class Seating:
         return iter(sorted(self._queues.values(), key=lambda queue: queue.index))
 
     def width(self, seats: int) -> int:
-        """How many seats one gets that asks for `seats`: never more than there are."""
+        """Return the seats that a request for `seats` gets: never more than the level has."""
         return min(seats, self._common)
 
     def take(self, flow: Flow, seats: int) -> int:
@@ -166,7 +166,7 @@ class Seating:
         return True
 
     def leave(self, waiting: WaitingRequest) -> None:
-        """Wait no longer."""
+        """Remove a request from its queue."""
         queue = waiting.queue
         assert queue is not None
         queue.remove(waiting)
@@ -176,7 +176,7 @@ class Seating:
         self._emptied(queue)
 
     def call(self) -> WaitingRequest | None:
-        """Who is next has the seats now; None: nobody waits, or there are no seats."""
+        """Give seats to the next request and return it; None if no request waits or no seats are free."""
         queue = self._first()
         if queue is None:
             return None

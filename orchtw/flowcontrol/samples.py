@@ -1,4 +1,4 @@
-"""How full the levels are, looked at ten times a second (reference METRIC-13)."""
+"""Occupancy of priority levels, sampled ten times a second (reference METRIC-13)."""
 
 from __future__ import annotations
 
@@ -75,17 +75,17 @@ class Samples(Service):
         self._call: IDelayedCall | None = None
 
     def families(self) -> Iterable[ShownSeries[Any]]:
-        """What `/metrics` shows."""
+        """Return the families for `/metrics`."""
         pairs = (self._kinds,) if self._live is None else (self._requests, self._seats, self._kinds)
         return [family for pair in pairs for family in (pair.samples, pair.marks)]
 
     def startService(self) -> None:
-        """Begin."""
+        """Begin to sample the levels."""
         super().startService()  # type: ignore[no-untyped-call]
         self._call = self._clock.callLater(INTERVAL_S, self._again)
 
     def stopService(self) -> None:
-        """Look no more."""
+        """Stop sampling the levels."""
         super().stopService()  # type: ignore[no-untyped-call]
         if self._call is not None:
             self._call.cancel()
@@ -96,7 +96,7 @@ class Samples(Service):
         self.look()
 
     def look(self) -> None:
-        """Once."""
+        """Take one sample of each level."""
         for kind, limit in zip(self._in_flight.executing, self._limits, strict=True):
             executing, waiting = self._in_flight.executing[kind], self._in_flight.waiting[kind]
             self._kinds.look((EXECUTING, kind), executing.count, executing.marks, limit)

@@ -1,8 +1,8 @@
-"""In which order requests begin when the reactor has more of them than it can do at once (reference FLOW-10).
+"""Order in which requests begin when the reactor has more of them than fit in a turn (reference FLOW-10).
 
-All that has come is read in a turn of the reactor, whoever sent it. So when requests of one turn have taken SLICE_S,
-the others wait, and begin user by user, a slice a turn. Somebody with one request then waits for one request of
-everybody else's, not for all of theirs.
+All that has arrived from all clients is read in a turn of the reactor. So when requests of one turn have taken SLICE_S,
+the others wait, and begin user by user, a slice a turn. A user with one request then waits for one request of
+each other user, not for all of theirs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Call = Callable[[Seating], bool]
 
 
 class Starts:
-    """Who begins when. `call_soon` runs a function in the next turn of the reactor."""
+    """Fair order of beginning requests. `call_soon` runs a function in the next turn of the reactor."""
 
     def __init__(
         self, seconds: Callable[[], float], call_soon: Callable[[Callable[[], None]], Any], call: Call
@@ -39,11 +39,11 @@ class Starts:
 
     @property
     def waiting(self) -> int:
-        """How many wait for their turn."""
+        """Return the number of requests that wait for their turn."""
         return sum(map(len, self._users.values()))
 
     def free(self) -> bool:
-        """Whether what comes now may begin at once."""
+        """Report whether a request that comes now may begin at once."""
         if self._users:
             return False
         self._begun += 1

@@ -1,4 +1,4 @@
-"""What is counted about requests, by schema and level: the cost of a request is a few additions."""
+"""Statistics of requests by schema and level: each request costs a few additions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Histogram:
         self.sum += value
 
     def buckets(self, more: int = 0) -> list[tuple[str, float]]:
-        """How many values are at most each bound, `more` zeros counted in."""
+        """Return cumulative counts by bound, with `more` zeros counted in."""
         total, found = more, []
         for bound, count in zip((*map(_shown, self.bounds), "+Inf"), self.counts, strict=True):
             total += count
@@ -60,12 +60,12 @@ class Stats:
         self.lengths = Histogram(LENGTHS)
 
     def reject(self, reason: str) -> None:
-        """Count a refusal."""
+        """Count a rejected request by reason."""
         self.rejected[reason] = self.rejected.get(reason, 0) + 1
 
 
 class Watermark:
-    """How many requests there are of a kind, and the most of the last whole second."""
+    """Number of requests of a kind, and its maximum over the last whole second."""
 
     __slots__ = ("_end", "_last", "_peak", "count", "marks")
 
@@ -75,7 +75,7 @@ class Watermark:
         self._end = 0.0
 
     def add(self, now: float) -> None:
-        """One more."""
+        """Count one request more."""
         if now >= self._end:
             self._turn(now)
         self.count += 1
@@ -84,7 +84,7 @@ class Watermark:
         self.marks.see(self.count)
 
     def leave(self) -> None:
-        """One less."""
+        """Count one request less."""
         self.count -= 1
         self.marks.see(self.count)
 
@@ -110,5 +110,5 @@ class InFlight:
 
 
 def kind_of(verb: str) -> str:
-    """Whether a request of this verb reads or writes."""
+    """Return the kind of a verb: readOnly or mutating."""
     return READ_ONLY if verb in READ_VERBS else MUTATING

@@ -57,7 +57,7 @@ class ClusterSigning:
         self._found = {signer: authority for signer, authority in given.items() if authority is not None}
 
     def authority(self, signer: str) -> SigningAuthority | None:
-        """Who signs for the signer of that neutral name, if anybody."""
+        """Return the authority of a signer, by its neutral name, or None."""
         return self._found.get(signer)
 
 

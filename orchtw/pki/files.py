@@ -57,7 +57,7 @@ def check_private(path: Path) -> None:
 
 
 def is_private(path: Path) -> bool:
-    """Whether nobody but the owner has permissions on the file or folder, which exists."""
+    """Report whether only the owner has permissions on an existing file or folder."""
     return not path.stat().st_mode & OTHERS
 
 
@@ -112,7 +112,7 @@ def read_key(path: Path, read: Callable[[Path], bytes] = read) -> PrivateKeyType
 
 
 def of_flag(flag: str, read: Callable[[Path], T], path: Path) -> T:
-    """What `read` makes of the file that a flag names; its ConfigError names the flag."""
+    """Read the file that a flag names; a ConfigError names the flag."""
     try:
         return read(path)
     except ConfigError as error:

@@ -76,7 +76,7 @@ class Pki:
 
 
 def has_keys(config: Config) -> bool:
-    """Whether this is not the first start."""
+    """Report whether the data folder has keys from an earlier start."""
     folder = config.data_dir / FOLDER
     return folder.is_dir() and any(folder.iterdir())
 

@@ -1,7 +1,7 @@
-"""How this server shows itself to the API servers behind it: a client certificate of an authority of its own
+"""Client certificate of this server towards aggregated API servers, signed by an authority of its own
 (reference AGG-4, AGG-7).
 
-The authority signs nothing else: whom it vouches for may say in headers who asks.
+The authority signs nothing else: its clients may name users in headers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class FrontProxy:
 
 
 def prepare(config: Config, folder: Path, now: datetime) -> FrontProxy:
-    """What the flags name, and for the rest what is in `folder`, where it is made if it is not there.
+    """Read the files that flags name, and the others from `folder`, where missing ones are created.
 
     Raises ConfigError naming the file that cannot be used.
     """

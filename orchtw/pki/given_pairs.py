@@ -32,7 +32,7 @@ class GivenPair:
 
     @property
     def paths(self) -> tuple[Path, Path]:
-        """Both files."""
+        """Return certificate file and key file."""
         return self.certificate, self.key
 
     def read(self) -> tuple[Chain, PrivateKeyTypes]:

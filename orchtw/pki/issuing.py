@@ -95,7 +95,7 @@ def sign_request(
 
 
 def _end(now: datetime, life: timedelta, limit: datetime) -> datetime:
-    """What lives long ends earlier by as much as it is back-dated; nothing outlives its authority."""
+    """Return the end of a certificate: long lives are shortened by the back-dating, none outlives its authority."""
     life = min(life, limit - now + CLOCK_SKEW)
     return min(limit, now + life if life < SHORT_LIFE else now + life - CLOCK_SKEW)
 

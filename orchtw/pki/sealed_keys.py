@@ -43,13 +43,13 @@ _log = Logger()
 
 
 class WrongSecret(Exception):
-    """What is there was not sealed with this secret, or is something else."""
+    """Error: the stored keys were sealed with another secret, or are malformed."""
 
 
 def join_secret(config: Config) -> bytes | None:
-    """What the file of `--join-secret-file` holds, without white space around it; None: there is no such file.
+    """Read the file of `--join-secret-file`, without white space around it; None without the flag.
 
-    Raises ConfigError for a file that cannot be read, is too short to keep anybody out, or lies in the data folder
+    Raises ConfigError for a file that cannot be read, is too short to be secure, or lies in the data folder
     with permissions for others. Elsewhere these are up to the operator, who is told if the whole machine can read it.
     """
     path = config.join_secret_file
@@ -89,7 +89,7 @@ def unseal(secret: bytes, sealed: bytes) -> dict[str, bytes]:
 
 
 def read_keys(folder: Path) -> dict[str, bytes]:
-    """What a server hands over of its folder. Raises ConfigError."""
+    """Read the keys that a server hands over. Raises ConfigError."""
     return {name: files.read_own(folder / name) for name in sorted(NAMES)}
 
 

@@ -1,6 +1,6 @@
 """`orch-user NAME`: a client certificate for one more user of a server, as a kubeconfig and PEM files.
 
-The folder's certificate authority signs, so whoever may read its key can make any user, administrators included.
+The folder's certificate authority signs, so anyone who may read its key can make any user, administrators included.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the objects of a namespace use of what is limited there: amounts, usage, scopes, quotas and limit ranges.
+"""Quota arithmetic: amounts, usage of objects, scopes, quotas and limit ranges.
 
-Nothing here does I/O. Who charges is the admission plugin, who counts again the controller; both measure with these.
+Nothing here does I/O. The admission plugin charges writes, the controller recounts; both measure with these.
 """

@@ -28,7 +28,7 @@ class Amount(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The canonical quantity."""
+        """Return the canonical quantity."""
         return _text(self)
 
 
@@ -75,7 +75,7 @@ def texts(found: Amounts) -> dict[str, str]:
 
 
 def total(left: Amounts, right: Amounts) -> Amounts:
-    """What is in both, and what is in either."""
+    """Add amounts by name; a name may be in either or both."""
     if not left or not right:
         return left or right
     found = dict(left)

@@ -1,4 +1,4 @@
-"""How much each kind of object uses, and of what (reference PLUG-26, PLUG-27)."""
+"""Quota evaluators of each kind of object (reference PLUG-26, PLUG-27)."""
 
 from __future__ import annotations
 

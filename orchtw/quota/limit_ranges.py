@@ -23,7 +23,7 @@ class Limits:
     ratios: Amounts
 
     def problems(self, requests: Amounts, limits: Amounts) -> Iterator[str]:
-        """What is wrong with what is asked for and limited."""
+        """Yield the problems of requests and limits."""
         for name in self.least:
             yield from self._below(name, self.least[name], requests.get(name), limits.get(name))
         for name in self.most:
@@ -32,7 +32,7 @@ class Limits:
             yield from self._beyond(name, self.ratios[name], requests.get(name), limits.get(name))
 
     def claim_problems(self, requests: Amounts) -> Iterator[str]:
-        """What is wrong with what a claim asks for."""
+        """Yield the problems of a claim's requests."""
         for name in self.least:
             yield from self._below(name, self.least[name], requests.get(name), None)
         for name, most in self.most.items():
@@ -72,7 +72,7 @@ class Limits:
 
 @attrs.frozen(slots=True, kw_only=True)
 class LimitRange:
-    """What a LimitRange says. The defaults are those of containers."""
+    """Limits of a LimitRange. The defaults are those of containers."""
 
     items: tuple[Limits, ...]
     requests: Mapping[str, str]
@@ -127,7 +127,7 @@ class LimitRange:
         return {**container, "resources": {key: each for key, each in found.items() if each}}
 
     def pod_problems(self, pod: Object) -> list[str]:
-        """What is wrong with a pod, each text once."""
+        """Return the problems of a pod, each text once."""
         spec, found = pod["spec"], dict[str, None]()
         for item in self.items:
             if item.type == "Container":
@@ -139,7 +139,7 @@ class LimitRange:
         return list(found)
 
     def claim_problems(self, claim: Object) -> list[str]:
-        """What is wrong with a claim, each text once."""
+        """Return the problems of a claim, each text once."""
         requests = amounts((claim["spec"].get("resources") or {}).get("requests"))
         of_claims = (item for item in self.items if item.type == "PersistentVolumeClaim")
         return list(dict.fromkeys(text for item in of_claims for text in item.claim_problems(requests)))
@@ -164,7 +164,7 @@ def _resources(container: Object) -> tuple[Amounts, Amounts]:
 
 
 def _of_pod(spec: Object, key: str) -> Amounts:
-    """What all containers say together, if all say it, or an init container if that is more.
+    """Return the sum over all containers of what each of them sets, or an init container's value if that is more.
 
     It is shown without units where it is not cpu: nothing is left of how the containers have written it.
     """

@@ -442,7 +442,7 @@ class Group:
         self._opening = None, b""
 
     def up_to_date(self, member: GroupMember) -> bool:
-        """Report whether a member has every event; one that waits for its first counts, one of the future does not."""
+        """Report whether a member has every event, or waits for its first one; not so one of a future revision."""
         if member.place is self.apart:
             return member.cursor <= self._flushed_revision()
         return member.place is self.ready

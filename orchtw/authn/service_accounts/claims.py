@@ -1,4 +1,4 @@
-"""What a signed token says, checked for its form (reference AUTHN-25)."""
+"""Claims of a signed token, checked for their form (reference AUTHN-25)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Claims:
 
     @property
     def kept_in_secret(self) -> bool:
-        """Whether it is the token of a Secret that has to hold it still."""
+        """Report whether the token comes from a Secret, which must still hold it."""
         return self.audiences is None
 
 

@@ -21,7 +21,7 @@ USER_PREFIX: Final = "system:serviceaccount:"
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class AccountTokens:
-    """How tokens of service accounts are issued and what is believed of them.
+    """Rules for issuing and accepting service account tokens.
 
     The first of `issuers` signs, all are accepted. `audiences` are those of this API. `max_s` caps what is asked for
     (0: nothing does); `extends` lets tokens of pods live longer than they say (AUTHN-30). `lookup`: tokens in Secrets

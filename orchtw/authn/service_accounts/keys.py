@@ -114,7 +114,7 @@ def read_verifying_keys(flag: str, path: Path) -> Sequence[VerifyingKey]:
 
 
 def encoded(data: bytes) -> str:
-    """base64url without padding."""
+    """Encode as base64url without padding."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 

@@ -42,16 +42,16 @@ class ServiceAccountLookup:
             return None
 
     def read(self, plural: str, entry: Entry) -> Bearer:
-        """What a token needs to know of a state of an object."""
+        """Return what the token check needs of an object's state."""
         meta = self._kinds[plural].metadata(entry, owned=False)
         deleted = meta.get("deletionTimestamp")
         ends = parse_time(deleted)[0] + float(GRACE_S) if deleted else 0.0
         return Bearer(entry, str(meta.get("uid", "")), ends)
 
     def load(self, plural: str, entry: Entry) -> Object:
-        """A whole object."""
+        """Decode the whole object."""
         return self._kinds[plural].load(entry)
 
     def due(self, plural: str) -> Awaitable[None] | None:
-        """What to await before an object is said to be missing; None: nothing."""
+        """Return what to await before an object counts as missing, or None."""
         return self._kinds[plural].cache.freshness.due(MOST_RECENT)

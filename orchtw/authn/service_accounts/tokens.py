@@ -41,13 +41,13 @@ class TokenObjects(Protocol):
         """The object's present state, or None."""
 
     def read(self, plural: str, entry: Entry) -> Bearer:
-        """What a token needs to know of a state of an object."""
+        """Return what the token check needs of an object's state."""
 
     def load(self, plural: str, entry: Entry) -> Object:
-        """A whole object."""
+        """Decode the whole object."""
 
     def due(self, plural: str) -> Awaitable[None] | None:
-        """What to await before an object is said to be missing; None: nothing."""
+        """Return what to await before an object counts as missing, or None."""
 
 
 @attrs.define(slots=True, eq=False)
@@ -130,7 +130,7 @@ class ServiceAccountTokens:
         return known.user
 
     async def _look_again(self, known: _Known, shown: ShownCredentials, waits: Sequence[Awaitable[None]]) -> UserInfo:
-        """What another process has just written counts too, though the caches may not know of it yet."""
+        """Check again after the caches have caught up: another process may just have written the objects."""
         for each in waits:
             await each
         if not self._holds(known, shown.token):
@@ -160,7 +160,7 @@ class ServiceAccountTokens:
             raise Unauthorized("the service account token is not valid yet")
 
     def _holds(self, known: _Known, token: str) -> bool:
-        """Whether everything that the token depends on is there."""
+        """Report whether every object that the token depends on exists."""
         claims = known.claims
         if claims.kept_in_secret and not self._looks_up:
             return True
@@ -179,7 +179,7 @@ class ServiceAccountTokens:
         return True
 
     def _looked_at(self, claims: Claims, reference: Reference, entry: Entry, token: str) -> Bearer | None:
-        """What there is to know of a state of an object; None: it does not carry the token."""
+        """Return the checked state of an object; None if it does not carry the token."""
         found = self._objects.read(reference.plural, entry)
         if reference.uid and found.uid != reference.uid:
             return None

@@ -183,7 +183,7 @@ class AggregatedClient:
         return deleted
 
     async def _deleted_together(self, resource: Resource, namespace: str, options: DeleteOptions) -> bool:
-        """Whether one request has deleted all of a namespace: not every server knows it."""
+        """Report whether one deletecollection has deleted all of a namespace: not every server has it."""
         if not resource.allows("deletecollection"):
             return False
         service = self._discovery.service_of(resource)
@@ -205,7 +205,7 @@ class AggregatedClient:
 
 
 def _is_gone(found: Object) -> bool:
-    """Whether the answer to a DELETE tells that the object is gone: a Status does, one that ends does not."""
+    """Report whether a DELETE's response says that the object is gone: a Status does, a terminating object not."""
     meta = found.get("metadata")
     return not (isinstance(meta, dict) and meta.get("deletionTimestamp"))
 

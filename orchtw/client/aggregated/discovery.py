@@ -25,7 +25,7 @@ MOST_RESOURCES: Final = 1000
 
 @attrs.frozen(slots=True, kw_only=True)
 class _Part:
-    """What a group version has been seen to serve."""
+    """Resources that a group version has been seen to serve."""
 
     service: ApiService
     resources: tuple[Resource, ...]
@@ -50,7 +50,7 @@ class AggregatedDiscovery:
         services.listen(self._changed)
 
     async def discover(self) -> Discovered:
-        """What they serve now, and whose discovery fails."""
+        """Return what the servers serve now, and the group versions whose discovery fails."""
         failures = await self._asked()
         found = [each for each in self._chosen.values() if each.api_version not in failures]
         return Discovered(found, failures)
@@ -63,7 +63,7 @@ class AggregatedDiscovery:
         return lambda: self._listeners.remove(changed)
 
     def is_remote(self, api_version: str) -> bool:
-        """Whether other servers serve this group version."""
+        """Report whether another server serves this group version."""
         group, _, version = api_version.rpartition("/")
         return (group, version) in self._services.remote
 
@@ -72,14 +72,14 @@ class AggregatedDiscovery:
         return self._by_kind.get((api_version, kind))
 
     def service_of(self, resource: Resource) -> ApiService:
-        """Who serves a resource. Raises NotFound (404) once it is gone."""
+        """Return the service of a resource. Raises NotFound (404) once it is gone."""
         service = self._services.remote.get((resource.group, resource.version))
         if service is None or self._chosen.get((resource.group, resource.plural)) != resource:
             raise NotFound.generic()
         return service
 
     async def serves(self, resource: Resource) -> bool:
-        """Whether its server shows a resource at this moment. Raises StatusError when it does not answer."""
+        """Report whether the server shows a resource at this moment. Raises StatusError when it does not answer."""
         service = self.service_of(resource)
         return any(each.plural == resource.plural for each in await self._resources(service))
 

@@ -72,7 +72,7 @@ class RemoteItem:
 
 
 def _is_readable(meta: Mapping[str, Any]) -> bool:
-    """Whether all that is looked at has the type that it must have."""
+    """Report whether all fields that are read have the type that they must have."""
     owners, finalizers = meta.get("ownerReferences"), meta.get("finalizers")
     return (
         _has_texts(meta, _TEXTS)

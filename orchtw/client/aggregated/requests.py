@@ -48,7 +48,7 @@ class AskedRequest:
 
 
 class Servers(Protocol):
-    """What asks the servers: `Backends`."""
+    """Transport to the aggregated servers: `Backends`."""
 
     async def ask(self, backend: ServiceBackend, ask: Ask) -> tuple[ClientExchange, ResponseHead]: ...
 
@@ -72,7 +72,7 @@ class Requests:
     guard: Callable[[], object] | None = None
 
     async def ask(self, service: ApiService, asked: AskedRequest, read: Callable[[Object], T]) -> T:
-        """What `read` makes of the object that is answered, in the thread for large work if it is long.
+        """Ask, and convert the object of the response by `read`, in the thread for large work if it is long.
 
         Raises StatusError: what the server refuses with, ServiceUnavailable (503) for one that does not answer,
         LargeAnswer for more than BODY_BYTES, InternalError (500) for what is no object.

@@ -49,13 +49,13 @@ class RemoteWatch:
         self._rest_bytes = 0
 
     def start(self) -> None:
-        """Ask."""
+        """Send the watch request."""
         self._asking = asking = Deferred.fromCoroutine(self._ask())
         asking.addTimeout(REQUEST_S, self._clock)
         asking.addErrback(self._not_begun)
 
     def stop(self) -> None:
-        """See `Watch`."""
+        """End the watch; no event comes afterwards."""
         self._receiver = None
         if self._asking is not None:
             self._asking.cancel()
@@ -96,7 +96,7 @@ class RemoteWatch:
             self._fail(made(InternalError, "the aggregated API server sends an event that is too large"))
 
     def ended(self, outcome: CallOutcome) -> None:
-        """See `Sink`."""
+        """Take note of the end of the stream."""
         self._exchange = None
         self._end(None)
 
@@ -140,7 +140,7 @@ class RemoteWatch:
         self._ending = self._clock.callLater(max(0.0, left_s), receiver.ended, error)
 
     def _is_none(self, error: StatusError | None, left_s: float) -> bool:
-        """Whether the server cannot watch: it ends at once, refuses, or sends something else."""
+        """Report whether the server cannot watch: it ends at once, refuses, or sends something else."""
         if error is None:
             return left_s > 0 and not self._has_told
         return not isinstance(error, Expired | ServiceUnavailable | Timeout | TooManyRequests)
