@@ -1,4 +1,7 @@
-"""What a function does, in calls and comparisons: measures that are the same on every machine, under every load."""
+"""Effort of functions, measured in calls and comparisons.
+
+The measures are the same on every machine, under every load.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ class CountedText(str):
 
 
 def calls(act: Callable[[], object]) -> int:
-    """How many functions, of Python and of C, `act` calls; what it raises counts as its end."""
+    """Return the number of Python and C functions that `act` calls; an exception ends the count."""
     count = 0
 
     def note(frame: Any, event: str, argument: object) -> None:
@@ -41,6 +44,6 @@ def calls(act: Callable[[], object]) -> int:
 
 
 def growth(act: Callable[[int], object], size: int) -> float:
-    """How many times the calls for `size` those for twice as much are; caches are warm."""
+    """Return the ratio of the calls for twice `size` to those for `size`, with warm caches."""
     act(2 * size)
     return calls(lambda: act(2 * size)) / max(1, calls(lambda: act(size)))

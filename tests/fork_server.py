@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def _import_everything() -> None:
-    """All that a server may come to use, so that its imports find it."""
+    """Import all modules that a server may use, so that it finds them loaded."""
     for module in pkgutil.walk_packages(orchtw.__path__, "orchtw."):
         if not module.name.endswith("__main__") and ".testing" not in module.name:
             import_module(module.name)
@@ -92,7 +92,7 @@ def _become(environ: dict[str, str], folder: str, files: list[int]) -> None:
 
 
 def _run(command: list[str]) -> None:
-    """What the interpreter does with such a command line."""
+    """Run the command line as the interpreter would."""
     option, program, *arguments = command
     sys.argv = [option if option == "-c" else program, *arguments]
     if option == "-m":

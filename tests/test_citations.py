@@ -1,4 +1,4 @@
-"""Citations of rules: each leads to one rule of `docs/reference`, and none leads out of the repository."""
+"""Citations of rules: each refers to one rule of `docs/reference`, and none to a file outside the repository."""
 
 from __future__ import annotations
 

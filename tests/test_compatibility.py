@@ -19,19 +19,19 @@ OF_A_KIND = frozenset({"CSIStorageCapacity"})
 
 
 def row(subject: str) -> tuple[str, str]:
-    """What the page says that there is today of a subject, and what not yet."""
+    """Return the page's columns on a subject: today's state, and what is missing."""
     (line,) = (line for line in PAGE.splitlines() if line.startswith(f"| {subject} |"))
     _, _, today, missing, _ = re.split(r" ?\| ?", line)
     return today, missing
 
 
 def names(text: str) -> set[str]:
-    """What stands in a text as code."""
+    """Return the words that a text marks as code."""
     return set(re.findall(r"`([^`]+)`", text))
 
 
 class ListTests(SynchronousTestCase):
-    """What the page lists, and what it says is missing."""
+    """Features that the page lists, and those it says are missing."""
 
     def test_plugins(self) -> None:
         """Every admission plugin is named, and webhooks do not count as missing."""
@@ -44,7 +44,7 @@ class ListTests(SynchronousTestCase):
         self.assertEqual(names(row("Controllers")[0]), set(CONTROLLERS))
 
     def test_gates(self) -> None:
-        """The gates with an effect are those that the code looks up (reference OPS-25)."""
+        """The gates with an effect are those that the code reads (reference OPS-25)."""
         sources = (path for path in (ROOT / "orchtw").rglob("*.py") if path.name != "feature_gates.py")
         code = "".join(path.read_text() for path in sources)
         looked_up = {name for name in GATES if f'"{name}"' in code} - OF_A_KIND
@@ -53,11 +53,11 @@ class ListTests(SynchronousTestCase):
         self.assertEqual(listed, looked_up)
 
     def test_flags(self) -> None:
-        """The flags that are missing are those that are refused (reference FLAG-14)."""
+        """The flags listed as missing are those that are refused (reference FLAG-14)."""
         self.assertEqual(names(row("Flags")[1]), {name for name, *_ in REFUSED})
 
     def test_nothing_served_is_missing(self) -> None:
-        """No page says of audit that there is none: it has flags."""
+        """No page says that audit is missing, as it has flags."""
         self.assertTrue([flag for flag in FLAGS if flag.name == "audit-policy-file"])
         for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
             self.assertNotRegex(page.read_text(), r"(?i)audit[^.|]{0,40}is not there")

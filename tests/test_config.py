@@ -24,7 +24,7 @@ RELEASE_FLAGS = (
 
 class ParseTests(SynchronousTestCase):
     def problems(self, *arguments: str) -> tuple[str, ...]:
-        """What `parse` finds wrong."""
+        """Return the problems that `parse` finds."""
         error: ConfigError = self.assertRaises(ConfigError, parse, arguments)
         return error.problems
 
@@ -112,7 +112,7 @@ class ParseTests(SynchronousTestCase):
         )
 
     def test_no_seats(self) -> None:
-        """Priority and fairness needs a seat; without it a limit of 0 is none (reference FLOW-1, FLOW-2)."""
+        """Priority and fairness needs a seat; without it, 0 means no limit (reference FLOW-1, FLOW-2)."""
         none = "--max-requests-inflight=0", "--max-mutating-requests-inflight=0"
         [problem] = self.problems(*none)
         self.assertIn("they must add up to something positive", problem)
@@ -196,7 +196,7 @@ class ParseTests(SynchronousTestCase):
             self.assertIn(text, problem)
 
     def test_token_flags(self) -> None:
-        """What the flags of ID tokens and of the token webhook refuse (reference AUTHN-32, AUTHN-36)."""
+        """Bad flags of ID tokens and of the token webhook are refused (reference AUTHN-32, AUTHN-36)."""
         good = ["--oidc-issuer-url=https://h/p", "--oidc-client-id=c", "--oidc-signing-algs=ES256,PS512"]
         self.assertEqual(parse(good).oidc_signing_algs, ("ES256", "PS512"))
         for flags, why in (
@@ -281,7 +281,7 @@ class FeatureGateTests(SynchronousTestCase):
         self.assertFalse(gates["StorageVersionAPI"])
 
     def test_single_wins_over_stage(self) -> None:
-        """A gate named by itself keeps its value beside AllBeta, in either order (reference OPS-23)."""
+        """A gate set by name keeps its value beside AllBeta, in either order (reference OPS-23)."""
         for value in ("AllBeta=false,APIListChunking=true", "APIListChunking=true,AllBeta=false"):
             gates = parse([f"--feature-gates={value}"]).gates
             self.assertTrue(gates["APIListChunking"])
@@ -389,7 +389,7 @@ class MetricsTests(SynchronousTestCase):
             self.assertIn("must be formatted as key=value", problem)
 
     def test_shown(self) -> None:
-        """What is printed of a value is read as the same."""
+        """A printed value parses to the same value."""
         given = parse(["--allow-metric-labels=a,x=1,2", "--allow-metric-labels=b,y=3"]).allow_metric_labels
         [flag] = [flag for flag in FLAGS if flag.name == "allow-metric-labels"]
         self.assertEqual(flag.kind.parse([flag.kind.show(given)]), given)
@@ -408,12 +408,12 @@ class ConfigTests(SynchronousTestCase):
             self.assertEqual(parse(arguments).public_address, address)
 
     def test_host_and_port(self) -> None:
-        """IPv6 addresses stand in brackets."""
+        """IPv6 addresses are written in brackets."""
         self.assertEqual(host_and_port("::1", 1), "[::1]:1")
         self.assertEqual(host_and_port("127.0.0.1", 1), "127.0.0.1:1")
 
     def test_share(self) -> None:
-        """Of several processes each has its part of what the server may do at a time (reference STORE-35)."""
+        """Each of several processes has its share of the server's limits (reference STORE-35)."""
         limits = ["--max-requests-inflight=5", "--max-mutating-requests-inflight=0", "--max-connections=100"]
         config = parse([*limits, "--workers=2"]).share()
         self.assertEqual((config.max_requests_inflight, config.max_mutating_requests_inflight), (3, 0))
@@ -440,7 +440,7 @@ class HelpTests(SynchronousTestCase):
             self.assertIn(shown, text)
 
     def test_by_section(self) -> None:
-        """Flags stand below the heading of their section."""
+        """Flags are listed below the heading of their section."""
         text = help_text(FLAGS)
         sections = [line for line in text.splitlines() if line.endswith(" flags:")]
         self.assertEqual(sections, [f"{name} flags:" for name in dict.fromkeys(flag.section for flag in FLAGS)])
@@ -500,7 +500,7 @@ class NoteTests(SynchronousTestCase):
         self.assertEqual(parse(["--egress-selector-config-file="]), Config())
 
     def test_deprecated(self) -> None:
-        """Those that will go have their effect, and a warning."""
+        """Flags that will be removed take effect, with a warning."""
         config = parse(["--enable-logs-handler=false"])
         self.assertFalse(config.enable_logs_handler)
         self.assertEqual([note[:48] for note in config.notes], ["Flag --enable-logs-handler has been deprecated, "])

@@ -19,7 +19,7 @@ class EtcdFlagTests(SynchronousTestCase):
         self.assertEqual(parse(["--storage-backend=etcd3", SERVERS]).etcd_prefix, "/registry")
 
     def test_refused(self) -> None:
-        """What does not fit together is one line."""
+        """Each inconsistency between flags is reported in one line."""
         for arguments, text in (
             (["--storage-backend=etcd3"], "--etcd-servers must be specified"),
             (["--storage-backend=sqlite", SERVERS], "--etcd-servers: only for --storage-backend=etcd3"),

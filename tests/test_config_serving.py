@@ -1,4 +1,4 @@
-"""Flags of the edge whose values have a form of their own."""
+"""Flags about serving whose values have a form of their own."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ServingFlagTests(SynchronousTestCase):
             self.assertIn("--external-hostname: ", self.problem(f"--external-hostname={bad}"))
 
     def test_transport_security(self) -> None:
-        """Directives of HSTS are those that there are."""
+        """Invalid HSTS directives are refused with the allowed values."""
         good = "--strict-transport-security-directives=max-age=31536000,includeSubDomains,preload"
         self.assertEqual(len(parse([good]).strict_transport_security_directives), 3)
         for bad in ("max-age", "max-age=-1", "x\r\ny: z"):
@@ -68,7 +68,7 @@ class ServingFlagTests(SynchronousTestCase):
             self.assertIn("must be a number", self.problem(f"--goaway-chance={bad}"))
 
     def test_http2_streams(self) -> None:
-        """Requests over one HTTP/2 connection are some, or none (reference LIMIT-20)."""
+        """The limit of requests over one HTTP/2 connection is between 0 and 1000 (reference LIMIT-20)."""
         self.assertEqual(parse([]).http2_max_streams_per_connection, 0)
         self.assertEqual(parse(["--http2-max-streams-per-connection=1000"]).http2_max_streams_per_connection, 1000)
         self.assertIn("between 0 and 1000", self.problem("--http2-max-streams-per-connection=1001"))

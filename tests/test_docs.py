@@ -66,7 +66,7 @@ def anchors(text: str) -> set[str]:
 
 
 class LinkTests(SynchronousTestCase):
-    """What the pages point to."""
+    """Links on the pages, and the flags and paths that they name."""
 
     def test_links(self) -> None:
         """Every relative link leads to a file, and its fragment to a heading there."""
@@ -108,10 +108,10 @@ class LinkTests(SynchronousTestCase):
 
 
 class SnippetTests(SynchronousTestCase):
-    """What the pages show of Python and YAML."""
+    """Python and YAML snippets on the pages."""
 
     def test_python(self) -> None:
-        """Python snippets compile, and what they import is there."""
+        """Python snippets compile, and their imports exist."""
         for page in PAGES:
             for block in blocks(page.read_text()):
                 if block.language == "python":
@@ -152,10 +152,10 @@ class DependencyTests(SynchronousTestCase):
 
 
 class FlagsReferenceTests(SynchronousTestCase):
-    """docs/flags.md."""
+    """Completeness of the reference docs/flags.md."""
 
     def test_current(self) -> None:
-        """The committed page is what `python -m docs.flags_reference` writes."""
+        """The committed page equals the output of `python -m docs.flags_reference`."""
         self.assertEqual(flags_reference.PAGE.read_text("utf-8"), flags_reference.page())
 
     def test_complete(self) -> None:
@@ -184,7 +184,7 @@ def _without_output(text: str) -> str:
 
 
 class Step(NamedTuple):
-    """A command of the tour, and what the page shows it to print."""
+    """A command of the tour, and the output that the page shows."""
 
     command: str
     shown: str
@@ -213,7 +213,7 @@ _VARYING = (
 
 
 def masked(text: str) -> str:
-    """Output without what differs from run to run."""
+    """Return the output without the parts that differ from run to run."""
     for pattern, replacement in _VARYING:
         text = pattern.sub(replacement, text)
     return text.strip()
@@ -233,7 +233,7 @@ class ConsoleCase(TestCase):
         script.chmod(0o755)
 
     async def run_step(self, prelude: str, step: Step) -> None:
-        """Run a command and compare what it prints with what the page shows."""
+        """Run a command and compare its output with the page's."""
         path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
         env = {**environment(), "PATH": path, "HOME": str(self.folder / "home")}
         output, errors, _ = await getProcessOutputAndValue(
@@ -243,10 +243,10 @@ class ConsoleCase(TestCase):
 
 
 class EnvelopeTests(ConsoleCase):
-    """docs/envelope.md."""
+    """Commands on the page docs/envelope.md."""
 
     async def test_commands(self) -> None:
-        """Every command prints what the page shows, errors included."""
+        """Every command prints the output on the page, errors included."""
         for block in consoles_of("envelope"):
             for step in steps(block):
                 await self.run_step("exec 2>&1", step)
@@ -294,13 +294,13 @@ class TourTests(ConsoleCase):
 
 
 class CustomResourceTests(ConsoleCase):
-    """docs/custom-resources.md."""
+    """Commands on the page docs/custom-resources.md."""
 
     if kubectl.minor_version() < 31:
         skip = "kubectl is not on the PATH or older than 1.31, whose words the page shows: not run"
 
     async def test_commands(self) -> None:
-        """Every command prints what the page shows, errors included."""
+        """Every command prints the output on the page, errors included."""
         server = ServerProcess(forking, self.folder / "crd-data", "--vocabulary=kubernetes")
         await server.start()
         self.addCleanup(server.terminate)

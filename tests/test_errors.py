@@ -11,7 +11,7 @@ from orchtw.errors import Cause, StatusError
 
 NOW = "please apply your changes to the latest version and try again"
 
-# Refusal, code and reason, message, and details (None: there are none).
+# Refusal, code and reason, message, and details (None without any).
 REFUSALS: tuple[tuple[StatusError, int, str, str, dict[str, Any] | None], ...] = (
     (errors.BadRequest("why"), 400, "BadRequest", "why", None),
     (errors.Unauthorized("wrong token"), 401, "Unauthorized", "Unauthorized", None),
@@ -113,7 +113,7 @@ class StatusTests(SynchronousTestCase):
         self.assertNotIn("reason", StatusError("why").to_status())
 
     def test_retry_after(self) -> None:
-        """What says when to come back says it in the header too."""
+        """An error with a retry delay carries it for the Retry-After header too."""
         self.assertEqual([each.retry_after_s for each in (
             errors.Timeout.future_version(2, 1), errors.AlreadyExists.generated("pods", "", "p"),
             errors.TooManyRequests("later", {"retryAfterSeconds": 7}), errors.TooManyRequests("later"),
@@ -135,7 +135,7 @@ class StatusTests(SynchronousTestCase):
 
 class InvalidTests(SynchronousTestCase):
     def test_one_cause(self) -> None:
-        """A single cause is the message's end; its field stands before its text."""
+        """A single cause ends the message, with its field before its text."""
         cause = Cause("FieldValueRequired", "Required value", "a.b")
         status = errors.Invalid.of("ConfigMap", "", "m", [cause]).to_status()
         self.assertEqual(status["message"], 'ConfigMap "m" is invalid: a.b: Required value')
@@ -146,7 +146,7 @@ class InvalidTests(SynchronousTestCase):
         )  # fmt: skip
 
     def test_several(self) -> None:
-        """Several stand in brackets; the same text is said once, and kept in the causes."""
+        """Several causes are in brackets; a repeated text appears once, but all causes are kept."""
         causes = [Cause("R", "one", "f"), Cause("R", "two"), Cause("S", "one", "f")]
         status = errors.Invalid.of("Role", "rbac.orch.io", "r", causes).to_status()
         self.assertEqual(status["message"], 'Role.rbac.orch.io "r" is invalid: [f: one, two]')

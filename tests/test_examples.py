@@ -131,7 +131,7 @@ class LeanServerTests(TestCase):
 
 
 def settings_of(config: Path) -> dict[str, Any]:
-    """What a configuration file sets, as fields of `Config`."""
+    """Return the settings of a configuration file, as fields of `Config`."""
     parsed = parse(["--config", str(config)])
     return {"vocabulary": parsed.vocabulary, "runtime_config": parsed.runtime_config}
 

@@ -1,4 +1,4 @@
-"""The dashboard and the alert rules in `docs/monitoring` against what the server shows (reference METRIC-9)."""
+"""The dashboard and the alert rules in `docs/monitoring` against the server's metrics (reference METRIC-9)."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _STORE = {"orchtw_store_queued_writes", "orchtw_store_log_bytes"} | {
 
 
 def rules() -> list[Any]:
-    """The alert rules."""
+    """Return the alert rules of all groups."""
     groups = yaml.safe_load((FOLDER / "alerts.yaml").read_text())["groups"]
     return [rule for group in groups for rule in group["rules"]]
 
 
 def queries() -> Iterator[str]:
-    """What the panels of the dashboard ask, with values for its variables."""
+    """Yield the queries of the dashboard's panels, with values for its variables."""
     for panel in json.loads((FOLDER / "dashboard.json").read_text())["panels"]:
         for target in panel.get("targets", ()):
             yield target["expr"].replace("$__rate_interval", "5m").replace("$instance", ".*")
@@ -61,7 +61,7 @@ def shown() -> frozenset[str]:
 
 
 class MonitoringTests(TestCase):
-    """`docs/monitoring`."""
+    """Alert rules and dashboard in `docs/monitoring`."""
 
     def test_names(self) -> None:
         """Every name that a panel or a rule asks for is shown by the server."""
@@ -74,7 +74,7 @@ class MonitoringTests(TestCase):
             self.assertEqual(set(found) - names, set(), query)
 
     def test_rules(self) -> None:
-        """Each alert says how grave it is, what happens, and where to look."""
+        """Each alert has a severity, a description, and a place to look."""
         for rule in rules():
             self.assertIn(rule["labels"]["severity"], ("critical", "warning", "info"), rule["alert"])
             self.assertLessEqual({"summary", "description"}, set(rule["annotations"]), rule["alert"])
@@ -105,7 +105,7 @@ class MonitoringTests(TestCase):
         await self.check(FOLDER / "alerts.yaml")
 
     async def test_promtool_queries(self) -> None:
-        """Prometheus takes what the panels ask."""
+        """Prometheus accepts the panels' queries."""
         path = Path(self.mktemp())
         recorded = [{"record": f"panel:{number}", "expr": query} for number, query in enumerate(queries())]
         path.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": recorded}]}))

@@ -41,7 +41,7 @@ LIMIT_S = 90
 
 
 def free_port() -> int:
-    """A port that nobody listens on now."""
+    """Return a port without a listener."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         return int(bound.getsockname()[1])
@@ -86,7 +86,7 @@ class RecipeCase(TestCase):
 
     @property
     def output(self) -> str:
-        """What was printed so far."""
+        """Return the output printed so far."""
         return (self.folder / "output").read_text()
 
     async def printed(self, wanted: str) -> str:
@@ -134,7 +134,7 @@ class OperatingRecipeTests(RecipeCase):
         skip = "kubectl is not on the PATH (Debian package kubernetes-client): not run"
 
     async def run_all(self, script: str, *flags: str) -> str:
-        """Run a script against a server; every command must succeed. Returns what was printed."""
+        """Run a script against a server; every command must succeed. Return its output."""
         server = ServerProcess(forking, self.folder / "orch-data", *flags)
         await server.start()
         self.addCleanup(server.terminate)
@@ -148,7 +148,7 @@ class OperatingRecipeTests(RecipeCase):
         self.assertRegex(shown, r"subject=O ?= ?developers, CN ?= ?jane")
 
     async def test_roles(self) -> None:
-        """What an installer binds for newcomers, and what an administrator does for users, is granted."""
+        """The installer's bindings for new nodes and the administrator's for users are granted."""
         parts = [recipe("operating.md", f"kubectl {each}") for each in (
             "-n kube-public create role", "create rolebinding bob-edits", "label namespace web")]  # fmt: skip
         shown = await self.run_all("kubectl create namespace web\n" + "".join(parts), "--vocabulary=kubernetes")
@@ -203,7 +203,7 @@ class ProgramTests(SynchronousTestCase):
         return found
 
     def test_definitions(self) -> None:
-        """A snippet that only defines things can be run as it stands."""
+        """A snippet that only defines things runs as it stands."""
         checked = 0
         for name, text in self.snippets(tests=False).items():
             tree = ast.parse(text, name)

@@ -193,7 +193,7 @@ class CommandTests(SynchronousTestCase):
 
 class OptionsTests(SynchronousTestCase):
     def printed(self, *arguments: str) -> str:
-        """What the options print before they end the process in good order."""
+        """Return the output that the options print before they exit with status 0."""
         with mock.patch("builtins.print") as printing:
             ended = self.assertRaises(SystemExit, Options().parseOptions, arguments)
         self.assertEqual(ended.code, 0)
@@ -261,7 +261,7 @@ class PidFileTests(SynchronousTestCase):
             self.assertRegex(self.refusal(**options), r"^Error: --pidfile: \w+\.pid: cannot be written; --pidfile= ")
 
     def test_none(self) -> None:
-        """Without a file nothing is looked at."""
+        """Without a file no check is made."""
         self.assertEqual(self.settled(nodaemon=False, pidfile=""), "")
 
 

@@ -1,8 +1,8 @@
 """Order in which requests begin when the reactor has more of them than fit in a turn (reference FLOW-10).
 
-All that has arrived from all clients is read in a turn of the reactor. So when requests of one turn have taken SLICE_S,
-the others wait, and begin user by user, a slice a turn. A user with one request then waits for one request of
-each other user, not for all of theirs.
+All that has arrived from all clients is read in a turn of the reactor. So when requests of one turn have taken
+SLICE_S, the others wait, and begin user by user, a slice a turn. A user with one request then waits for one request
+of each other user, not for all of theirs.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Tests of `orchtw.apply`."""
+"""Tests of patches, server-side apply and field ownership (`orchtw.apply`)."""

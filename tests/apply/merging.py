@@ -1,4 +1,4 @@
-"""What tests of merges share: a type with one of every shape, and hypothesis strategies of its objects and sets."""
+"""Fixtures of the merge tests: a type with one of every shape, and hypothesis strategies of its objects and sets."""
 
 from __future__ import annotations
 

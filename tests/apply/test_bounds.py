@@ -50,7 +50,10 @@ _MANAGED = st.dictionaries(_OWNERS, st.tuples(_SETS, st.sampled_from(["", "1", "
 
 class JsonPatchTests(SynchronousTestCase):
     def test_moved_elements(self) -> None:
-        """Inserts at the start of a long list end before they take long; what is usual fits (reference LIMIT-8)."""
+        """Inserts at the start of a long list are refused before they take long; usual ones fit.
+
+        (reference LIMIT-8)
+        """
         insert = {"op": "add", "path": "/0", "value": 1}
         self.assertEqual(len(json_patch.json_patch([0] * 10_000, [insert] * 10_000)), 20_000)
         self.patch(json_patch, "MAX_MOVED", 1000)
@@ -77,7 +80,7 @@ class JsonPatchTests(SynchronousTestCase):
 
 
 def equal_by_levels(left: Any, right: Any) -> bool:
-    """The plain rule."""
+    """Compare two JSON values recursively, level by level: the reference implementation."""
     if left != right:
         return False
     if type(left) is dict:
@@ -117,7 +120,7 @@ class FieldTreeTests(SynchronousTestCase):
         self.assertEqual(union_of(each.tree for each in sets), expected)
 
     def test_effort(self) -> None:
-        """What is there is not copied for each that comes."""
+        """Adding paths one at a time does not copy the existing tree for each addition."""
         copied = 0
         joined = field_tree._joined
 
@@ -142,7 +145,7 @@ class OwnershipTests(SynchronousTestCase):
     @QUICK
     @given(_MANAGED)
     def test_capped(self, given: dict[FieldOwner, tuple[FieldSet, str]]) -> None:
-        """What one merge after the other makes of too many owners."""
+        """Capping too many owners at once equals merging them one after the other."""
         managed = {owner: Owned(fields, owner.api_version or "v1", time) for owner, (fields, time) in given.items()}
         self.assertEqual(plain(capped(managed)), plain(capped_one_by_one(managed)))
 

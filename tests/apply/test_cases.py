@@ -54,7 +54,7 @@ class State:
         self.entries: list[Entry] = []
 
     def run(self, step: Object) -> Any:
-        """What the step comes to, in the words of `expect`."""
+        """Run the step and return its outcome in the words of `expect`."""
         operation = step["op"]
         if operation == "setSchema":
             self.served.kind = type_of_schema(step["schema"])

@@ -140,7 +140,7 @@ class UpdateTests(SynchronousTestCase):
         self.assertIs(self._update(a="1", b="1"), self.live["metadata"]["managedFields"])
 
     def test_change_moves_the_field(self) -> None:
-        """What changed is the writer's; the former owner's entry keeps its time."""
+        """A changed field passes to the writer; the former owner's entry keeps its time."""
         made = {entry["manager"]: entry for entry in self._update(a="2", b="1")}
         other, maker = made["other"], made["maker"]
         self.assertEqual((other["manager"], other["time"]), ("other", LATER))
@@ -161,7 +161,7 @@ class UpdateTests(SynchronousTestCase):
                 self.assertIs(self._update(entries=sent, a="1", b="1"), self.live["metadata"]["managedFields"])
 
     def test_readable_entries_of_a_write_count(self) -> None:
-        """Who reads and writes may take entries out, as clients do when they migrate (reference APPLY-12)."""
+        """A client may remove entries in a read-modify-write, as when it migrates ownership (reference APPLY-12)."""
         mine = {
             "manager": "x",
             "operation": "Apply",
@@ -181,7 +181,7 @@ class UpdateTests(SynchronousTestCase):
         self.assertEqual((entry["manager"], entry["fieldsV1"]), ("other", {"f:data": {"f:b": {}}}))
 
     def test_untracked_object_stays_so(self) -> None:
-        """An object without entries gets none from updates (reference APPLY-13)."""
+        """An update gives no entries to an object that has none (reference APPLY-13)."""
         del self.live["metadata"]["managedFields"]
         self.assertEqual(self._update(entries=[], a="2", b="1"), [])
 
@@ -273,12 +273,12 @@ class ApplyTests(SynchronousTestCase):
         self.assertEqual(obj["metadata"]["uid"], "u")
 
     def test_sharing_alone_is_a_change(self) -> None:
-        """Who comes to own a field without changing it has an entry from then on."""
+        """A manager that comes to share a field without changing its value gets an entry."""
         obj = self._apply(config_map({"a": "1"}), "you")
         self.assertEqual({name: entry["time"] for name, entry in entries(obj).items()}, {"me": FIRST, "you": LATER})
 
     def test_left_out_goes(self) -> None:
-        """What the only owner leaves out is removed, and the default comes back where there is one."""
+        """A field left out by its only owner is removed, and its default comes back if it has one."""
         self.assertNotIn("data", self._apply(config_map()))
         manager = field_manager("apps/v1", "Deployment")
         deployment = {
@@ -386,7 +386,7 @@ class LastAppliedTests(SynchronousTestCase):
         return obj
 
     def test_applied_before_is_no_conflict(self) -> None:
-        """What the client applied last and is still so belongs to it; the annotation is kept up to date."""
+        """A field unchanged since the client last applied it is the client's; the annotation is kept up to date."""
         live = self._live({"a": "1"}, {"a": "1"})
         obj = field_manager().on_apply(live, config_map({"a": "2"}), "kubectl", LATER).obj
         self.assertEqual(obj["data"], {"a": "2"})
@@ -396,7 +396,7 @@ class LastAppliedTests(SynchronousTestCase):
         )
 
     def test_changed_since_is_a_conflict(self) -> None:
-        """What somebody changed since then is in dispute."""
+        """A field changed by another client since it was last applied is a conflict."""
         live = self._live({"a": "0"}, {"a": "1"})
         self.assertRaises(Conflict, field_manager().on_apply, live, config_map({"a": "2"}), "kubectl", LATER)
 

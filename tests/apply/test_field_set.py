@@ -57,7 +57,7 @@ class FieldSetTests(SynchronousTestCase):
         self.assertEqual(FieldSet.decode(b'{"f:a":{},"z:9":{"f:b":{}}}'), FieldSet.of(("a",)))
 
     def test_malformed_steps_are_refused(self) -> None:
-        """What is no set of fields raises ValueError."""
+        """A text that does not encode a set of fields raises ValueError."""
         for text in (b'{"":{}}', b'{"f":{}}', b'{"k:x":{}}', b'{"k:1":{}}', b'{"i:x":{}}', b"[]", b'{"f:a":1}', b"{"):
             with self.subTest(text=text):
                 self.assertRaises(ValueError, FieldSet.decode, text)

@@ -31,7 +31,7 @@ _DOCUMENTS = some.dictionaries(_KEYS, _VALUES, max_size=4)
 
 
 def op(name: str, path: str, *value: Any, **more: Any) -> dict[str, Any]:
-    """One operation."""
+    """Return a JSON Patch operation."""
     return {"op": name, "path": path, **({"value": value[0]} if value else {}), **more}
 
 
@@ -107,7 +107,7 @@ MORE: tuple[tuple[Any, list[dict[str, Any]], Any], ...] = (
 
 
 class JSONPatchTests(SynchronousTestCase):
-    """`json_patch`."""
+    """JSON Patch application (`json_patch`)."""
 
     def check(self, document: Any, operations: list[dict[str, Any]], result: Any) -> None:
         arguments = copy.deepcopy((document, operations))
@@ -138,7 +138,7 @@ class JSONPatchTests(SynchronousTestCase):
         self.assertEqual(error.message, "the server rejected our request due to an error in our request")
 
     def test_reasons(self) -> None:
-        """Why a patch cannot be applied is known to those who may know it (reference HOOK-24)."""
+        """The reason why a patch cannot be applied is shown only to users who may know it (reference HOOK-24)."""
         missing = "missing value"
         for operation, why in (
             (op("remove", "/x"), f"error in remove for path: '/x': Unable to remove nonexistent key: x: {missing}"),
@@ -185,10 +185,10 @@ class JSONPatchTests(SynchronousTestCase):
 
 
 class ParseTests(SynchronousTestCase):
-    """`parse_json_patch`."""
+    """JSON Patch parsing (`parse_json_patch`)."""
 
     def test_anything_else(self) -> None:
-        """What is not a JSON list of objects is refused with 400 (reference PATCH-10)."""
+        """A body other than a JSON list of objects is refused with 400 (reference PATCH-10)."""
         for body in (b"", b"[", b"{}", b"null", b"[1]", b'[{"op":"test"},null]'):
             error = self.assertRaises(BadRequest, parse_json_patch, body)
             self.assertIn("error decoding patch: ", error.message)

@@ -63,7 +63,7 @@ class AdditionsTests(SynchronousTestCase):
             self.assertEqual(found.of(new), expected)
 
     def test_found_out_once(self) -> None:
-        """A specification that comes again is not looked at again; a likely one is another."""
+        """A specification that recurs is not examined again; a similar one is another."""
         counted: list[Object] = []
         compare = known_parts.compare
 
@@ -86,7 +86,7 @@ class AdditionsTests(SynchronousTestCase):
             self.assertLessEqual(len(found._parts._known), 2)
 
     def test_no_text(self) -> None:
-        """What has no form in UTF-8 is looked at each time."""
+        """A value that UTF-8 cannot encode is examined anew each time."""
         tree = Additions(KIND, EMPTY, {}).of({"spec": {"free": {"a\ud800": 1}}})
         self.assertIn("f:spec", tree)
 
@@ -102,7 +102,7 @@ class ClaimsTests(SynchronousTestCase):
             self.assertEqual(found.of(obj), claimed(KIND, obj))
 
     def test_misfits(self) -> None:
-        """What does not fit its type anywhere names nothing, and is refused each time."""
+        """An object that does not fit its type claims no fields, each time it is asked about."""
         found = Claims(KIND)
         for obj in ({"spec": {"args": "no list"}}, {"spec": {"args": []}, "data": {"a": 1}}, {"odd": 1}) * 2:
             self.assertIsNone(found.of(obj))

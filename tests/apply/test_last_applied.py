@@ -38,7 +38,7 @@ TYPE = type_of_schema(
 
 
 def applied_before(applied: object, *, name: str = THEIRS, **live: Any) -> dict[str, Any]:
-    """A live object whose annotation says that `applied` was applied last."""
+    """Return a live object whose annotation says that `applied` was applied last."""
     text = applied if isinstance(applied, str) else orjson.dumps(applied).decode()
     return {"apiVersion": "v1", "metadata": {"annotations": {name: text}}, **live}
 
@@ -61,17 +61,17 @@ class DisputeTests(SynchronousTestCase):
         return [text for each in left for text in each.fields.texts()]
 
     def test_excused(self) -> None:
-        """A field that was applied last and is still so belonged to who applies now."""
+        """A field unchanged since it was last applied belongs to the current applier and is not disputed."""
         live = applied_before({"apiVersion": "v1", "size": 1}, size=1)
         self.assertEqual(self.disputed(live, "size"), [])
 
     def test_changed_since(self) -> None:
-        """A field that somebody has changed since is in dispute."""
+        """A field that another client has changed since is disputed."""
         live = applied_before({"apiVersion": "v1", "size": 1}, size=2)
         self.assertEqual(self.disputed(live, "size"), [".size"])
 
     def test_never_applied(self) -> None:
-        """So is one that was not applied, beside one that was."""
+        """A field that was not applied is disputed beside one that was."""
         live = applied_before({"apiVersion": "v1", "size": 1}, size=1, box={"width": 1})
         self.assertEqual(self.disputed(live, "box.width", "size"), [".box.width"])
 

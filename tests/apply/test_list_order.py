@@ -33,21 +33,21 @@ class SubsequenceTests(SynchronousTestCase):
 
 class OrderTests(SynchronousTestCase):
     def test_as_wanted(self) -> None:
-        """What the client names comes in the client's order."""
+        """Items that the client names come in the client's order."""
         self.assertEqual(ordered("abc", "cab", "abc"), "cab")
 
     def test_others_keep_their_places(self) -> None:
-        """What it does not name stays before what it preceded."""
+        """Items that the client does not name stay ahead of the item they preceded."""
         self.assertEqual(ordered("abcd", "db", "abcd"), "acdb")
         self.assertEqual(ordered("xab", "ba", "xab"), "xba")
 
     def test_new_elements(self) -> None:
-        """Elements that were not there stand where the client has them, among those that were."""
+        """New elements take their place from the client's order, among the existing ones."""
         self.assertEqual(ordered("abn", "anb", "ab"), "anb")
         self.assertEqual(ordered("abn", "n", "ab"), "nab")
 
     def test_nothing_wanted(self) -> None:
-        """Without a wish everything stays as it is."""
+        """Without a requested order everything stays as it is."""
         self.assertEqual(ordered("bca", "", "abc"), "bca")
 
     def test_repeated_names(self) -> None:

@@ -44,7 +44,7 @@ def type_of(api_version: str) -> MapType | None:
 
 class EntriesTests(SynchronousTestCase):
     def test_round_trip_keeps_entries(self) -> None:
-        """What did not change is the very entry that was read, in order."""
+        """Unchanged entries are the very objects that were read, in order."""
         entries = [entry("a", "Apply"), entry("b"), entry("b", version="v2"), entry("b", subresource="status")]
         out = encode(decode(entries, type_of))
         self.assertEqual([each["manager"] for each in out], ["a", "b", "b", "b"])
@@ -77,7 +77,7 @@ class EntriesTests(SynchronousTestCase):
         )
 
     def test_an_applier_has_one_entry_of_all_versions(self) -> None:
-        """The version is part of who updates, not of who applies."""
+        """The version is part of an updater's identity, not of an applier's."""
         entries = [entry("a", "Apply"), entry("a", "Apply", "v2"), entry("a"), entry("a", version="v2")]
         self.assertEqual(len(decode(entries, type_of)), 3)
 
@@ -168,8 +168,9 @@ class CapTests(SynchronousTestCase):
 
 class ManagerNameTests(SynchronousTestCase):
     def test_names(self) -> None:
-        """What is asked for, else the printables of the user agent up to a slash, at most 128 bytes
-        (reference APPLY-11).
+        """The requested name wins; else the user agent's printable text before a slash names the manager.
+
+        Names have at most 128 bytes (reference APPLY-11).
         """
         for asked, agent, name in (
             ("me", "curl/8", "me"),

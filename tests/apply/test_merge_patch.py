@@ -52,7 +52,7 @@ CHANGED = {
 
 
 class MergePatchTests(SynchronousTestCase):
-    """`merge_patch`."""
+    """JSON Merge Patch application (`merge_patch`)."""
 
     def test_examples_of_the_standard(self) -> None:
         """Every example of RFC 7386 gives the result that the standard names, and changes neither argument."""
@@ -63,14 +63,14 @@ class MergePatchTests(SynchronousTestCase):
 
 
 class ParseTests(SynchronousTestCase):
-    """`parse_merge_patch`."""
+    """JSON Merge Patch parsing (`parse_merge_patch`)."""
 
     def test_object(self) -> None:
         """A JSON object is a patch."""
         self.assertEqual(parse_merge_patch(b'{"a":null}'), {"a": None})
 
     def test_anything_else(self) -> None:
-        """What is not a JSON object is refused with 400 (reference PATCH-12)."""
+        """A body other than a JSON object is refused with 400 (reference PATCH-12)."""
         for body in (b"", b"{", b"[]", b"null", b'"a"', b"a: b"):
             error = self.assertRaises(BadRequest, parse_merge_patch, body)
             self.assertEqual(error.message, "Invalid JSON Patch")

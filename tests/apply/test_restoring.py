@@ -15,7 +15,7 @@ CODECS = Codecs(Catalogue.load(Naming.orch()))
 
 
 class RestoringTests(SynchronousTestCase):
-    """`restoring_fault`."""
+    """Faults in restored values (`restoring_fault`)."""
 
     def test_faults(self) -> None:
         """The first part of another type is told, in the words of the release's converter."""
@@ -41,7 +41,7 @@ class RestoringTests(SynchronousTestCase):
                          "cannot restore slice from int64")
 
     def test_none(self) -> None:
-        """What fits, is absent, or reads itself has none."""
+        """A value that fits its type, is absent, or parses itself has no fault."""
         for value in (
             {}, {"metadata": None}, {"metadata": {"labels": {"a": None}}}, {"unknown": 5},
             {"metadata": {"creationTimestamp": 5}}, {"spec": {"containers": [None, {"name": "c"}]}},

@@ -52,7 +52,7 @@ class OwnershipTests(SynchronousTestCase):
         self.assertEqual(fields_of(managed, "c"), FieldSet.named("args"))
 
     def test_equal_value_is_shared(self) -> None:
-        """Who applies the live value owns it too; any owner's change is then a conflict."""
+        """An applier of the live value becomes a co-owner; a change by any owner is then a conflict."""
         live, managed = apply({}, {}, "a", {"size": 1})
         live, managed = apply(live, managed, "b", {"size": 1})
         self.assertEqual(fields_of(managed, "a"), fields_of(managed, "b"))
@@ -67,7 +67,7 @@ class OwnershipTests(SynchronousTestCase):
         self.assertEqual(fields_of(managed, "b"), FieldSet.named("args"))
 
     def test_left_out_by_the_only_owner_is_removed(self) -> None:
-        """A field that nobody else owns goes, so that its default may come; the same for list and map items."""
+        """A field owned by no other manager is removed, so that its default may return; so are list and map items."""
         whole = {
             "size": 1,
             "tags": ["a", "b"],
@@ -86,7 +86,7 @@ class OwnershipTests(SynchronousTestCase):
         self.assertEqual(fields_of(managed, "u"), FieldSet.named("size"))
 
     def test_update_that_removes_takes_ownership_away(self) -> None:
-        """Nobody owns what an update removed, and an owner of nothing has no entry."""
+        """A field that an update removed has no owner, and an owner without fields has no entry."""
         live, managed = apply({}, {}, "a", {"size": 1})
         self.assertEqual(update(live, managed, "u", {})[1], {})
 
@@ -123,7 +123,7 @@ class OwnershipTests(SynchronousTestCase):
 
 
 class Renamed:
-    """Two versions: what is `size` in v1 is `extent` in v2."""
+    """Converter between two versions: `size` in v1 is `extent` in v2."""
 
     def __init__(self) -> None:
         number = {"type": "integer"}
@@ -141,7 +141,7 @@ class Renamed:
 
 
 class Shown:
-    """Two versions with the same fields, whose conversion shows `parts` as null where there are none."""
+    """Converter between two versions with the same fields, which shows absent `parts` as null."""
 
     def type_of(self, api_version: str) -> Any:
         parts = {"type": "array", "items": {"type": "string"}, "x-orch-list-type": "atomic"}
@@ -163,7 +163,7 @@ class VersionTests(SynchronousTestCase):
         )
 
     def test_conflict_is_told_in_the_owners_version(self) -> None:
-        """What an owner of v1 would lose to an apply in v2 is named as v1 has it."""
+        """An apply in v2 that takes a field from an owner of v1 reports the conflict with its v1 path."""
         error = self.assertRaises(
             ApplyConflicts,
             self.merger.apply,
@@ -177,7 +177,7 @@ class VersionTests(SynchronousTestCase):
         self.assertEqual([list(conflict.fields.texts()) for conflict in error.conflicts], [[".size"]])
 
     def test_removal_is_found_in_the_version_applied_before(self) -> None:
-        """A field applied in v1 and left out in v2 goes, under its other name."""
+        """A field applied in v1 and left out in v2 is removed, under its other name."""
         live, managed = self.merger.apply(
             {"extent": 1, "n": 1}, {"n": 1}, "v2", self.managed, FieldOwner.applier("a"), force=False
         )
@@ -185,7 +185,7 @@ class VersionTests(SynchronousTestCase):
         self.assertEqual([owned.api_version for owned in managed.values()], ["v2"])
 
     def test_owner_of_another_version_holds_the_field(self) -> None:
-        """What is let go in v2 stays when somebody owns it in v1."""
+        """A field released in v2 stays while another manager owns it in v1."""
         managed = self.merger.apply(
             {"extent": 1, "n": 1}, {"extent": 1}, "v2", self.managed, FieldOwner.applier("b"), force=False
         )[1]
@@ -203,7 +203,7 @@ class VersionTests(SynchronousTestCase):
         self.assertEqual(fields_of(managed, "u"), FieldSet.named("extent"))
 
     def test_what_a_version_cannot_leave_out(self) -> None:
-        """A list that a version shows as null when it is not there goes all the same (reference APPLY-22)."""
+        """A list that a version shows as null when absent is removed all the same (reference APPLY-22)."""
         merger, owner = Merger(Shown()), FieldOwner.applier("a")
         for wanted, left in ({"n": 1}, {"parts": None, "n": 1}), ({"extra": {"n": 1}}, {"parts": None}):
             live, managed = merger.apply({}, {"parts": ["p"], **wanted}, "v1", {}, owner, force=False)

@@ -162,7 +162,7 @@ class MapTests(SynchronousTestCase):
         return result
 
     def test_plain(self) -> None:
-        """Maps merge at every depth, null deletes, scalars replace, what is not named stays as it is."""
+        """Maps merge at every depth, null deletes, scalars replace, and other keys stay as they are."""
         live: Object = {"metadata": {"labels": {"a": "1", "b": "2"}}, "spec": {"replicas": 1, "template": {"x": 1}}}
         patch = {"metadata": {"labels": {"b": None, "c": "3"}, "annotations": {"n": None}}, "spec": {"replicas": 2}}
         result = self.merged(live, patch, DEPLOYMENT)
@@ -334,6 +334,6 @@ class RefusalTests(SynchronousTestCase):
             self.assertRaises(BadRequest, strategic_merge, {"finalizers": ["a"]}, patch, schema)
 
     def test_not_an_object(self) -> None:
-        """What is not a JSON object is refused with 400 (reference PATCH-17)."""
+        """A body other than a JSON object is refused with 400 (reference PATCH-17)."""
         for body in (b"", b"{", b"[]", b"null", b"1"):
             self.assertRaises(BadRequest, parse_strategic_patch, body)

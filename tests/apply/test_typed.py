@@ -34,11 +34,11 @@ class FieldsTests(SynchronousTestCase):
         self.assertEqual(claims({"items": [{"port": 1}]}), FieldSet.of(("items", key), ("items", key, "port")))
 
     def test_empty_and_null(self) -> None:
-        """An empty or null map is a field of its applier, an empty granular list is none."""
+        """An empty or null map is a field of its applier; an empty granular list is not."""
         self.assertEqual(claims({"box": {}, "items": [], "tags": None}), FieldSet.named("box", "tags"))
 
     def test_new_containers_count(self) -> None:
-        """What an update brings includes the containers (reference APPLY-4)."""
+        """The fields of an update include the containers that it adds (reference APPLY-4)."""
         tree = present(TYPE, {"box": {"counts": {"a": 1}}})
         self.assertEqual(FieldSet({"f:box": tree["f:box"]}), FieldSet.named("box", "box.counts", "box.counts.a"))
 
@@ -101,7 +101,7 @@ class MisfitTests(SynchronousTestCase):
             self.assertEqual(present(TYPE, {key: value}), {".": {}, f"f:{key}": {}})
 
     def test_compared(self) -> None:
-        """What was of its type before or is now comes or goes with its parts, beside the change itself."""
+        """Parts of a value that fits only before or after a change count as added or removed, beside the change."""
         fine = {"box": {"width": 1}, "items": [{"port": 1}], "tags": ["b"]}
         for key, value in fine.items():
             wrong = {key: self.MISFITS[key]}
@@ -137,7 +137,7 @@ class MergeTests(SynchronousTestCase):
         self.assertEqual(merge(TYPE, live, applied), {**live, "size": None, "args": []})
 
     def test_new_items_follow_the_live_ones(self) -> None:
-        """Live order first, then what is new in the applied order."""
+        """The live order comes first, then new items in the applied order."""
         merged = merge(TYPE, {"tags": ["c", "a"]}, {"tags": ["b", "a", "d"]})
         self.assertEqual(merged["tags"], ["c", "a", "b", "d"])
 

@@ -1,4 +1,4 @@
-"""What other servers are told of this one, and read again."""
+"""Information published for aggregated servers, and its reloading."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class AuthenticationInfoTests(SynchronousTestCase):
         self.assertEqual(made.authentication_info("CA").proxy_ca, pems[1])
 
     def test_own_certificate_alone(self) -> None:
-        """Who is given a certificate and no authorities says nothing of proxies (reference AGG-7)."""
+        """A server with a proxy certificate but no authorities publishes no proxy settings (reference AGG-7)."""
         authority, key = certificates.new_authority("own", NOW), certificates.new_key()
         shown = certificates.issue(authority, key, "own", certificates.CLIENT, NOW)
         (self.folder / "own.crt").write_bytes(certificates.pem(shown))

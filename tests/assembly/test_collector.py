@@ -53,7 +53,7 @@ class CollectorTests(SynchronousTestCase):
         self.assertGreater(found.cycles, THRESHOLDS[0] // 2)
 
     def test_old_cycles(self) -> None:
-        """A cycle that lived long is found when memory has grown by a quarter and nobody asks for anything."""
+        """An old cycle is collected when memory has grown by a quarter, even without requests."""
         gone = self._old_cycle()
         self.resident += LEAST_BYTES - 1
         self._tick(LOOK_TICKS)
@@ -94,7 +94,7 @@ class CollectorTests(SynchronousTestCase):
         self.assertIsNone(gone())
 
     def test_stopped(self) -> None:
-        """What has ended measures nothing."""
+        """A stopped collector measures nothing further."""
         self.collector.stopService()
         gc.collect()
         self.assertEqual(self.collector.seconds.count, 0)
@@ -113,7 +113,7 @@ class CollectorTests(SynchronousTestCase):
         return weakref.ref(node)
 
     def _looked(self) -> list[int]:
-        """How many objects each pass from now on looks at."""
+        """Return a list that receives the number of objects that each later pass examines."""
         looked: list[int] = []
 
         def looking(phase: str, info: dict[str, int]) -> None:
@@ -127,7 +127,7 @@ class CollectorTests(SynchronousTestCase):
 
 class MemoryTests(SynchronousTestCase):
     def test_grows(self) -> None:
-        """What has been written to counts."""
+        """Memory counts as resident once it has been written to."""
         before = resident_bytes()
         kept = bytearray(b"x" * (64 << 20))
         self.assertGreater(resident_bytes() - before, len(kept) // 2)

@@ -1,4 +1,4 @@
-"""What a server says of its settings (reference CTRL-52)."""
+"""Facts that a server publishes about its settings (reference CTRL-52)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class FactsTests(SynchronousTestCase):
         )
 
     def differ(self, mine: list[Fact], theirs: list[Fact]) -> tuple[list[str], list[str]]:
-        """The names of what must be the same, and of what should."""
+        """Return the names of settings that must agree, and of those that should."""
         found = differences(mine, json.loads(json.dumps(statement(theirs))))
         return [each.fact for each in found if each.fatal], [each.fact for each in found if not each.fatal]
 
@@ -82,7 +82,7 @@ class FactsTests(SynchronousTestCase):
         self.assertEqual(self.differ(steps[0], steps[2]), (["--service-account-issuer"], []))
 
     def test_other_settings(self) -> None:
-        """What decides on requests is told; the order of a list counts only for modes of authorization."""
+        """Settings that affect requests are published; order counts only for authorization modes."""
         mine = self.facts(self.folder, enable_admission_plugins=("A", "B"), authorization_mode=("Node", "RBAC"))
         theirs = self.facts(self.folder, enable_admission_plugins=("B", "A"), authorization_mode=("RBAC", "Node"))
         self.assertEqual(self.differ(mine, theirs), ([], ["--authorization-mode"]))

@@ -1,4 +1,4 @@
-"""What flags can pick is what the registries have."""
+"""Agreement of the flags' choices with the registries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ChoicesTests(SynchronousTestCase):
         self.assertEqual(error.problems, ('enable-admission-plugins plugin "Nothing" is unknown',))
 
     def test_new_names(self) -> None:
-        """What is new in a registry is accepted, and what has gone from it is refused with the names there are."""
+        """A name new to a registry is accepted; a removed one is refused with the list of known names."""
         picked = reading.parse(
             ["--storage-backend=shared", "--authorization-mode=Opinion", "--controllers=job"], MORE
         )

@@ -1,4 +1,4 @@
-"""Flow control in a whole server: its objects, their upkeep, and what clients see of it."""
+"""Flow control in a whole server: its objects, their upkeep, and its effect on clients."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OTHER_USER = {"impersonate-user": "alice", "impersonate-group": "system:authenti
 
 
 class FlowControlTests(TestCase):
-    """One server."""
+    """Priority and fairness objects of one server."""
 
     timeout = 180
 
@@ -55,7 +55,7 @@ class FlowControlTests(TestCase):
         return [each["metadata"]["resourceVersion"] for each in found.json["items"]]
 
     async def upkeep(self, server: InProcessServer) -> None:
-        """What the server does once a minute."""
+        """Run the server's once-a-minute upkeep."""
         instance = server.instance
         await keep_flow_objects(
             Maker(targets=instance.resources.targets, writes=instance.writes, naming=server.naming)
@@ -146,9 +146,7 @@ class FlowControlTests(TestCase):
             self.assertEqual(answer.headers["x-orch-pf-prioritylevel-uid"], level_uid)
 
     async def test_upkeep(self) -> None:
-        """What is deleted comes back; what was changed becomes the release's again, unless its annotation says no
-        (reference FLOW-7).
-        """
+        """Deleted and changed defaults are restored, unless their annotation opts out (reference FLOW-7)."""
         server = await self.serve()
         levels = "prioritylevelconfigurations"
         for plural, name in (("flowschemas", "exempt"), (levels, "catch-all"), ("flowschemas", "probes")):
@@ -230,7 +228,7 @@ class FlowControlTests(TestCase):
         self.assertEqual((await server.request("GET", url, headers=OTHER_USER)).code, 403)
 
     async def test_dumps(self) -> None:
-        """The tables are text for those who have the right (reference FLOW-13)."""
+        """The dump tables are plain text, for users with the right to them (reference FLOW-13)."""
         server = await self.serve()
         base = "/debug/api_priority_and_fairness/dump_"
         for name, first in (("priority_levels", 8), ("queues", 2), ("requests?includeRequestDetails=1", 1)):
@@ -273,7 +271,7 @@ class FlowControlTests(TestCase):
 
 
 class RenewedTests(TestCase):
-    """What becomes of a stored object (reference FLOW-7)."""
+    """Renewal of stored flow control objects (reference FLOW-7)."""
 
     def renew(self, said: str, generation: int, *, fixed: bool = False) -> Object | None:
         annotations = {ANNOTATION: said} if said else {}

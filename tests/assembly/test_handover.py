@@ -1,4 +1,4 @@
-"""What a server does with its keys when it has a join secret (reference CTRL-54)."""
+"""Key handover of a server with a join secret (reference CTRL-54)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class HandoverTests(SynchronousTestCase):
         return self.store.revision_of(KEY)
 
     def test_once(self) -> None:
-        """The keys are written when there are none, and not again, also when a certificate was renewed."""
+        """Keys are written only when none are stored, and not again after a certificate is renewed."""
         written = self.offer()
         self.assertEqual(unseal(SECRET, self.store.items[KEY].value), self.keys)
         self.assertEqual(self.offer(), written)
@@ -59,14 +59,14 @@ class HandoverTests(SynchronousTestCase):
         self.assertEqual(self.logged, ["info", "warn"])
 
     def test_new_secret(self) -> None:
-        """What was sealed with another secret, or is nonsense, is written anew under this one."""
+        """Keys sealed with another secret, or unreadable ones, are overwritten under this secret."""
         written = self.offer()
         self.assertGreater(self.offer(OTHER), written)
         self.assertEqual(unseal(OTHER, self.store.items[KEY].value), self.keys)
         self.assertEqual(self.logged, ["info", "warn", "info"])
 
     def test_store_that_refuses(self) -> None:
-        """A store that takes no writes does not end the start."""
+        """A store that refuses writes does not end the start."""
         self.patch(self.store, "commit", lambda op: fail(InternalError.of("full")))
         self.assertEqual(self.offer(), 0)
         self.assertEqual(self.logged, ["warn"])

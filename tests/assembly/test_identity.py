@@ -1,4 +1,4 @@
-"""What a server says of itself (reference CTRL-40, VER-19)."""
+"""Identity that a server publishes (reference CTRL-40, VER-19)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GATES = (("APIServerIdentity", "true"), ("StorageVersionAPI", "true"))
 
 class IdentityTests(WorldTestCase):
     def identity(self, gates: tuple[tuple[str, str], ...] = GATES) -> Identity:
-        """A server, started."""
+        """Return the identity of a started server."""
         world = self.world
         maker = Maker(targets=world.targets, writes=world.registry.writes, naming=world.naming)
         config = Config(feature_gates=gates, identity_lease_duration_seconds=60)
@@ -79,7 +79,7 @@ class IdentityTests(WorldTestCase):
         self.assertEqual(len(self.leases()), 1)
 
     def test_store_that_refuses(self) -> None:
-        """What cannot be written does not end the start; it is said a second later."""
+        """A failed identity write does not abort the start and is retried a second later."""
         commit = self.world.store.commit
 
         self.patch(self.world.store, "commit", self.refuse)
@@ -122,7 +122,7 @@ class IdentityTests(WorldTestCase):
         raise StatusError("no room")
 
     def passed(self, stage: StorageVersionStage, method: str, path: str) -> bool:
-        """Whether the stage lets a request pass."""
+        """Report whether the stage lets a request pass."""
         path, _, query = path.partition("?")
         asked = Request(method=method, path=path, query=query, peer=Peer(address="", port=0))
         asked.info = parse(method, path, asked.params)

@@ -112,7 +112,7 @@ class RoleTests(SynchronousTestCase):
         self.assertNotIn("controller/garbagecollector", checks)
 
     def test_no_requests(self) -> None:
-        """Where requests for certificates are not served, nobody looks after them."""
+        """Without a server for certificate requests, no controller follows them."""
         group = "certificates.orch.io/v1"
         checks = self.ask(self.process(runtime_config=((group, "false"),)), "GET", "/readyz?verbose")[1]
         self.assertNotIn("controller/csr", checks)
@@ -133,7 +133,7 @@ class RoleTests(SynchronousTestCase):
         self.assertEqual(len(reads), 2)
 
     def test_two_on_one_store(self) -> None:
-        """What one process writes the others serve; the controllers of one work for all."""
+        """Writes of one process are served by the others; controllers of one process work for all."""
         first = self.process()
         second = self.process(bootstrap=False, controllers=("-*",))
         self.assertEqual(self.names(second, NAMESPACES), self.names(first, NAMESPACES))

@@ -173,7 +173,7 @@ class ServedTests(SynchronousTestCase):
         self.assertGreater(len(list(read_open(preferred))), 40)
 
     def test_requests(self) -> None:
-        """Requests are counted as what they ask for, refusals too."""
+        """Requests are counted by resource and verb, refusals too."""
         created = {"metadata": {"name": "a"}}
         self.assertEqual(self.ask("POST", MAPS, created).code, 201)
         self.assertEqual(self.ask("POST", MAPS, created).code, 409)
@@ -219,13 +219,13 @@ class ServedTests(SynchronousTestCase):
         self.assertEqual(self.value("apiserver_requested_deprecated_apis", **labels), 1)
 
     def test_filters(self) -> None:
-        """The stages that decide who may are measured."""
+        """The durations of authentication and authorization are measured."""
         self.ask("GET", MAPS)
         for name in ("authentication", "authorization"):
             self.assertGreater(self.value("apiserver_request_filter_duration_seconds_count", filter=name), 0)
 
     def test_own_requests(self) -> None:
-        """What the server's controllers ask for is counted apart from clients' requests."""
+        """Requests by the server's own controllers are counted apart from clients' requests."""
         for _ in range(100):
             self.clock.advance(0.01)
         asked = {"resource": "serviceaccounts", "verb": "POST"}
@@ -240,7 +240,7 @@ class ServedTests(SynchronousTestCase):
         self.assertEqual(self.value("workqueue_depth", name="serviceaccount"), 0)
 
     def test_reactor_lag(self) -> None:
-        """How late timers come is measured, and is nothing where nothing is late."""
+        """The lag of late timers is measured; punctual timers count as no lag."""
         for _ in range(10):
             self.clock.advance(0.1)
         self.clock.advance(0.6)
@@ -249,7 +249,7 @@ class ServedTests(SynchronousTestCase):
         self.assertEqual(self.value("orchtw_reactor_lag_seconds_count") - quick, 1)
 
     def test_build(self) -> None:
-        """What serves is named as the vocabulary has it."""
+        """Build information names the product after its vocabulary."""
         self.assertEqual(self.value("orch_build_info", major="1", minor="24"), 1)
         self.instance = self.process(Naming.kubernetes())
         labels = {"git_version": "v1.24.0", "compiler": f"orchtw {__version__}"}
@@ -272,7 +272,7 @@ class ServedTests(SynchronousTestCase):
         self.assertIn('verb="unexpected"', text)
 
     def test_who_may(self) -> None:
-        """Metrics are for those who may get the path, and resetting them for those who may delete it."""
+        """Reading metrics needs the right to get the path, and resetting them the right to delete it."""
         self.assertEqual(self.ask("GET", "/metrics", token="u").code, 403)
         self.assertEqual(self.ask("DELETE", "/metrics", token="u").code, 403)
         self.ask("GET", MAPS)

@@ -88,7 +88,7 @@ class KeepMonotonicTimeTests(SynchronousTestCase):
         self.assertEqual(self.reactor.seconds(), self.elapsed_s)
 
     def test_own_clock(self) -> None:
-        """What has a clock of its own keeps it."""
+        """A reactor with a clock of its own keeps it."""
         clock = Clock()
         keep_monotonic_time(clock)
         self.assertEqual(clock.seconds(), 0.0)

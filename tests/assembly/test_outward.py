@@ -1,4 +1,4 @@
-"""What leads out: certificates for node agents, read again on request (reference PROXY-2), and Services."""
+"""Outward connections: reloadable certificates for node agents (reference PROXY-2), and Services."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CertificateTests(SynchronousTestCase):
         self.reloads = Reloads()
 
     def tls(self, **changes: Any) -> ClientTLS:
-        """What agents are dialled with."""
+        """Return the TLS settings with which agents are dialled."""
         config = attrs.evolve(self.config, **changes)
         clock = Clock()
         resources = Resources(config, Naming.orch(), clock, MemoryStore(clock))
@@ -49,13 +49,13 @@ class CertificateTests(SynchronousTestCase):
         return self.made.agents._settings.tls()
 
     def test_read(self) -> None:
-        """Certificate, key and authority are what the files hold."""
+        """The certificate, key and authority are those in the files."""
         tls = self.tls()
         self.assertEqual((len(tls.certificates), len(tls.authorities)), (1, 1))
         self.assertEqual(tls.unverified.authorities, ())
 
     def test_none(self) -> None:
-        """Without the flags nobody is shown or verified, and there is nothing to read again."""
+        """Without the flags no certificate is shown or verified, and there is nothing to reload."""
         none = self.tls(
             orchlet_certificate_authority=None, orchlet_client_certificate=None, orchlet_client_key=None
         )
@@ -74,7 +74,7 @@ class CertificateTests(SynchronousTestCase):
             self.assertIn(word, str(caught))
 
     def test_reload(self) -> None:
-        """New files are in use after a reload; what cannot be used changes nothing."""
+        """New files are in use after a reload; unusable ones change nothing."""
         before = self.tls()
         shutil.copy(self.folder / "agent.crt", self.folder / "client.crt")
         self.reloads.run()
@@ -86,7 +86,7 @@ class CertificateTests(SynchronousTestCase):
 
 
 class CallerTests(TestCase):
-    """What webhooks are called by (reference HOOK-26)."""
+    """The caller of webhooks (reference HOOK-26)."""
 
     async def setUp(self) -> None:  # type: ignore[override]
         self.server = InProcessServer(reactor, self.mktemp())
@@ -94,13 +94,13 @@ class CallerTests(TestCase):
         self.addCleanup(self.server.stop)
 
     async def place(self, namespace: str, name: str) -> str:
-        """What is dialled for a Service."""
+        """Return the address and verified name dialled for a Service."""
         service = ServiceReference(namespace=namespace, name=name)
         found = await self.server.instance.caller.destination(Remote.of_service(service))
         return f"{found.host}:{found.port} {found.verified_name}"
 
     async def test_services(self) -> None:
-        """Services of the cluster are found as they are at the time, by their endpoints and addresses."""
+        """Services of the cluster are resolved to their current endpoints and addresses."""
         with self.assertRaises(CallFailed) as raised:
             await self.place("default", "web")
         self.assertEqual(str(raised.exception), 'service "web" not found')

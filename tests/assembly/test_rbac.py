@@ -1,4 +1,4 @@
-"""Roles and bindings in a whole server: who may write them, what follows from them at once, and the start."""
+"""Roles and bindings in a whole server: permission to write them, their immediate effect, and the start."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def rule(verbs: str, resources: str, group: str = GROUP) -> Object:
 
 
 class RbacCase(SynchronousTestCase):
-    """A server with an administrator, and with bob, who has what a test gives him."""
+    """A server with an administrator, and with bob, who has the roles that a test gives him."""
 
     def setUp(self) -> None:
         self.patch(Offload, "start", lambda offload: None)  # no threads: large work is done at once as well
@@ -94,7 +94,7 @@ class RbacCase(SynchronousTestCase):
         )
 
     def done(self, method: str, url: str, body: Any = None, content: str = "application/json") -> Any:
-        """What the administrator is answered."""
+        """Return the answer to the administrator's request, which must succeed."""
         code, answer = self.ask(method, url, body, "admin", content)
         self.assertIn(code, (200, 201), answer)
         return answer
@@ -132,7 +132,7 @@ class EscalationTests(RbacCase):
         self.give(rule("get create update patch", "roles rolebindings clusterroles clusterrolebindings"))
 
     def test_role(self) -> None:
-        """A role gives away only what its writer holds where it counts (reference AUTHZ-20, AUTHZ-21)."""
+        """A role may grant only rights that its writer holds in its scope (reference AUTHZ-20, AUTHZ-21)."""
         message = f'roles.{GROUP} "x" is forbidden: {HELD}\n{{APIGroups:[""], Resources:["pods"], Verbs:["get"]}}'
         self.refused(self.ask("POST", f"{HERE}/roles", role("x", PODS)), message)
         self.refused(self.ask("POST", f"{HERE}/roles?dryRun=All", role("x", PODS)), message)
@@ -151,7 +151,7 @@ class EscalationTests(RbacCase):
         self.assertEqual((code, answer["message"][:46]), (403, f'clusterroles.{GROUP} "x" is fo'[:46]))
 
     def test_update_for_the_collector(self) -> None:
-        """Owners and finalizers may change under anybody's hand, labels may not (reference AUTHZ-20)."""
+        """Any writer may change owners and finalizers of a role, but not its labels (reference AUTHZ-20)."""
         self.done("POST", f"{ALL}/clusterroles", role("x", EVERYTHING))
         merge = "application/merge-patch+json"
         collected = {"metadata": {"finalizers": ["example.com/f"]}}
@@ -177,7 +177,7 @@ class EscalationTests(RbacCase):
         self.assertEqual(self.ask("PUT", f"{ALL}/clusterroles/x", role("x"))[0], 200)
 
     def test_binding(self) -> None:
-        """A binding gives away only what its writer holds, unless he may bind the role (reference AUTHZ-23)."""
+        """A binding may grant only rights that its writer holds, unless he may bind the role (reference AUTHZ-23)."""
         self.done("POST", f"{ALL}/clusterroles", role("pods", PODS))
         text = f'{HELD}\n{{APIGroups:[""], Resources:["pods"], Verbs:["get"]}}'
         self.refused(
@@ -201,7 +201,7 @@ class EscalationTests(RbacCase):
         self.assertEqual(self.ask("POST", f"{HERE}/rolebindings", binding("x", "gone"), "admin")[0], 201)
 
     def test_unresolved(self) -> None:
-        """Who has a role that is not there learns that too."""
+        """A refusal to a user with a binding to a missing role reports the missing role too."""
         self.done("POST", f"{ALL}/clusterrolebindings", binding("dangling", "gone"))
         message = self.ask("POST", f"{HERE}/roles", role("x", PODS))[1]["message"]
         self.assertTrue(message.endswith(f'; resolution errors: [clusterrole.{GROUP} "gone" not found]'), message)
@@ -252,7 +252,7 @@ class RightsTests(RbacCase):
 
 
 class LargeTests(RbacCase):
-    """Roles and bindings whose reading would hold the reactor are read elsewhere (reference AUTHZ-16)."""
+    """Roles and bindings too large to parse on the reactor are parsed in a thread (reference AUTHZ-16)."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -290,7 +290,7 @@ class LargeTests(RbacCase):
         return code
 
     def test_role(self) -> None:
-        """Who has a large role waits until it has been read, and has what it gives (reference AUTHZ-39)."""
+        """A user's request waits until its large role has been parsed, then uses its rules (reference AUTHZ-39)."""
         self.give_many("configmaps")
         asked = self.waits()
         self.read()
@@ -300,7 +300,7 @@ class LargeTests(RbacCase):
         self.assertEqual(self.ask("GET", MAPS)[0], 403)
 
     def test_role_changes_while_it_is_read(self) -> None:
-        """What has been taken back meanwhile allows nothing, what has been added does (reference AUTHZ-39)."""
+        """Rules removed during parsing grant nothing; rules added during it do (reference AUTHZ-39)."""
         self.give_many("configmaps")
         asked = self.waits()
         self.give_many("secrets")
@@ -328,7 +328,7 @@ class LargeTests(RbacCase):
         self.assertEqual(self.code(waiting), 200)
 
     def test_binding(self) -> None:
-        """A large binding counts where it is, and who is asked about there waits for it (reference AUTHZ-39)."""
+        """A large binding applies in its namespace; its subjects' requests there wait for it (reference AUTHZ-39)."""
         self.done("POST", f"{ALL}/clusterroles", role("maps", rule("list", "configmaps", "")))
         large = binding("large", "maps")
         others = [{"kind": "User", "name": f"user-{number}", "apiGroup": GROUP} for number in range(3000)]
@@ -343,7 +343,7 @@ class LargeTests(RbacCase):
         self.assertEqual(self.code(asked), 403)
 
     def test_bound(self) -> None:
-        """Somebody who changes a role all the time does not hold up for ever who has it (reference AUTHZ-39)."""
+        """Constant changes to a role do not delay its users for ever (reference AUTHZ-39)."""
         self.give_many("secrets")
         asked = self.waits()
         for number in range(MAX_ROUNDS):
@@ -352,14 +352,14 @@ class LargeTests(RbacCase):
         self.assertEqual(self.code(asked), 403)
 
     def test_busy(self) -> None:
-        """A large role is read at once when the thread takes no more (reference AUTHZ-39)."""
+        """A large role is parsed at once when the thread takes no more work (reference AUTHZ-39)."""
         self.give_many("configmaps")
         asked = self.waits()
         self.works.pop().errback(TooManyRequests("too many", {}))
         self.assertEqual(self.code(asked), 200)
 
     def test_damaged(self) -> None:
-        """A role that cannot be read gives nothing, and nobody waits for it any more."""
+        """A role that cannot be parsed grants nothing, and no request waits for it any more."""
         self.give_many("configmaps")
         asked = self.waits()
         self.works.pop().errback(DamagedObject("role", 1))
@@ -368,7 +368,7 @@ class LargeTests(RbacCase):
         self.assertEqual(len(self.flushLoggedErrors(DamagedObject)), 1)
 
     def test_leaves(self) -> None:
-        """Who leaves while he waits is let go."""
+        """A client that disconnects while it waits is released."""
         self.give_many("configmaps")
         asked = self.waits()
         asked.cancel()
@@ -387,7 +387,7 @@ class LargeTests(RbacCase):
         self.assertTrue(any("configmaps" in each["resources"] for each in status["resourceRules"]))
 
     def test_handing_on(self) -> None:
-        """Who hands a large role on is compared with what it has, however long its reading takes."""
+        """A grant of a large role is compared with the granter's own rules, however long parsing takes."""
         self.give(rule("create", "rolebindings"))
         self.done("POST", f"{ALL}/clusterroles", role("large", rule("get", " ".join(MANY))))
         asked = self.later("POST", f"{HERE}/rolebindings", binding("x", "large", "eve"))
@@ -415,7 +415,7 @@ class BootstrapTests(RbacCase):
         self.assertIn("[+]poststarthook/rbac/bootstrap-roles ok", self.ask("GET", "/readyz?verbose", who="admin")[1])
 
     def test_gathered(self) -> None:
-        """admin, edit and view have what is labelled for them (reference ROLE-7, CTRL-29)."""
+        """The roles admin, edit and view aggregate the roles labelled for them (reference ROLE-7, CTRL-29)."""
         for _ in range(20):
             self.clock.advance(0.1)
         sizes = [len(self.role(name)["rules"]) for name in ("admin", "edit", "view")]
@@ -441,7 +441,7 @@ class BootstrapTests(RbacCase):
         self.assertEqual(self.role("system:node-proxier")["metadata"]["resourceVersion"], version)
 
     def test_left_alone(self) -> None:
-        """What says so is left alone; nothing comes back before the next start (reference ROLE-2)."""
+        """An object that opts out is left alone; deleted objects return only at the next start (reference ROLE-2)."""
         live = self.role("system:basic-user")
         live["metadata"]["annotations"][f"{GROUP}/autoupdate"] = "false"
         self.done("PUT", f"{ALL}/clusterroles/system:basic-user", {**live, "rules": []})

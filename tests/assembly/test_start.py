@@ -79,14 +79,14 @@ class FailedStartTests(StartCase):
         self.assertEqual(self.ends, [start.EXIT_FAILED])
 
     def test_own_fault(self) -> None:
-        """A failure of the server's own has its traceback in the log besides."""
+        """A failure of the server's own is logged with its traceback."""
         logged = self.fail(ZeroDivisionError("x"))
         self.assertEqual(self.errors.getvalue(), "Error: ZeroDivisionError: x\n")
         self.assertEqual(len([each for each in logged if "log_failure" in each]), 1)
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
     def test_log_on_standard_error(self) -> None:
-        """Lines are not said twice where the log goes to standard error too."""
+        """Lines are not duplicated when the log goes to standard error too."""
         start.log_as_set()
         self.assertEqual(list(self.fail(ConfigError("one"))), [])
         self.assertEqual(self.errors.getvalue(), "Error: one\n")
@@ -129,7 +129,7 @@ class SignalTests(StartCase):
         self.assertEqual(self.handlers, {})
 
     def test_hang_up(self) -> None:
-        """SIGHUP reads again what can be; before that can work it is ignored, and never ends the process."""
+        """SIGHUP reloads files; before reloading is possible it is ignored, and it never ends the process."""
         reloads: list[str] = []
         start.reload_on_hangup(self.reactor, lambda: reloads.append("read"))
         self.assertIs(self.handlers[signal.SIGHUP], signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""What the tests of audit share: events, and a backend that keeps what it is given."""
+"""Fixtures of the audit tests: events, and a backend that records them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def members(**more: Any) -> Object:
 
 
 def numbered(number: int, size: int = 0) -> Event:
-    """An event whose id says which it is, of at least `size` bytes."""
+    """Return an event with a numbered audit ID, of at least `size` bytes."""
     return Event.of(members(auditID=f"id-{number}", userAgent="x" * size))
 
 
 class Kept:
-    """A backend in memory. `answer` is what it says of events; `batches` has how many came at a time."""
+    """A backend in memory. `answer` is its answer to events; `batches` has the sizes of the batches."""
 
     def __init__(self, answer: bool | Deferred[bool] = True) -> None:
         self.events: list[Event] = []
@@ -46,21 +46,19 @@ class Kept:
 
     @property
     def prompt(self) -> bool:
-        """Whether no request waits for it."""
+        """Report whether the backend never makes a request wait."""
         return self.answer is True
 
     def process(self, *events: Event) -> Stored:
-        """Keep them."""
+        """Record the events and return the configured answer."""
         self.events += events
         self.batches.append(len(events))
         return self.answer
 
     def start(self) -> None:
-        """Note it."""
         self.calls.append("start")
 
     async def stop(self) -> None:
-        """Note it."""
         self.calls.append("stop")
 
     @property
@@ -70,7 +68,7 @@ class Kept:
 
 
 class Held:
-    """A backend in memory that has its events until it is told that they have arrived."""
+    """A backend in memory that holds its events until the test reports their arrival."""
 
     extra_bytes = 0
 
@@ -82,7 +80,7 @@ class Held:
         self.calls: list[str] = []
 
     def process(self, *events: Event) -> Deferred[bool]:
-        """Keep them."""
+        """Record the events; return a Deferred that fires when the test reports their arrival."""
         self.events += events
         self.bytes += sum(len(event.json) for event in events)
         waiting: Deferred[bool] = Deferred(self._cancelled)
@@ -100,11 +98,9 @@ class Held:
             each.callback(whole)
 
     def start(self) -> None:
-        """Note it."""
         self.calls.append("start")
 
     async def stop(self) -> None:
-        """Note it."""
         self.calls.append("stop")
 
     @property

@@ -1,4 +1,4 @@
-"""Mode batch: what waits, for how long, and what is lost (reference AUDIT-13, AUDIT-17)."""
+"""Mode batch: waiting, its limits, and lost events (reference AUDIT-13, AUDIT-17)."""
 
 from __future__ import annotations
 
@@ -29,15 +29,13 @@ class Delivered:
         self.calls: list[str] = []
 
     def deliver(self, batch: list[Event]) -> None:
-        """Note which events."""
+        """Record the audit IDs of the batch."""
         self.batches.append([each.members["auditID"] for each in batch])
 
     def start(self) -> None:
-        """Note it."""
         self.calls.append("start")
 
     async def stop(self) -> None:
-        """Note it."""
         self.calls.append("stop")
 
 
@@ -45,7 +43,7 @@ SETTINGS = BatchSettings(buffer_size=10, max_size=3, max_wait_s=30.0)
 
 
 class BatchesTests(SynchronousTestCase):
-    """`Batches`."""
+    """Batching of audit events (`Batches`)."""
 
     def made(self, **changes: Any) -> Batches:
         self.clock, self.delivered = Clock(), Delivered()
@@ -59,7 +57,7 @@ class BatchesTests(SynchronousTestCase):
             self.assertIs(batches.process(numbered(number)), True)
 
     def test_full(self) -> None:
-        """A full batch goes at once, in the order of its events."""
+        """A full batch is delivered at once, in the order of its events."""
         batches = self.made()
         self.give(batches, 1, 2)
         self.assertEqual(self.delivered.batches, [])
@@ -67,7 +65,7 @@ class BatchesTests(SynchronousTestCase):
         self.assertEqual(self.delivered.batches, [["id-1", "id-2", "id-3"]])
 
     def test_waited(self) -> None:
-        """What has waited long enough goes as it is, and then nothing is left to wait for."""
+        """A batch whose longest wait is over is delivered as it is, and no timer remains."""
         batches = self.made()
         self.give(batches, 1)
         self.clock.advance(29)
@@ -96,14 +94,14 @@ class BatchesTests(SynchronousTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_throttled_and_due(self) -> None:
-        """What is due stays due while the throttle holds it back."""
+        """Batches that are due stay due while the throttle delays them."""
         batches = self.made(qps=1.0, burst=1)
         self.give(batches, 1, 2, 3, 4)
         self.clock.advance(30)
         self.assertEqual(self.delivered.batches, [["id-1", "id-2", "id-3"], ["id-4"]])
 
     def test_too_many(self) -> None:
-        """Events beyond the buffer are lost, counted and said; the request does not fail."""
+        """Events beyond the buffer are lost, counted and logged; the request does not fail."""
         batches = self.made(buffer_size=2)
         with_room = [numbered(number) for number in range(3)]
         for event in with_room:
@@ -113,7 +111,7 @@ class BatchesTests(SynchronousTestCase):
         self.assertEqual(self.delivered.batches, [["id-0", "id-1"]])
 
     def test_delivered_but_waiting(self) -> None:
-        """What has been handed over and has not arrived takes room, in number and in bytes."""
+        """Events handed over but not yet delivered occupy the buffer, in number and in bytes."""
         batches = self.made(buffer_size=2, waiting_bytes=2000)
         self.delivered.events = 2
         self.give(batches, 1)

@@ -1,4 +1,4 @@
-"""Events as text, and what they say of senders (reference AUDIT-1, AUDIT-5, AUDIT-11, AUDIT-16)."""
+"""Events as text, and their description of senders (reference AUDIT-1, AUDIT-5, AUDIT-11, AUDIT-16)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def request(address: str = "10.0.0.9", query: str = "", certificate: Any = None,
 
 
 class EventTests(SynchronousTestCase):
-    """`Event`."""
+    """Audit events and their lines (`Event`)."""
 
     def test_line(self) -> None:
         """A line is one object, kind and apiVersion first, its members in their order."""
@@ -36,7 +36,7 @@ class EventTests(SynchronousTestCase):
         self.assertEqual((line[-2:], line.count(b"\n")), (b"}\n", 1))
 
     def test_without_objects(self) -> None:
-        """What is left out of an event is said by an annotation beside those it has."""
+        """An annotation, added to the existing ones, marks an event whose objects were left out."""
         event = Event.of(members(level="Request", requestObject=orjson.Fragment(b"{}"), responseObject={},
                               annotations={"a": "b"}))
         found = event.without_objects("audit.orch.io").members
@@ -64,10 +64,10 @@ class EventTests(SynchronousTestCase):
 
 
 class LegacyTests(SynchronousTestCase):
-    """`legacy_line`."""
+    """Audit lines in the legacy format (`legacy_line`)."""
 
     def test_whole(self) -> None:
-        """All fields of an answered request of somebody who acts as another."""
+        """The event of an answered request of an impersonating user has all fields."""
         event = members(
             user={"username": "amy", "groups": ["a", "b"]},
             impersonatedUser={"username": "bob", "groups": ["c"]},
@@ -83,7 +83,7 @@ class LegacyTests(SynchronousTestCase):
         )
 
     def test_empty(self) -> None:
-        """What is not known has a word for that."""
+        """Unknown values are shown as placeholders such as `<unknown>` and `<none>`."""
         noon = "2022-05-03T12:00:00.000000Z"
         event = members(user={}, sourceIPs=[], stage="RequestReceived", requestReceivedTimestamp=noon)
         self.assertEqual(
@@ -95,7 +95,7 @@ class LegacyTests(SynchronousTestCase):
 
 
 class SenderTests(SynchronousTestCase):
-    """`source_ips` and the like."""
+    """Fields about the sender (`source_ips` and related functions)."""
 
     def test_addresses(self) -> None:
         """The forwarders, the real address unless it is one of them, the peer unless it is the last."""
@@ -121,14 +121,14 @@ class SenderTests(SynchronousTestCase):
         self.assertEqual(user_agent(request(user_agent="Ã¤")), "ä")
 
     def test_users(self) -> None:
-        """What a user does not have is left out; nobody is an empty object."""
+        """Absent fields of a user are left out; no user is an empty object."""
         amy = UserInfo(name="amy", uid="1", groups=("g",), extra={"k": ("v",)})
         shown = {"username": "amy", "uid": "1", "groups": ("g",), "extra": {"k": ("v",)}}
         self.assertEqual((user_object(amy), user_object(UserInfo(name="x"))), (shown, {"username": "x"}))
         self.assertEqual(user_object(None), {})
 
     def test_attempts(self) -> None:
-        """The methods whose credentials were shown, never the credentials."""
+        """The event names the methods of the shown credentials, never the credentials."""
         attempted = "Authentication failed, attempted: "
         for asked, expected in (
             (request(authorization="Bearer s3cret"), attempted + "bearer"),

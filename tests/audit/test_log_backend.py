@@ -43,10 +43,10 @@ def failing(count: int) -> Callable[[int, Any], int]:
 
 
 class DirectLogTests(SynchronousTestCase):
-    """`DirectLog`."""
+    """Synchronous log writing (`DirectLog`)."""
 
     def test_written_at_once(self) -> None:
-        """An event is in the file when its request goes on; one that cannot be written is counted."""
+        """An event is in the file before its request goes on; one that cannot be written is counted."""
         path = self.mktemp()
         counts = Counts(Clock())
         log = DirectLog(LogFile(LogSettings(path=path), lambda: 0.0, self.fail), form, counts)
@@ -60,7 +60,7 @@ class DirectLogTests(SynchronousTestCase):
 
 
 class ThreadLogTests(TestCase):
-    """`ThreadLog`."""
+    """Log writing in a thread (`ThreadLog`)."""
 
     timeout = 180
 
@@ -111,7 +111,7 @@ class ThreadLogTests(TestCase):
         await log.stop()
 
     async def test_bounded(self) -> None:
-        """What a pipe that nobody reads does not take is bounded; the rest is lost and counted, the reactor free."""
+        """Events queued for a pipe without a reader are bounded; the rest is lost and counted, the reactor free."""
         read_fd, write_fd = os.pipe()
         log = self.opened(path=f"/proc/self/fd/{write_fd}", form=json_lines("v1"))
         settings = BatchSettings(buffer_size=10**6, max_size=1, max_wait_s=0.0)

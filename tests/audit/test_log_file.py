@@ -1,4 +1,4 @@
-"""The log's file, its rotation and what is kept of old ones (reference AUDIT-11, AUDIT-18)."""
+"""The log file, its rotation, and the retention of old files (reference AUDIT-11, AUDIT-18)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINE = b"x" * 39 + b"\n"
 
 
 class LogFileTests(SynchronousTestCase):
-    """`LogFile`."""
+    """Rotated log files (`LogFile`)."""
 
     def setUp(self) -> None:
         self.folder = Path(self.mktemp())
@@ -56,7 +56,7 @@ class LogFileTests(SynchronousTestCase):
         self.assertEqual((self.path.parent / old[0]).stat().st_mode & 0o777, 0o600)
 
     def test_continued(self) -> None:
-        """What is there at the start is written on, and counts."""
+        """An existing file is appended to, and its size counts."""
         self.opened().write(LINE * 2)
         self.opened().write(LINE)
         self.assertEqual(len(self.names()), 2)
@@ -138,7 +138,7 @@ class LogFileTests(SynchronousTestCase):
 
 
 class KeeperTests(SynchronousTestCase):
-    """`Keeper`."""
+    """Clean-up of old log files (`Keeper`)."""
 
     def setUp(self) -> None:
         self.folder = Path(self.mktemp())
@@ -147,7 +147,7 @@ class KeeperTests(SynchronousTestCase):
         self.now = datetime(2022, 5, 10, tzinfo=UTC)
 
     def tidied(self, *days: int, **keeping: Any) -> list[str]:
-        """What is left of files that ended so many days ago."""
+        """Return the files kept of those that ended so many days ago."""
         for each in days:
             backup_path(self.path, (self.now - timedelta(days=each)).timestamp()).write_bytes(b"old\n" * 10)
         (self.folder / "audit-of-somebody-else.log").touch()
@@ -161,7 +161,7 @@ class KeeperTests(SynchronousTestCase):
         self.assertEqual(self.tidied(1, 2, 3, files=2), ["08T00-00-00.000.log", "09T00-00-00.000.log"])
 
     def test_age(self) -> None:
-        """What is older than so many days goes."""
+        """Files older than the maximum age are deleted."""
         self.assertEqual(self.tidied(1, 5, 8, days=6), ["05T00-00-00.000.log", "09T00-00-00.000.log"])
 
     def test_compressed(self) -> None:
@@ -183,7 +183,7 @@ class KeeperTests(SynchronousTestCase):
         self.assertEqual(gzip.decompress((self.folder / name).read_bytes()), b"old\n" * 10)
 
     def test_in_a_thread(self) -> None:
-        """Looks happen in a thread that ends by itself; after the end there are none."""
+        """Clean-up runs in a thread that ends by itself, and never after the keeper was stopped."""
         backup_path(self.path, 0).write_bytes(b"old\n")
         keeper = Keeper(self.path, Keeping(days=1), lambda text: self.fail(text))
         keeper.look()

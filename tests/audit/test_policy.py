@@ -21,7 +21,7 @@ USER = UserInfo(name="amy", groups=("dev", "system:authenticated"))
 
 
 def info(path: str, method: str = "GET") -> RequestInfo:
-    """What a path asks for."""
+    """Return the parsed request information of a path."""
     return parse(method, path, {})
 
 
@@ -63,10 +63,10 @@ CASES = (
 
 
 class PolicyTests(SynchronousTestCase):
-    """`AuditPolicy` and `AuditRule`."""
+    """Audit policies (`AuditPolicy` and `AuditRule`)."""
 
     def test_rules(self) -> None:
-        """What is empty fits all; resources, sub-resources, names and URLs are matched as the release does."""
+        """An empty field matches everything; resources, subresources, names and URLs match as in the release."""
         for rule, fitting, others in CASES:
             policy = AuditPolicy([rule])
             for path in fitting:

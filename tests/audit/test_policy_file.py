@@ -1,4 +1,4 @@
-"""The policy's file: what it says, and what it may not say (reference AUDIT-8, AUDIT-10)."""
+"""The policy file: its contents, and its errors (reference AUDIT-8, AUDIT-10)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ USER = UserInfo(name="amy")
 
 
 class PolicyFileTests(SynchronousTestCase):
-    """`load`."""
+    """Audit policy files (`load`)."""
 
     def file(self, text: str) -> Path:
         path = Path(self.mktemp())
@@ -39,7 +39,7 @@ class PolicyFileTests(SynchronousTestCase):
         self.assertEqual(error.problems, expected)
 
     def test_overrides(self) -> None:
-        """A rule's stages come to the policy's; its word on managed fields stands before the policy's."""
+        """A rule's omitted stages add to the policy's; its setting for managed fields overrides the policy's."""
         policy = self.policy(
             f"{HEAD}omitStages: [RequestReceived]\nomitManagedFields: true\nrules:\n"
             "- {level: Request, nonResourceURLs: [/a], omitStages: [Panic], omitManagedFields: false}\n"
@@ -79,7 +79,7 @@ class PolicyFileTests(SynchronousTestCase):
         self.assertEqual(policy.outcome(USER, parse("POST", "/api/v1/pods", {})).level, REQUEST)
 
     def test_json(self) -> None:
-        """JSON is YAML."""
+        """A policy file in JSON is accepted, as JSON is YAML."""
         policy = self.policy('{"apiVersion":"audit.orch.io/v1","kind":"Policy","rules":[{"level":"Metadata"}]}')
         self.assertEqual(self.outcome(policy, "/x").level, METADATA)
 

@@ -52,7 +52,7 @@ class SharedLogFileTests(SynchronousTestCase):
         self.assertEqual(self.said, [])
 
     def test_standing_still(self) -> None:
-        """Who stands still with the lock holds up nobody for long: lines are written, the file is not rotated."""
+        """A process that stalls with the lock delays no one for long: lines are written, the file is not rotated."""
         first, second = self.opened(4), self.opened(4)
         first.write(b"aaa\n")
         self.assertTrue(first._take())

@@ -16,7 +16,7 @@ from tests.audit.events import Held, Kept, members, numbered
 
 
 class SinkTests(SynchronousTestCase):
-    """`SinkUnion` and `Truncating`."""
+    """Combined and truncating backends (`SinkUnion` and `Truncating`)."""
 
     def test_several(self) -> None:
         """Each backend gets each event; it is stored when it is with all of them."""
@@ -57,7 +57,7 @@ class SinkTests(SynchronousTestCase):
 
 
 class BlockingTests(SynchronousTestCase):
-    """`Blocking`."""
+    """Backends that requests wait for (`Blocking`)."""
 
     def setUp(self) -> None:
         self.clock, self.held = Clock(), Held()
@@ -77,7 +77,7 @@ class BlockingTests(SynchronousTestCase):
             self.assertIs(self.successResultOf(waiting), not strict)
 
     def test_bounded(self) -> None:
-        """Without room an event is lost and counted; nobody waits for it (reference AUDIT-17)."""
+        """Without room an event is lost and counted, and no request waits for it (reference AUDIT-17)."""
         for strict in (False, True):
             self.setUp()
             blocking = self.made(strict=strict, limit_bytes=1000)
@@ -91,7 +91,7 @@ class BlockingTests(SynchronousTestCase):
             self.assertIsInstance(blocking.process(numbered(11)), Deferred)
 
     def test_left_alone(self) -> None:
-        """Whoever stops waiting does not stop the delivery."""
+        """A cancelled wait does not cancel the delivery."""
         waiting = self.made().process(numbered(1))
         assert isinstance(waiting, Deferred)
         waiting.cancel()
@@ -122,7 +122,7 @@ class BlockingTests(SynchronousTestCase):
 
 
 class CountsTests(SynchronousTestCase):
-    """`Counts`."""
+    """Metrics of audit events (`Counts`)."""
 
     def test_families(self) -> None:
         """The families of the release, with their labels (reference METRIC-1)."""

@@ -24,7 +24,7 @@ REMOTE = Remote(url="https://audit.example.com/")
 
 
 class Server:
-    """A caller whose server is up or down, or lets posts wait."""
+    """Webhook caller whose server is up or down, or keeps posts waiting."""
 
     def __init__(self) -> None:
         self.up = True
@@ -34,7 +34,7 @@ class Server:
         self.waiting: list[Deferred[None]] | None = None
 
     async def post(self, remote: Remote, body: bytes, **limits: Any) -> bytes:
-        """Keep the list."""
+        """Record the posted list, or raise CallFailed while the server is down."""
         self.tries += 1
         if self.waiting is not None:
             waiting: Deferred[None] = Deferred()
@@ -96,7 +96,7 @@ class WebhookTests(SynchronousTestCase):
         self.assertEqual((self.counts.errors, self.room.bytes, self.clock.getDelayedCalls()), ({}, 0, []))
 
     def test_down_for_ever(self) -> None:
-        """After five tries with growing pauses a batch is given up, counted and said."""
+        """After five attempts with growing delays a batch is dropped, counted and logged."""
         self.server.up = False
         self.backend.deliver([numbered(1), numbered(2)])
         tries = []
@@ -118,7 +118,7 @@ class WebhookTests(SynchronousTestCase):
             self.assertEqual(self.server.tries, tries, code)
 
     def test_bounded_while_it_is_away(self) -> None:
-        """What waits for further tries counts: beyond the bound events are lost, not memory."""
+        """Events queued for retry count against the bound: beyond it events are lost, not memory."""
         batches = self.batches(waiting_bytes=20_000, qps=0.0)
         self.server.up = False
         for number in range(1000):
@@ -147,7 +147,7 @@ class WebhookTests(SynchronousTestCase):
         self.assertIs(self.successResultOf(waiting), False)
 
     def test_the_end(self) -> None:
-        """The end waits for what is being sent, but not for ever."""
+        """A stop waits for batches being sent, but not for ever."""
         self.server.waiting = []
         self.backend.deliver([numbered(1)])
         ended = Deferred.fromCoroutine(self.backend.stop())

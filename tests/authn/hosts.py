@@ -1,4 +1,4 @@
-"""What a process gives to its methods, in tests."""
+"""Fixture of the host that authentication methods are given."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def jwk(kid: str, algorithm: str = "RS256", /, **more: Any) -> Object:
 
 
 def signed(claims: Object, kid: str = "one", algorithm: str = "RS256", /, **header: Any) -> str:
-    """A token."""
+    """Return a signed token in JWT form."""
     payload = orjson.dumps(claims)
     return jwt.PyJWS().encode(payload, key_of(kid, algorithm), algorithm, headers={"kid": kid, **header})
 
@@ -45,7 +45,10 @@ def encoded(value: Any) -> str:
 
 
 class Issuer:
-    """Publishes `keys`; `discovery` and `jwks` are what it answers if not the truth."""
+    """Token issuer.
+
+    It publishes `keys`; `discovery` and `jwks` replace the true answers.
+    """
 
     def __init__(self, reactor: Any) -> None:
         self.server = WebhookServer(reactor, self.answer)
@@ -64,11 +67,11 @@ class Issuer:
         return Reply(code=404)
 
     def claims(self, **more: Any) -> Object:
-        """Claims that hold at NOW; None takes one away."""
+        """Return claims that are valid at NOW; a value of None removes a claim."""
         found = {"iss": self.url, "aud": "client", "sub": "alice", "exp": NOW + 600, **more}
         return {name: value for name, value in found.items() if value is not None}
 
     @property
     def fetches(self) -> int:
-        """How often keys have been read."""
+        """Return the number of times that keys have been read."""
         return sum(asked.target.startswith("/keys") for asked in self.server.asked)

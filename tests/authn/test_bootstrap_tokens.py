@@ -1,4 +1,4 @@
-"""Bootstrap tokens as they are looked up (reference AUTHN-20 to AUTHN-22)."""
+"""Lookup of bootstrap tokens (reference AUTHN-20 to AUTHN-22)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LookupTests(WorldTestCase):
         self.assertIsNone(from_flags(a_host(), Config()))
 
     def test_user(self) -> None:
-        """Name and groups say that somebody joins; no uid (reference AUTHN-22)."""
+        """The user's name and groups mark a joining node; there is no UID (reference AUTHN-22)."""
         self.create()
         user = UserInfo(name="system:bootstrap:abcdef", groups=("system:bootstrappers", "system:authenticated"))
         self.assertEqual(self.method.find(TOKEN), user)
@@ -49,7 +49,7 @@ class LookupTests(WorldTestCase):
         self.assertRaises(Unauthorized, self.method.find, TOKEN)
 
     def test_wrong_secret(self) -> None:
-        """Who knows the id alone is refused; the reason names nothing else."""
+        """A token with a known ID and a wrong secret is refused; the reason names nothing else."""
         self.create()
         refusal = self.assertRaises(Unauthorized, self.method.find, "abcdef.aaaaaaaaaaaaaaaa")
         self.assertEqual(refusal.why, "bootstrap token abcdef: its secret is another")

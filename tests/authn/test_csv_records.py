@@ -31,10 +31,10 @@ MALFORMED = (('a"b,c', 1), ('a,"b"c', 1), ('a\n"b', 2), ('"a', 1), ('a, "b"', 1)
 
 
 class RecordsTests(SynchronousTestCase):
-    """`records`."""
+    """Records of CSV text (`records`)."""
 
     def test_records(self) -> None:
-        """What is read of well-formed text."""
+        """Well-formed text yields the expected records."""
         for text, wanted in CASES:
             self.assertEqual(list(records(text)), wanted, repr(text))
 

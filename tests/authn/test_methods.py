@@ -1,4 +1,4 @@
-"""Certificates, tokens and their union: who is let in as whom."""
+"""Certificates, tokens and their union: which credentials authenticate which user."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class CertificateTests(SynchronousTestCase):
         self.assertRaises(Unauthorized, self.method.authenticate, asked)
 
     def test_unreadable(self) -> None:
-        """A certificate that cannot be parsed, or whose subject cannot be decoded, is a 401 and no fault of ours."""
+        """A certificate or subject that cannot be decoded is a 401, not a server error."""
         peer = Peer(address="127.0.0.1", port=1, certificate=UNREADABLE, verified=True)
         asked = Request(method="GET", path="/", peer=peer)
         self.assertRaises(Unauthorized, self.method.authenticate, asked)
@@ -184,7 +184,7 @@ class TokenFileTests(SynchronousTestCase):
 
 
 class LaterTokens:
-    """A source of tokens that answers when it is told to."""
+    """Source of tokens that answers when the test says so."""
 
     def __init__(self) -> None:
         self.answer: Deferred[UserInfo | None] = Deferred()
@@ -214,13 +214,13 @@ class BearerTests(SynchronousTestCase):
             self.assertEqual(bearer_token(header), token, header)
 
     def test_known(self) -> None:
-        """A known token is its user, and is gone from the request afterwards (reference AUTHN-10)."""
+        """A known token identifies its user and is removed from the request (reference AUTHN-10)."""
         asked = request("Bearer t")
         self.assertEqual(BearerTokens([self.tokens]).authenticate(asked), authenticated(ALICE))
         self.assertNotIn("authorization", asked.headers)
 
     def test_unknown(self) -> None:
-        """A token that nobody knows is a 401, also when no source is configured (reference AUTHN-9)."""
+        """An unknown token is a 401, also when no source is configured (reference AUTHN-9)."""
         for sources in ((), (self.tokens,)):
             self.assertRaises(Unauthorized, BearerTokens(sources).authenticate, request("Bearer x"))
 
@@ -260,14 +260,14 @@ class BearerTests(SynchronousTestCase):
         return self.successResultOf(Deferred.fromCoroutine(found()))
 
     def test_audiences(self) -> None:
-        """Tokens that name no audience are meant for all of this API's, and for no other (reference AUTHN-51)."""
+        """A token without an audience is valid for all of this API's, and for no other (reference AUTHN-51)."""
         self.assertEqual(self.whose("t"), ("alice", ("api", "more")))
         self.assertEqual(self.whose("t", "more", "x"), ("alice", ("more",)))
         self.assertIsNone(self.whose("t", "x"))
         self.assertIsNone(self.whose("u"))
 
     def test_blank(self) -> None:
-        """What no header could carry as a token is nobody's, and never anonymous (reference AUTHN-44)."""
+        """A token that no header could carry matches no user and is never anonymous (reference AUTHN-44)."""
         for token in (" ", "\n", " t", "t u"):
             self.assertIsNone(self.whose(token), token)
 
@@ -279,7 +279,7 @@ class Method:
         self.answer = answer
 
     def authenticate(self, request: Request) -> UserInfo | None | Awaitable[UserInfo | None]:
-        """The answer."""
+        """Return or raise the fixed answer."""
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
@@ -287,7 +287,7 @@ class Method:
 
 class UnionTests(SynchronousTestCase):
     def ask(self, *answers: Any, anonymous: bool = True) -> Any:
-        """What the union of methods with these answers says."""
+        """Return the answer of the union of methods with these answers."""
         return AuthenticatorUnion([Method(answer) for answer in answers], anonymous=anonymous).authenticate(request())
 
     def test_first_success(self) -> None:
@@ -332,7 +332,7 @@ class ChainTests(SynchronousTestCase):
         self.path = Path(path)
 
     def ask(self, asked: Request, **settings: Any) -> Any:
-        """What the chain of these flags says."""
+        """Return the answer of the chain that these flags make."""
         return chain(a_host(seconds=NOW.timestamp), Config(**settings)).authenticate(asked)
 
     def test_certificate_before_token(self) -> None:

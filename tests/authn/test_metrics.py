@@ -1,4 +1,4 @@
-"""What authentication counts (reference AUTHN-59)."""
+"""Authentication metrics (reference AUTHN-59)."""
 
 from __future__ import annotations
 

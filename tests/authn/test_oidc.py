@@ -32,7 +32,7 @@ class TokenTests(OIDCCase):
         self.assertIn("token is expired", await self.found(token))
 
     async def test_remembered_not_beyond_expiry(self) -> None:
-        """What is remembered of a token ends with it."""
+        """A cached token is refused once it has expired."""
         await self.begin()
         token = signed(self.issuer.claims(exp=NOW + 2))
         await self.found(token)
@@ -51,7 +51,7 @@ class TokenTests(OIDCCase):
         self.assertIn("unsupported signing algorithm", found)
 
     async def test_not_of_issuer(self) -> None:
-        """Tokens of others and what is no token at all are no matter of this method."""
+        """Tokens of other issuers, and texts that are not JWTs, are left to other methods."""
         await self.begin()
         for token in (
             "t",
@@ -69,7 +69,7 @@ class TokenTests(OIDCCase):
             self.assertIsNone(await self.found(token), token[:40])
 
     async def test_hostile(self) -> None:
-        """Expired, early, for others, signed by others, changed, cut: none gets in."""
+        """Expired, early, foreign, forged, altered and truncated tokens are refused."""
         await self.begin()
         good = signed(self.issuer.claims())
         head, payload, signature = good.split(".")
@@ -114,10 +114,10 @@ class TokenTests(OIDCCase):
 
 
 class KeyTests(OIDCCase):
-    """How keys are had (reference AUTHN-33)."""
+    """Fetching and refreshing of issuers' keys (reference AUTHN-33)."""
 
     async def test_not_ready(self) -> None:
-        """Nobody waits for an issuer that does not answer; its tokens are refused meanwhile, others not."""
+        """An issuer that does not answer delays no one; only its own tokens are refused meanwhile."""
         self.issuer.discovery = Reply(silent=True)
         await self.begin(ready=False)
         self.assertEqual(await self.found(signed(self.issuer.claims())), NOT_READY)
@@ -160,7 +160,7 @@ class KeyTests(OIDCCase):
         self.assertEqual(self.issuer.fetches, 2)
 
     async def test_retired(self) -> None:
-        """A key that the issuer has taken back is gone when the keys get old."""
+        """A key that the issuer has withdrawn is dropped at the next refresh."""
         self.issuer.max_age = "public, max-age=120"
         await self.begin()
         token = signed(self.issuer.claims())
@@ -228,7 +228,7 @@ class KeyTests(OIDCCase):
             self.assertIsNone(self.keys.keys, answer)
 
     async def test_stranger(self) -> None:
-        """An issuer whose certificate is not of the flag's authorities is not believed."""
+        """An issuer with a certificate from an authority other than the flag's is not trusted."""
         stranger = WebhookServer(reactor, lambda asked: {})
         self.addCleanup(stranger.stop)
         await self.begin(ready=False, ca=stranger.ca_pem)

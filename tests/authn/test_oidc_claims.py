@@ -1,4 +1,4 @@
-"""What ID tokens say (reference AUTHN-33 to AUTHN-35)."""
+"""Claims of ID tokens (reference AUTHN-33 to AUTHN-35)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def mapping(**flags: Any) -> Mapping:
 
 
 class CheckTests(SynchronousTestCase):
-    """Whether a token holds (reference AUTHN-33)."""
+    """Validity of an ID token's claims (reference AUTHN-33)."""
 
     def why(self, **claims: Any) -> str:
         """Why not; empty: it does."""
@@ -58,7 +58,7 @@ class CheckTests(SynchronousTestCase):
 
 
 class UserTests(SynchronousTestCase):
-    """Whose the token is (reference AUTHN-34, AUTHN-35)."""
+    """Users read from an ID token's claims (reference AUTHN-34, AUTHN-35)."""
 
     def user(self, claims: Any = None, **flags: Any) -> Any:
         """The user, or the text of the refusal."""
@@ -86,7 +86,7 @@ class UserTests(SynchronousTestCase):
             self.assertEqual(self.user(claims, oidc_username_claim="x"), expected)
 
     def test_verified_email(self) -> None:
-        """An address that the issuer says is not verified is nobody's; if it says nothing it is taken."""
+        """An email that the issuer calls unverified is refused; without that claim it is accepted."""
         flags = {"oidc_username_claim": "email"}
         self.assertEqual(self.user({"email": "a@b", "email_verified": True}, **flags).name, "a@b")
         for value in (False, None):
@@ -96,7 +96,7 @@ class UserTests(SynchronousTestCase):
         self.assertIsInstance(self.user({"email_verified": False}), UserInfo)
 
     def test_groups(self) -> None:
-        """A text or a list of texts, each with the prefix; none is none."""
+        """Groups are a string or a list of strings, each prefixed; an absent claim adds no groups."""
         flags = {"oidc_groups_claim": "g", "oidc_groups_prefix": "p:"}
         for value, groups in (("a", ("p:a",)), (["a", "b"], ("p:a", "p:b")), (None, ()), ([], ())):
             self.assertEqual(self.user({"g": value}, **flags).groups, (*groups, "system:authenticated"))

@@ -16,7 +16,7 @@ from tests.outbound.test_caller import reactor
 
 
 class DistributedTests(OIDCCase):
-    """Groups that the issuer has somebody else tell, over TLS (reference AUTHN-57, AUTHN-58)."""
+    """Groups in distributed claims, fetched over TLS (reference AUTHN-57, AUTHN-58)."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -27,7 +27,7 @@ class DistributedTests(OIDCCase):
         self.told = {"groups": ["dev"]}
 
     def tell(self, asked: WebhookRequest) -> Any:
-        """What stands elsewhere."""
+        """Return the reply of the server that holds the distributed claims."""
         if asked.target != "/groups?of=alice":
             return self.teller.answer(asked)
         return self.reply or Reply(body=signed(self.teller.claims(**self.told), "two").encode())
@@ -66,7 +66,7 @@ class DistributedTests(OIDCCase):
         self.assertEqual((self.issuer.fetches, self.teller.fetches), (1, 0))
 
     async def test_nothing_to_ask(self) -> None:
-        """Nobody is asked for groups that are there, that stand nowhere, or that nobody wants."""
+        """Distributed groups are fetched only if they are wanted, absent from the token, and have a source."""
         await self.begin()
         for more in (
             {"groups": []},
@@ -80,7 +80,7 @@ class DistributedTests(OIDCCase):
         self.assertEqual(self.asked, [])
 
     async def test_bad_source(self) -> None:
-        """A place that is none ends the matter."""
+        """A token with an invalid claim source is refused."""
         await self.begin()
         for more in (
             {"_claim_names": ["groups"]},
@@ -97,7 +97,7 @@ class DistributedTests(OIDCCase):
         self.assertEqual(self.asked, [])
 
     async def test_lying(self) -> None:
-        """Who tells them is believed as little as anybody: each is a 401 and is not remembered."""
+        """A bad reply with distributed claims is a 401 each time and is not cached."""
         await self.begin()
         good = self.teller.claims(groups=["dev"])
         for reply in (
@@ -135,7 +135,7 @@ class DistributedTests(OIDCCase):
         self.assertIn("failed to verify id token signature", await self.found(token))
 
     async def test_withdrawn_meanwhile(self) -> None:
-        """Who waits for groups while the token's own key is withdrawn is refused (reference AUTHN-49)."""
+        """A token whose key is withdrawn while its groups are fetched is refused (reference AUTHN-49)."""
         await self.begin()
         told: Deferred[Reply] = Deferred()
         self.reply = told

@@ -32,8 +32,9 @@ class DocumentTests(SynchronousTestCase):
         return [key.kid for key in keys_of({"keys": [jwk("good"), *keys]})]
 
     def test_passed_over(self) -> None:
-        """What cannot verify is passed over: other uses and kinds, short keys, wrong curves and texts
-        (reference AUTHN-47).
+        """Keys that cannot verify are skipped.
+
+        These are keys of other uses and kinds, short keys, wrong curves and texts (reference AUTHN-47).
         """
         short = RSAAlgorithm.to_jwk(rsa.generate_private_key(public_exponent=65537, key_size=1024).public_key())
         curve = ECAlgorithm.to_jwk(ec.generate_private_key(ec.SECP256K1()).public_key())
@@ -57,14 +58,14 @@ class DocumentTests(SynchronousTestCase):
         self.assertEqual(len(self.kids(*[jwk("good")] * 500)), 100)
 
     def test_none(self) -> None:
-        """A set without a key that can be used is a set all the same; anything else is none (AUTHN-49)."""
+        """A key set without a usable key is empty; a document that is not a key set raises NoKeys (AUTHN-49)."""
         for listed in ([], [{"kty": "oct"}], ["text"], [jwk("enc", use="enc")]):
             self.assertEqual(keys_of({"keys": listed}), ())
         for document in ({}, {"keys": None}, {"keys": {}}, {"keys": "x"}):
             self.assertRaises(NoKeys, keys_of, document)
 
     def test_fresh(self) -> None:
-        """How long a set holds is for its headers to say, within bounds (AUTHN-49)."""
+        """The response headers determine how long a key set stays fresh, within bounds (AUTHN-49)."""
         for control, age, seconds in (
             ("", "", 300), ("max-age=120", "", 120), ("public, MAX-AGE=\"600\"", "", 600), ("max-age=1", "", 60),
             ("max-age=86400", "", 3600), ("max-age=600", "100", 500), ("max-age=600", "9999999", 60),
@@ -99,7 +100,7 @@ class ServiceTests(SynchronousTestCase):
     """The keeping of keys."""
 
     def test_bug(self) -> None:
-        """What nobody has thought of is logged, and fetching goes on."""
+        """An unexpected exception is logged, and fetching goes on."""
         clock, calls = Clock(), []
 
         async def fetch() -> Fetched:
@@ -117,7 +118,7 @@ class ServiceTests(SynchronousTestCase):
         self.assertEqual(clock.getDelayedCalls(), [])
 
     def test_stops(self) -> None:
-        """A stop ends what is being fetched and lets go who waits."""
+        """A stop ends the fetch in progress and releases its waiters."""
         pending: Deferred[Fetched] = Deferred()
 
         async def fetch() -> Fetched:

@@ -31,7 +31,7 @@ def certificate(
     authority: certificates.Authority = AUTHORITY,
     usage: x509.ObjectIdentifier = certificates.CLIENT,
 ) -> x509.Certificate:
-    """A proxy's."""
+    """Return a certificate, a proxy's by default."""
     return certificates.issue(authority, certificates.new_key(), name, usage, NOW)
 
 
@@ -54,7 +54,7 @@ class RequestHeadersTests(SynchronousTestCase):
         return Request(method="GET", path="/", headers=named, repeated=repeated, peer=peer)
 
     def test_user(self) -> None:
-        """The headers name user, groups and extra values, and are then gone (reference AUTHN-38)."""
+        """The headers name user, groups and extra values, and are then removed (reference AUTHN-38)."""
         request = self.request(
             x_remote_user="jan\xc3\xa9", x_remote_group="dev", **{"x-remote-extra-example.com%2fa": "1"}, accept="x"
         )
@@ -79,8 +79,9 @@ class RequestHeadersTests(SynchronousTestCase):
         self.assertEqual(user.groups, ("a, system:masters", "b", "system:authenticated"))
 
     def test_others(self) -> None:
-        """Who shows no certificate of that authority for a client, with an allowed name and in its time, has no say
-        (reference AUTHN-38).
+        """Headers count only with a valid client certificate of that authority and an allowed name.
+
+        Otherwise the method has no opinion (reference AUTHN-38).
         """
         method = self.method("front-proxy-client")
         self.assertIsNotNone(method.authenticate(self.request(x_remote_user="jane")))
@@ -97,8 +98,9 @@ class RequestHeadersTests(SynchronousTestCase):
         self.assertIsNone(method.authenticate(self.request(x_remote_user="jane")))
 
     def test_never_passed_on(self) -> None:
-        """What others say of themselves in the headers of proxies is dropped: no backend takes it for this server's
-        word (reference AUTHN-38).
+        """Proxy headers of an unauthenticated sender are dropped from the request.
+
+        No backend can thus mistake them for this server's word (reference AUTHN-38).
         """
         said = {"x-other-user": "root", "x-remote-group": "system:masters", "x-remote-extra-a": "b"}
         request = self.request(None, **said, accept="x")

@@ -1,4 +1,4 @@
-"""One call for several who wait."""
+"""Calls shared by several callers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SharedCallsTests(SynchronousTestCase):
         return Deferred.fromCoroutine(self.calls.result(key, work))
 
     def test_shared(self) -> None:
-        """Those who ask the same meanwhile get one call's result; others have their own."""
+        """Callers with the same question share one call's result; other questions have their own."""
         first, second, other = self.ask(), self.ask(), self.ask("other")
         self.assertEqual(len(self.begun), 2)
         self.begun[0].callback(1)
@@ -42,7 +42,7 @@ class SharedCallsTests(SynchronousTestCase):
         self.begun[1].callback(2)
 
     def test_failure(self) -> None:
-        """All who wait get the failure."""
+        """All waiting callers get the failure."""
         asked: list[Deferred[Any]] = [self.ask(), self.ask()]
         self.begun[0].errback(ValueError())
         for each in asked:
@@ -58,7 +58,7 @@ class SharedCallsTests(SynchronousTestCase):
         self.assertEqual(len(self.calls), 0)
 
     def test_one_leaves(self) -> None:
-        """Who leaves does not end the call for the others; the last one does."""
+        """A caller that leaves does not cancel the call for the others; the last one does."""
         first, second = self.ask(), self.ask()
         first.cancel()
         self.failureResultOf(first, CancelledError)

@@ -1,4 +1,4 @@
-"""What is remembered of tokens (reference AUTHN-6)."""
+"""Cache of token verdicts (reference AUTHN-6)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class VerdictsTests(SynchronousTestCase):
         self.assertEqual(len(self.kept), 0)
 
     def test_no_time(self) -> None:
-        """What is to be kept for no time is not kept."""
+        """A verdict with a lifetime of 0 is not cached."""
         digest = self.kept.digest("t")
         self.kept.keep(digest, ALICE, 0)
         self.assertIsNone(self.kept.known(digest))

@@ -35,12 +35,12 @@ ALICE = UserInfo(name="alice", uid="7", groups=("dev", "system:authenticated"), 
 
 
 def review(status: Any, api_version: str = V1BETA1, **more: Any) -> bytes:
-    """An answer."""
+    """Return an encoded TokenReview with a status."""
     return orjson.dumps({"kind": "TokenReview", "apiVersion": api_version, "status": status, **more})
 
 
 class VerdictTests(SynchronousTestCase):
-    """What answers say (reference AUTHN-37)."""
+    """Interpretation of the webhook's answers (reference AUTHN-37)."""
 
     def said(self, status: Any, **more: Any) -> Any:
         """The user of an answer, or its refusal."""
@@ -67,7 +67,7 @@ class VerdictTests(SynchronousTestCase):
         self.assertLess(len(found.why), 300)
 
     def test_error_beside_success(self) -> None:
-        """An error beside a success does not count."""
+        """An error beside a success is ignored."""
         self.assertEqual(self.said({"authenticated": True, "user": USER, "error": "x"}), ALICE)
 
     def test_audiences(self) -> None:
@@ -80,7 +80,7 @@ class VerdictTests(SynchronousTestCase):
         self.assertEqual(refused, Refused("webhook: the token is for other audiences"))
 
     def test_bad(self) -> None:
-        """What is no TokenReview of the version that was sent is an error, never a user."""
+        """An answer that is not a TokenReview of the version sent is an error, never a user."""
         good = {"authenticated": True, "user": USER}
         for body in (
             b"",
@@ -103,7 +103,7 @@ class VerdictTests(SynchronousTestCase):
 
 
 class CacheTests(SynchronousTestCase):
-    """What is remembered (reference AUTHN-37)."""
+    """Caching of the webhook's answers (reference AUTHN-37)."""
 
     def setUp(self) -> None:
         self.clock = Clock()
@@ -163,7 +163,7 @@ class CacheTests(SynchronousTestCase):
             self.assertEqual(len(self.bodies), count + 2)
 
     def test_other_audiences(self) -> None:
-        """What is remembered for some audiences says nothing about others (reference AUTHN-52)."""
+        """A cached answer for some audiences is not used for others (reference AUTHN-52)."""
         method = self.method()
         for audiences, accepted in ((("a",), ("a",)), (("x",), ("x",)), (("x", "y"), ("y",))):
             asked = self.begin(method, "t", *audiences)
@@ -202,7 +202,7 @@ class CacheTests(SynchronousTestCase):
         self.assertEqual([self.successResultOf(each) for each in asked], [ALICE] * 3)
 
     def test_so_many(self) -> None:
-        """Only so many calls run at a time; the next begins when one has ended, or when nobody waits for it."""
+        """The number of concurrent calls is bounded; the next begins when one has ended or has no waiter left."""
         self.patch(webhook_tokens, "CALLS", 2)
         method = self.method()
         asked = [self.begin(method, str(number)) for number in range(4)]
@@ -213,7 +213,7 @@ class CacheTests(SynchronousTestCase):
         self.assertEqual([orjson.loads(body)["spec"]["token"] for body in self.bodies], ["0", "1", "3"])
 
     def test_no_text(self) -> None:
-        """A token that is not UTF-8 is nobody's; it cannot be asked about."""
+        """A token that is not UTF-8 is refused without a call to the webhook."""
         self.failureResultOf(self.begin(self.method(), "\udcff"), Unauthorized)
         self.assertEqual(self.bodies, [])
 
@@ -251,7 +251,7 @@ class WebhookTests(CallerCase):
         return chain(host, Config(authentication_token_webhook_config_file=path, **settings))
 
     async def user(self, union: Any = None, token: str = "t") -> UserInfo:
-        """Who comes with the token."""
+        """Return the user whom the token identifies."""
         request = Request(
             method="GET",
             path="/",
@@ -300,7 +300,7 @@ class WebhookTests(CallerCase):
         self.assertEqual(await self.user(), ALICE)
 
     async def test_lying(self) -> None:
-        """A refusal, another version, no JSON and far too much of it let nobody in."""
+        """A refusal, another version, invalid JSON and an oversized answer authenticate no one."""
         for reply in (
             Reply(code=403, body=orjson.dumps(self.reply)),
             Reply(body=b"{}"),
@@ -312,7 +312,7 @@ class WebhookTests(CallerCase):
             await self.refused(token=str(id(reply)))
 
     async def test_slow(self) -> None:
-        """Who does not want to wait any more leaves, and the call ends with it."""
+        """A client that disconnects while it waits ends the call to the webhook."""
         self.reply = Reply(silent=True)
         asked = ensureDeferred(self.user())
         await self.settled(lambda: self.webhook.asked)

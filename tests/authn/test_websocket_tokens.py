@@ -56,14 +56,14 @@ class WebSocketTokensTests(SynchronousTestCase):
         return asked
 
     def test_known(self) -> None:
-        """The token's user, under the domain of either vocabulary; what was the token is gone from the request."""
+        """A token under either vocabulary's domain identifies its user and is removed from the request."""
         for domain in ("orch.io", "k8s.io"):
             asked = request("a", sub_protocol(b"s3cret~?>", domain), "b")
             self.assertIs(self.method.authenticate(asked), ALICE)
             self.assertEqual(asked.headers, {**UPGRADE, PROTOCOLS: "a, b"})
 
     def test_unknown(self) -> None:
-        """A token that nobody knows is a 401, and is gone too."""
+        """An unknown token is a 401, and is removed too."""
         self.assertEqual(self.refused("a", sub_protocol(b"other")).headers[PROTOCOLS], "a")
 
     def test_not_a_matter(self) -> None:
@@ -80,14 +80,14 @@ class WebSocketTokensTests(SynchronousTestCase):
             self.assertEqual((asked.headers, self.source.asked), (before, []))
 
     def test_two(self) -> None:
-        """Two tokens are a 401, equal ones too, and nobody is asked."""
+        """Two tokens are a 401, equal ones too, and no method is asked."""
         token = sub_protocol(b"s3cret~?>")
         for other in (token, sub_protocol(b"other"), sub_protocol(b"s3cret~?>", "orch.io")):
             self.refused(token, other, "a")
         self.assertEqual(self.source.asked, [])
 
     def test_alone(self) -> None:
-        """A token must not be the only sub-protocol: the server could not choose any. Other domains' are none."""
+        """A token as the only sub-protocol is refused, as none could be chosen; other domains' do not count."""
         self.refused(sub_protocol(b"s3cret~?>"))
         self.refused(sub_protocol(b"s3cret~?>"), sub_protocol(b"x", "example.com"))
 

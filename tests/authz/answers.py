@@ -1,4 +1,4 @@
-"""What a webhook that authorizes says."""
+"""Fixture of the answers of an authorization webhook."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class GivenRoles(LiveRoles):
 
     @classmethod
     def bootstrap(cls, naming: Naming) -> GivenRoles:
-        """Those that every installation has."""
+        """Return the roles that every installation has."""
         made = cls(naming)
         for plural, obj in expected_objects(naming):
             (made.put_role if plural in ("roles", "clusterroles") else made.put_binding)(obj)
@@ -38,7 +38,7 @@ class GivenRoles(LiveRoles):
         self._tell()
 
     def drop_role(self, namespace: str, name: str) -> None:
-        """A role is gone."""
+        """Remove a role and notify."""
         self.roles.pop((namespace, name), None)
         self._index.forget_role((namespace, name))
         self._tell()
@@ -49,6 +49,6 @@ class GivenRoles(LiveRoles):
         self._tell()
 
     def drop_binding(self, namespace: str, name: str) -> None:
-        """A binding is gone."""
+        """Remove a binding and notify."""
         self._index.remove((namespace, name))
         self._tell()

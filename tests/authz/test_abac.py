@@ -1,4 +1,4 @@
-"""Policies of a file: how they are read, and what they allow."""
+"""Policies in a file: their parsing, and their decisions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ReadTests(SynchronousTestCase):
         return load(self.path, naming or Naming.orch())
 
     def problem(self, *lines: str) -> str:
-        """What is wrong with a file, behind the flag and the file's name."""
+        """Return the problem with a file, without the flag and the file's name before it."""
         error: ConfigError = self.assertRaises(ConfigError, self.load, *lines)
         (problem,) = error.problems
         start = f"--authorization-policy-file: error reading policy file {self.path}, "
@@ -142,7 +142,7 @@ class MatchTests(SynchronousTestCase):
         self.assertEqual((decision.allowed, decision.reason), (None, "No policy matched."))
 
     def test_rules(self) -> None:
-        """Who asks for rules is told all of them (reference AUTHZ-29)."""
+        """A rules review lists all of the user's rules (reference AUTHZ-29)."""
         policies = Policies(
             [
                 AbacPolicy(user="bob", readonly=True, resource="pods", namespace="a"),

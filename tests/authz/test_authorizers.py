@@ -1,4 +1,4 @@
-"""Who may do what with the roles that every installation has, and the text of a refusal."""
+"""Decisions under the default roles, unions of authorizers, and the texts of refusals."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ PODS = RequestInfo(
 
 
 def path(path: str, verb: str = "get") -> RequestInfo:
-    """A non-resource request."""
+    """Return the request information of a non-resource request."""
     return RequestInfo(is_resource=False, verb=verb, path=path)
 
 
 def chain(*modes: str) -> AuthorizerUnion:
-    """What these modes make of the flags."""
+    """Return the union of authorizers for these modes."""
     return chain_of_flags(HOST, Config(authorization_mode=modes))
 
 
 def allowed(user: UserInfo, info: RequestInfo, modes: tuple[str, ...] = ("RBAC",)) -> Any:
-    """Whether the modes let the user do it."""
+    """Report whether the modes let the user do it."""
     decision = chain(*modes).authorize(user, info)
     assert isinstance(decision, Decision)
     return decision.allowed
@@ -90,7 +90,7 @@ class ChainTests(SynchronousTestCase):
         self.assertFalse(allowed(UserInfo(name="x"), path("/version")))
 
     def test_fixed_modes(self) -> None:
-        """AlwaysAllow lets everybody, AlwaysDeny nobody, with its reason (reference AUTHZ-9)."""
+        """AlwaysAllow allows every request; AlwaysDeny denies every one, with its reason (reference AUTHZ-9)."""
         self.assertTrue(allowed(BOB, PODS, ("AlwaysAllow",)))
         decision = chain("AlwaysDeny").authorize(BOB, PODS)
         self.assertEqual(decision, Decision(None, "Everything is forbidden."))
@@ -103,18 +103,18 @@ class Authorizer:
         self.answer = answer
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision | Awaitable[Decision]:
-        """The answer."""
+        """Return the fixed answer."""
         answer: Decision | Awaitable[Decision] = self.answer
         return answer
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
-        """One path."""
+        """Return incomplete rules that allow one path."""
         return UserRules(paths=(PathRule(verbs=("get",), paths=("/x",)),), incomplete=True, error="cannot list")
 
 
 class UnionTests(SynchronousTestCase):
     def ask(self, *answers: Any) -> Any:
-        """What authorizers with these answers decide together."""
+        """Return the joint decision of authorizers with these answers."""
         return AuthorizerUnion([Authorizer(answer) for answer in answers]).authorize(BOB, PODS)
 
     def test_first_decides(self) -> None:
@@ -124,12 +124,12 @@ class UnionTests(SynchronousTestCase):
         self.assertEqual(self.ask(NO_OPINION, denied, ALLOWED), denied)
 
     def test_no_opinion(self) -> None:
-        """If none has an opinion there is none, for all the reasons given (reference AUTHZ-5)."""
+        """If no authorizer has an opinion, neither has the union, which gives all reasons (reference AUTHZ-5)."""
         self.assertEqual(self.ask(Decision(None, "a"), NO_OPINION, Decision(None, "b")), Decision(None, "a\nb"))
         self.assertEqual(self.ask(), Decision(None))
 
     def test_errors(self) -> None:
-        """An error is no opinion, and what is refused says which errors there were (reference AUTHZ-5)."""
+        """An error is no opinion, and a refusal lists the errors (reference AUTHZ-5)."""
         lost, late = Decision(None, error="lost"), Decision(None, error="late")
         self.assertEqual(self.ask(lost, ALLOWED), ALLOWED)
         self.assertEqual(self.ask(Decision(None, "a"), lost), Decision(None, "a", "lost"))
@@ -163,7 +163,7 @@ class RulesTests(SynchronousTestCase):
                 self.assertIs(bool(allowed(user, asked)), may)
 
     def test_the_other_vocabulary(self) -> None:
-        """Who is refused a group by its name in the other vocabulary is told so."""
+        """A refusal of a group named in the other vocabulary says which vocabulary to start with."""
         plural = "selfsubjectaccessreviews"
         asked = RequestInfo(is_resource=True, verb="create", path="", group="authorization.k8s.io", resource=plural)
         decision = chain("RBAC").authorize(BOB, asked)
@@ -171,7 +171,7 @@ class RulesTests(SynchronousTestCase):
         self.assertIn("start it with --vocabulary kubernetes", decision.reason)
 
     def test_rules_agree_with_decisions(self) -> None:
-        """What a rules review lists is what is allowed."""
+        """The rules in a rules review are allowed by the authorizer."""
         rules = chain("RBAC").rules_for(BOB, "default")
         reviews = next(each for each in rules.resources if "selfsubjectrulesreviews" in each.resources)
         self.assertEqual((reviews.verbs, reviews.groups), (("create",), ("authorization.orch.io",)))

@@ -1,4 +1,4 @@
-"""What the agent of a node may see: what its pods refer to, and nothing else."""
+"""Node authorization: an agent may read the objects that its pods refer to, and nothing else."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def pod(node: str = "n1", name: str = "p", **spec: Any) -> Object:
 
 
 def secret(name: str) -> Object:
-    """What makes a pod refer to a secret."""
+    """Return a pod's spec that refers to a secret."""
     return {"volumes": [{"name": "v", "secret": {"secretName": name}}]}
 
 
@@ -81,7 +81,7 @@ def node(name: str = "n1") -> UserInfo:
 
 
 def info(verb: str, resource: str, name: str = "", namespace: str = "ns", group: str = "") -> RequestInfo:
-    """A request; `resource` may have a sub-resource."""
+    """Return the information of a request; `resource` may have a subresource."""
     plural, _, subresource = resource.partition("/")
     return RequestInfo(
         is_resource=True, verb=verb, path="", group=group, version="v1", namespace=namespace, resource=plural,
@@ -179,7 +179,7 @@ class ReferenceTests(SynchronousTestCase):
 
 class RuleTests(NodeCase):
     def test_others(self) -> None:
-        """Who is no node gets no opinion; a node without a name is told so (reference AUTHZ-30, AUTHZ-33)."""
+        """A non-node user gets no opinion; a node without a name gets the reason (reference AUTHZ-30, AUTHZ-33)."""
         authorizer = self.start()
         for user in (
             UserInfo(name="bob", groups=("system:nodes",)),
@@ -196,7 +196,7 @@ class RuleTests(NodeCase):
         self.assertEqual((rules.incomplete, rules.error), expected)
 
     def test_common_rules(self) -> None:
-        """What every node may do is what role system:node has, and not more (reference ROLE-6, AUTHZ-32)."""
+        """The permissions common to all nodes are those of role system:node (reference ROLE-6, AUTHZ-32)."""
         authorizer = self.start()
         for asked in (
             info("list", "nodes", namespace=""), info("patch", "nodes/status", "n2", ""),
@@ -215,7 +215,7 @@ class RuleTests(NodeCase):
             self.assertEqual(self.ask(authorizer, asked), NO_OPINION, asked)
 
     def test_reasons(self) -> None:
-        """What is refused says why, word for word (reference AUTHZ-33)."""
+        """A refusal gives its reason, word for word (reference AUTHZ-33)."""
         storage, leases = "storage.orch.io", "coordination.orch.io"
         authorizer = self.start()
         for asked, why in (
@@ -267,11 +267,11 @@ class RuleTests(NodeCase):
 
 class GraphTests(NodeCase):
     def sees(self, authorizer: NodeAuthorizer, name: str = "s", node: str = "n1") -> bool | None:
-        """Whether a node may get a secret."""
+        """Return the decision on a node's read of a secret: True, or None for no opinion."""
         return self.ask(authorizer, info("get", "secrets", name), node).allowed
 
     def test_pods(self) -> None:
-        """A node sees what pods on it refer to, from their arrival until they are gone (reference AUTHZ-31)."""
+        """A node may read what its pods refer to, from their arrival until they are gone (reference AUTHZ-31)."""
         self.pods.put("ns/old", pod(**secret("old")))
         authorizer = self.start()
         self.assertTrue(self.sees(authorizer, "old"))
@@ -345,7 +345,7 @@ class GraphTests(NodeCase):
         self.assertEqual(self.pods.loads, 1)
 
     def test_slices(self) -> None:
-        """Many pods are read in slices: who asks first waits, and nobody else does (reference AUTHZ-38)."""
+        """Many pods are indexed in slices: the first question waits, no other request does (reference AUTHZ-38)."""
         for number in range(10):
             self.pods.put(f"ns/p{number}", pod(name=f"p{number}", **secret(f"s{number}")))
         authorizer = self.start()

@@ -96,7 +96,7 @@ class World:
 
     @staticmethod
     def is_meant(user: UserInfo, subject: Object) -> bool:
-        """Whether a subject is the user."""
+        """Report whether a subject matches the user."""
         kind, name = subject["kind"], subject["name"]
         account = f"system:serviceaccount:{subject.get('namespace')}:{name}"
         return (kind, name) == ("User", user.name) or (kind == "Group" and name in user.groups) or (
@@ -104,7 +104,7 @@ class World:
         )  # fmt: skip
 
     def may(self, user: UserInfo, info: RequestInfo) -> bool:
-        """What the roles allow, by the letter."""
+        """Report whether the roles allow the request, by the letter of the rules."""
         if not info.is_resource:
             return any(fits_path(rule, info.verb, info.path) for rule in self.rules(user, ""))
         asked = info.verb, info.group, info.resource, info.subresource
@@ -129,7 +129,7 @@ class MatrixTests(SynchronousTestCase):
     @given(st.lists(CHANGES, max_size=8))
     @examples(150)
     def test_every_question_after_every_change(self, changes: list[tuple[str, str, str, Any]]) -> None:
-        """The answer is that of the roles as they are now (reference AUTHZ-16, AUTHZ-17, AUTHZ-18)."""
+        """A decision follows the roles as they are now (reference AUTHZ-16, AUTHZ-17, AUTHZ-18)."""
         self.check(changes)
 
     @given(st.lists(CHANGES, max_size=8))
@@ -150,7 +150,7 @@ class MatrixTests(SynchronousTestCase):
                     self.assertEqual(allowed, world.may(user, question), (change, user, question))
 
     def decided(self, world: World, user: UserInfo, question: RequestInfo) -> Decision:
-        """The decision."""
+        """Return the decision, which must be made at once."""
         decision = world.rbac.authorize(user, question)
         if isinstance(decision, Decision):
             return decision
@@ -188,7 +188,7 @@ class ReasonTests(SynchronousTestCase):
         )
 
     def test_missing(self) -> None:
-        """A role that is not there is told to who has it, and the search goes on (reference AUTHZ-19)."""
+        """A missing role is reported to the users bound to it, and evaluation goes on (reference AUTHZ-19)."""
         self.give("x", SUBJECTS[0])
         missing = 'clusterrole.rbac.authorization.orch.io "r" not found'
         self.assertEqual(self.reason(), (None, f"RBAC: {missing}"))
@@ -199,7 +199,7 @@ class ReasonTests(SynchronousTestCase):
         self.assertTrue(self.reason()[0])
 
     def test_many_missing(self) -> None:
-        """A refusal tells so many missing roles and no more."""
+        """A refusal lists a bounded number of missing roles."""
         for number in range(MAX_REASONS + 5):
             self.world.change("binding", "", str(number), ("ClusterRole", f"gone-{number}", [SUBJECTS[0]]))
         self.assertIn(", and 5 more]", self.reason()[1])

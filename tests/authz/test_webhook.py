@@ -1,4 +1,4 @@
-"""Another server decides: what it is asked, what its answers mean, and what happens without one."""
+"""Authorization webhook: its questions, the meaning of its answers, and failures."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ JSON = SCALARS | st.lists(SCALARS, max_size=3) | st.fixed_dictionaries(
 
 
 def status(**fields: Any) -> bytes:
-    """An answer."""
+    """Return an encoded SubjectAccessReview with a status."""
     return orjson.dumps({"kind": "SubjectAccessReview", "apiVersion": V1, "status": fields})
 
 
 class ReviewTests(SynchronousTestCase):
     def test_questions(self) -> None:
-        """A review has who asks for what, in the version that the flag names (reference AUTHZ-34)."""
+        """A review contains the user and the request, in the version that the flag names (reference AUTHZ-34)."""
         resource = {
             "namespace": "ns", "verb": "get", "group": "apps", "version": "v1", "resource": "pods",
             "subresource": "log", "name": "p",
@@ -74,7 +74,7 @@ class ReviewTests(SynchronousTestCase):
         self.assertEqual((old["group"], "groups" in old), (["dev", "system:authenticated"], False))
 
     def test_paths(self) -> None:
-        """A question about a path has nonResourceAttributes; what is empty is left out (reference AUTHZ-34)."""
+        """A question about a path has nonResourceAttributes; empty fields are left out (reference AUTHZ-34)."""
         spec = spec_of(UserInfo(name="ann"), VERSION, "v1")
         self.assertEqual(spec, {"nonResourceAttributes": {"path": "/version", "verb": "get"}, "user": "ann"})
 
@@ -93,7 +93,7 @@ class ReviewTests(SynchronousTestCase):
             self.assertEqual(decision_of(status(**fields), V1), decision)
 
     def test_lies(self) -> None:
-        """What is no review of that version says nothing (reference AUTHZ-37)."""
+        """An answer that is not a review of that version yields no opinion (reference AUTHZ-37)."""
         for answer in (
             b"", b"yes", b"[]", b'"x"', b"\xff", b'{"status":true}', b"[" * 100_000,
             status(allowed="true"), status(allowed=1), status(allowed=True, reason=7), status(denied=[]),
@@ -130,7 +130,7 @@ class RememberedTests(SynchronousTestCase):
         self.assertEqual(len(self.remembered), 0)
 
     def test_bounds(self) -> None:
-        """Of too many the least recently used one goes; long reasons are not kept at all (reference AUTHZ-35)."""
+        """A full cache evicts the least recently used answer; long reasons are not cached (reference AUTHZ-35)."""
         for key in (b"a", b"b"):
             self.remembered.keep(key, Decision(True), 5)
         self.remembered.find(b"a")
@@ -185,7 +185,7 @@ class WebhookTests(WebhookCase):
             self.successResultOf(again)
 
     def test_every_field_counts(self) -> None:
-        """What is remembered answers this question only (reference AUTHZ-35)."""
+        """A cached answer is used for the identical question only (reference AUTHZ-35)."""
         first = self.question()
         self.asked[0].callback(status(allowed=True))
         self.successResultOf(first)
@@ -216,7 +216,7 @@ class WebhookTests(WebhookCase):
             self.assertTrue(self.successResultOf(asked).allowed)
 
     def test_one_call(self) -> None:
-        """Who asks the same at the same time shares a call, also when another one leaves (reference AUTHZ-37)."""
+        """Identical concurrent questions share one call, even when one caller leaves (reference AUTHZ-37)."""
         first, second, third = self.question(), self.question(), self.question()
         self.assertEqual(len(self.asked), 1)
         first.cancel()
@@ -248,7 +248,7 @@ class WebhookTests(WebhookCase):
         self.assertEqual(answer, Decision(None, error="the question is not UTF-8 text"))
 
     def test_rules(self) -> None:
-        """What it would allow cannot be listed (reference AUTHZ-29)."""
+        """The webhook's rules cannot be listed, and a rules review says so (reference AUTHZ-29)."""
         rules = self.webhook.rules_for(BOB, "ns")
         expected = (True, "webhook authorizer does not support user rule resolution")
         self.assertEqual((rules.incomplete, rules.error), expected)
@@ -315,7 +315,7 @@ class RealWebhookTests(TestCase):
         self.assertEqual(len(self.server.asked), 3)
 
     async def test_nobody_there(self) -> None:
-        """Who cannot be reached is not waited for: no opinion at once, and the reason (reference AUTHZ-37)."""
+        """An unreachable webhook yields no opinion, with the reason (reference AUTHZ-37)."""
         webhook = self.made()
         await self.server.stop()
         waits: list[float] = []
@@ -338,7 +338,7 @@ class RealWebhookTests(TestCase):
         self.assertEqual((decision.allowed, bool(decision.error)), (None, True))
 
     async def test_slow_webhook_holds_nobody_else(self) -> None:
-        """Who waits for the webhook is alone in that: what is remembered is answered at once (reference AUTHZ-37)."""
+        """A slow call delays only its own question: cached answers return at once (reference AUTHZ-37)."""
         webhook = self.made()
         await self.decided(webhook)
         slow: Deferred[Any] = Deferred()

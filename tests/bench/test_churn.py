@@ -1,4 +1,4 @@
-"""What the watchers of a churned collection saw beside what they were to see."""
+"""Number of differences between the events that a churn watcher expected and those it received."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ LIMIT_S = 600  # a busy machine takes its time; this only ends what hangs
 
 @attrs.frozen(slots=True)
 class Done:
-    """What a run printed, and its exit status."""
+    """Outcome of a run: its output and exit status."""
 
     stdout: bytes
     stderr: bytes
@@ -49,7 +49,7 @@ class AgainstTests(TestCase):
         self.server = await shared_server(self.mktemp(), f"--token-auth-file={tokens}")
 
     async def bench(self, *arguments: str) -> Done:
-        """Measure that server."""
+        """Run the benchmark against that server."""
         server = (f"--against={self.server.address}", f"--token={TOKEN}", f"--pid={self.server.pid}")
         return await bench(*server, *arguments)
 
@@ -81,7 +81,7 @@ class AgainstTests(TestCase):
         self.assertEqual([each for each in found if each.startswith("list_pb")], [])
 
     async def test_admission(self) -> None:
-        """What each plugin takes with each operation, in a namespace with policies too."""
+        """The duration of each plugin is measured for each operation, in a namespace with policies too."""
         done = await self.bench("--quick", "--scenarios=admission", "--n-create=20")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = {line["scenario"]: line for line in map(orjson.loads, done.stdout.splitlines())}
@@ -195,7 +195,7 @@ class CommandTests(TestCase):
             self.assertIn(figures[line["scenario"]], line)
 
     async def test_admission_cpu(self) -> None:
-        """What admission takes of the CPU, for each kind."""
+        """The CPU time of admission is measured for each kind."""
         done = await bench("--quick", "--scenarios=admission-cpu", "--n-create=20")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = {line["scenario"]: line for line in map(orjson.loads, done.stdout.splitlines())}

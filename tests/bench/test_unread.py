@@ -17,7 +17,7 @@ SEALING = 17
 
 
 class Opened:
-    """What is left of a watch: its socket."""
+    """Stand-in for an open watch, reduced to its socket."""
 
     def __init__(self, stream: socket.socket) -> None:
         self.socket = stream
@@ -42,7 +42,7 @@ class UnreadTests(SynchronousTestCase):
     @examples(30)
     @given(st.lists(st.integers(0, 700), min_size=1, max_size=6), st.integers(1, 900))
     def test_counts(self, sizes: list[int], step: int) -> None:
-        """What records hold is counted, wherever what is read at a time ends."""
+        """The bytes of records are counted regardless of how the stream is split into reads."""
         stream = b"".join(map(record, sizes))
         one = Unread(self.watch)
         for at in range(0, len(stream), step):

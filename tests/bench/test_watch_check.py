@@ -13,7 +13,7 @@ WRITES = [Write(revision=10 + i, number=i, sent_ns=1000 * i, answered_ns=1000 * 
 
 
 def checked(events: Iterable[tuple[int, int]]) -> Tally:
-    """What the check counts for a watcher that received these numbers and revisions, 700 ns after each was sent."""
+    """Return the check's tally of a watcher that received these numbers and revisions, 700 ns after each was sent."""
     seen, tally = Seen(), Tally()
     for number, revision in events:
         seen.numbers.append(number)
@@ -45,7 +45,7 @@ class ExpectedTests(SynchronousTestCase):
         self.assertEqual(self.faults((0, 10), (1, 11), (1, 11), (2, 12), (3, 13)), (0, 1, 1, 0))
 
     def test_unknown(self) -> None:
-        """An event that no acknowledged write stands behind counts as one too many."""
+        """An event without an acknowledged write counts as one too many."""
         self.assertEqual(self.faults((0, 10), (1, 11), (2, 12), (3, 13), (9, 14)), (0, 1, 0, 0))
 
     def test_out_of_order(self) -> None:
@@ -53,7 +53,7 @@ class ExpectedTests(SynchronousTestCase):
         self.assertEqual(self.faults((0, 10), (2, 12), (1, 11), (3, 13)), (0, 0, 1, 0))
 
     def test_misnumbered(self) -> None:
-        """Another revision than the writer was told is a mismatch."""
+        """A revision other than the one the writer was told is a mismatch."""
         self.assertEqual(self.faults((0, 10), (1, 11), (2, 12), (3, 99)), (0, 0, 0, 1))
 
     def test_untimed(self) -> None:

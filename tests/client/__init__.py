@@ -1,1 +1,1 @@
-"""Tests of `orchtw.client`."""
+"""Tests of the controllers' client (`orchtw.client`)."""

@@ -9,7 +9,10 @@ from tests.client.world import MemoryStore
 
 
 class SharedStore(MemoryStore):
-    """What `write_elsewhere` writes, subscribers are told of by `tell`, or with the next write of this process."""
+    """Memory store with a second writer.
+
+    Subscribers learn of the writes by `write_elsewhere` through `tell`, or with the next write of this process.
+    """
 
     shared = True
 

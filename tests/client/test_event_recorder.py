@@ -1,4 +1,4 @@
-"""What controllers tell people about objects."""
+"""Events that controllers record about objects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class EventRecorderTests(WorldTestCase):
         return [item.load() for item in listing.items]
 
     def test_event(self) -> None:
-        """An event says about what, why, by whom and when, in the namespace of what it is about."""
+        """An event states its object, reason, source and time, and lies in the namespace of its object."""
         self.record()
         (event,) = self.events()
         self.assertEqual((event["type"], event["reason"], event["message"]), ("Warning", "Broken", "why"))
@@ -42,7 +42,7 @@ class EventRecorderTests(WorldTestCase):
         self.assertEqual(len(self.events()), 2)
 
     def test_cluster_object(self) -> None:
-        """An event about an object without a namespace goes to the default one."""
+        """An event about an object without a namespace is created in the default one."""
         self.record(namespace="")
         self.assertEqual(len(self.events("default")), 1)
 
@@ -52,7 +52,7 @@ class EventRecorderTests(WorldTestCase):
         self.assertEqual(len(self.events()[0]["message"]), MESSAGE_LIMIT)
 
     def test_refused(self) -> None:
-        """An event that is refused is a line in the log, and nobody fails by it."""
+        """A refused event is logged, and its recorder does not fail."""
         with capturedLogs() as logged:
             self.record(namespace="nowhere")
         lines = [formatEvent(event) or "" for event in logged]

@@ -15,7 +15,7 @@ from tests.registry.widgets import GROUP
 
 
 class Recorder:
-    """A receiver that writes down what it is told."""
+    """Receiver that records its calls."""
 
     def __init__(self) -> None:
         self.told: list[str] = []
@@ -40,7 +40,7 @@ class InProcessClientTests(WorldTestCase):
         self.config_maps = self.world.resource("configmaps")
 
     def test_create_and_get(self) -> None:
-        """What is created can be got, with what the server fills in."""
+        """A created object can be read back, with the fields that the server sets."""
         created = self.world.config_map("x")
         self.assertTrue(created["metadata"]["uid"])
         self.assertEqual(self.world.get("configmaps", "x"), created)
@@ -93,7 +93,7 @@ class InProcessClientTests(WorldTestCase):
             self.world.patch("configmaps", "y", {})
 
     def test_delete(self) -> None:
-        """Delete tells whether the object is gone; preconditions hold it back."""
+        """Delete reports whether the object is gone; preconditions can prevent it."""
         self.world.config_map("x", finalizers=["example.com/f"])
         delete = self.client.delete
         with self.assertRaises(Conflict):
@@ -148,7 +148,7 @@ class InProcessClientTests(WorldTestCase):
         self.assertEqual(recorder.told, [Expired.__name__])
 
     def test_failing_receiver(self) -> None:
-        """A receiver that raises is told to begin anew, and the writer gets its answer."""
+        """A receiver that raises is told to relist, and the writer gets its answer."""
         recorder = Recorder()
         self.client.watch(self.config_maps, str(self.world.cacher.revision), recorder)
         recorder.fails = True
@@ -266,5 +266,5 @@ class OwnerMetadataTests(WorldTestCase):
         self.assertIs(first.owners[0], second.owners[0])
 
     def test_other_encodings(self) -> None:
-        """What does not begin with metadata is left to its codec."""
+        """An encoding that does not begin with metadata is left to its codec."""
         self.assertIsNone(OwnerMetadataReader().read(b'{"metadata":{}}'))

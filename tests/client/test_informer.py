@@ -78,7 +78,7 @@ class FakeClient:
 
 
 class Soon:
-    """What is to be done in the next turn, and a step to it."""
+    """Stand-in for the reactor's next turn, and a step to it."""
 
     def __init__(self, clock: Clock) -> None:
         self._works: list[Callable[[], None]] = []
@@ -126,7 +126,7 @@ class InformerTests(SynchronousTestCase):
         self.clock.advance(0)
 
     def test_list_then_watch(self) -> None:
-        """What is listed is new; what is watched follows from the list's version."""
+        """Listed objects are added; the watch starts at the list's resourceVersion."""
         self.client.items, self.client.version = [FakeItem("a", "3")], "7"
         informer = self.start()
         self.assertTrue(informer.synced)
@@ -137,14 +137,14 @@ class InformerTests(SynchronousTestCase):
         self.assertEqual(informer.items, {})
 
     def test_end_of_a_watch(self) -> None:
-        """A watch that ends in good order goes on from the last event, without a list."""
+        """A watch that ends in good order resumes from the last event, without a list."""
         self.start()
         self.put("a", "8")
         self.end(None)
         self.assertEqual((self.client.lists, self.client.watches[-1][0]), (1, "8"))
 
     def test_expired(self) -> None:
-        """After 410 there is a new list; only what differs from before is handed on, what is gone too."""
+        """After a 410 the informer relists and delivers only the differences, removals included."""
         self.client.items = [FakeItem("a", "1"), FakeItem("b", "1"), FakeItem("c", "1")]
         self.start()
         self.told.clear()
@@ -154,7 +154,7 @@ class InformerTests(SynchronousTestCase):
         self.assertEqual((self.client.lists, self.client.watches[-1][0]), (2, "9"))
 
     def test_one_name(self) -> None:
-        """Who follows objects of one name hears of no others, and does not keep them."""
+        """An informer for a single name neither delivers nor keeps objects of other names."""
         self.client.items = [FakeItem("a", "1"), FakeItem("b", "1")]
         informer = self.start(name="a")
         self.put("b", "2")
@@ -186,7 +186,7 @@ class InformerTests(SynchronousTestCase):
         self.assertEqual((len(self.client.watches), self.client.watches[-1][0], self.client.lists), (2, "8", 1))
 
     def test_resync(self) -> None:
-        """Every period, all objects are handed on again as they are."""
+        """Every resync period, all objects are delivered again as they are."""
         self.client.items = [FakeItem("a", "1")]
         self.start(resync_s=10)
         self.clock.pump([5.0] * 4)

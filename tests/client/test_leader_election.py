@@ -66,7 +66,7 @@ class LeaderElectorTests(WorldTestCase):
         self.assertEqual(spec["acquireTime"], "2023-11-14T22:13:20.000000Z")
 
     def test_told(self) -> None:
-        """An Event about the Lease says who leads, once for each who comes to (reference CTRL-5)."""
+        """An Event about the Lease names the leader, once for each new one (reference CTRL-5)."""
         self.elector("one")
         self.elector("two")
         self.world.settle(60)
@@ -81,7 +81,7 @@ class LeaderElectorTests(WorldTestCase):
                          ("Lease", "coordination.orch.io/v1", "a", "host"))  # fmt: skip
 
     def test_one_leads(self) -> None:
-        """While the leader renews, no other candidate leads; acquireTime stays, renewTime goes on."""
+        """While the leader renews, no other candidate leads; acquireTime stays and renewTime advances."""
         self.elector("one")
         acquired = self.spec()
         self.elector("two")
@@ -135,13 +135,13 @@ class LeaderElectorTests(WorldTestCase):
 
 
     def take(self, holder: str) -> None:
-        """Somebody else writes the Lease."""
+        """Write the Lease as another process would."""
         world = self.world
         leases = world.resource("leases", "coordination.orch.io/v1")
         world.run(world.client.patch(leases, "a", "host", {"spec": {"holderIdentity": holder}}))
 
     def writes(self, seconds: float) -> int:
-        """How many there are in that time."""
+        """Return the number of writes in that time."""
         before = self.world.store.now
         self.world.settle(seconds)
         return self.world.store.now - before
@@ -155,7 +155,7 @@ class LeaderElectorTests(WorldTestCase):
         self.assertRaises(Fenced, self.tenures["one"].guard)
 
     def test_released_by_another(self) -> None:
-        """A Lease without a holder is not the leader's any more, whoever has taken its name out."""
+        """A Lease whose holder was cleared by another client is lost to the leader."""
         self.elector("one")
         self.take("")
         self.assertEqual(self.told, ["one started", "one lost"])
@@ -181,7 +181,7 @@ class LeaderElectorTests(WorldTestCase):
         self.assertEqual(self.tenures["one"].guard(), (KEY, world.store.items[KEY].revision))
 
     def test_changed_by_others(self) -> None:
-        """Who labels the Lease takes it from nobody; writes are compared with what it is now."""
+        """A labelled Lease keeps its leader; the guard follows the Lease's new revision."""
         elector = self.elector("one")
         world = self.world
         leases = world.resource("leases", "coordination.orch.io/v1")
@@ -268,7 +268,7 @@ class SignsTests(LeaderElectorTests):
         self.assertEqual(self.kept(), ["one"])
 
     def test_seen_renewed(self) -> None:
-        """Whoever knows nothing of signs sees the Lease renewed before its duration is over (CTRL-50)."""
+        """An observer of the Lease alone sees it renewed before its duration is over (CTRL-50)."""
         self.spied()
         self.elector("one")
         renewed = self.spec()["renewTime"]
@@ -276,7 +276,7 @@ class SignsTests(LeaderElectorTests):
         self.assertGreater(self.spec()["renewTime"], renewed)
 
     def test_a_sign_keeps_the_lease(self) -> None:
-        """While the holder's sign is there nobody takes a Lease that is not written any more."""
+        """While the holder's sign is there, a Lease that is no longer renewed is not taken."""
         self.spied()
         leader = self.elector("one")
         self.elector("two")
@@ -310,7 +310,7 @@ class SignsTests(LeaderElectorTests):
 
 
 class Broken:
-    """A client whose reads may fail, or never end."""
+    """Client whose reads may fail, or never end."""
 
     def __init__(self, client: Any) -> None:
         self.fails = self.hangs = False

@@ -21,7 +21,7 @@ class MemoryStoreTests(SynchronousTestCase):
         return self.successResultOf(answer).revision
 
     def test_preconditions(self) -> None:
-        """A write happens only if its key has the expected revision; 0 expects none."""
+        """A write succeeds only if its key has the expected revision; 0 expects that the key is absent."""
         self.assertEqual(self.revision(Op("k", b"1", 0)), 2)
         self.assertEqual(self.revision(Op("k", b"2", 0)), 0)
         self.assertEqual(self.revision(Op("k", b"2", 2)), 3)
@@ -30,7 +30,7 @@ class MemoryStoreTests(SynchronousTestCase):
         self.assertEqual(self.revision(Op("k", None)), 0)
 
     def test_batches(self) -> None:
-        """What is written in one turn is delivered in one batch, before it is answered."""
+        """The writes of one turn are delivered in one batch, before they are answered."""
         seen: list[object] = []
         store = self.store
 

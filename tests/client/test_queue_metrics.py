@@ -1,4 +1,4 @@
-"""What queues tell (reference METRIC-5)."""
+"""Work-queue metrics (reference METRIC-5)."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ class QueueTests(SynchronousTestCase):
         self.assertEqual(self.value("longest_running_processor_seconds"), 1)
 
     def test_one_a_name(self) -> None:
-        """A name has one set of metrics, whoever asks for it."""
+        """Each queue name has a single set of metrics."""
         self.assertIs(self.queues.of("q"), self.queues.of("q"))

@@ -15,7 +15,7 @@ PLAIN = Backoff(first_s=1.0, limit_s=10.0, jitter=0.0)
 
 
 class Metrics:
-    """Remembers what it is told."""
+    """Metrics hook that records its calls."""
 
     def __init__(self) -> None:
         self.told: list[tuple[object, ...]] = []
@@ -103,7 +103,7 @@ class WorkQueueTests(SynchronousTestCase):
         gates[2].callback(None)
 
     def test_backoff(self) -> None:
-        """A key that fails comes back with doubled delays up to the limit, and anew after it succeeded."""
+        """A failed key is retried with doubling delays up to the limit, which start anew after a success."""
         self.answers["a"] = [Retry() for _ in range(5)]
         self.queue.add("a")
         times: list[float] = []
@@ -163,7 +163,7 @@ class WorkQueueTests(SynchronousTestCase):
         self.assertEqual(self.processed, ["a"])
 
     def test_stop(self) -> None:
-        """A stop forgets what waits, lets what runs end, and leaves no timer."""
+        """A stop drops queued keys, lets running ones end, and leaves no timer."""
         gate: Deferred[None] = Deferred()
         self.answers["a"] = [gate]
         for key in "ab":
@@ -177,7 +177,7 @@ class WorkQueueTests(SynchronousTestCase):
         self.assertEqual((self.processed, self.clock.getDelayedCalls()), (["a"], []))
 
     def test_stop_does_not_wait_for_ever(self) -> None:
-        """What does not end within STOP_S is cancelled."""
+        """A worker that has not ended within STOP_S is cancelled."""
         gate: Deferred[None] = Deferred()
         self.answers["a"] = [gate]
         self.queue.add("a")
@@ -188,7 +188,7 @@ class WorkQueueTests(SynchronousTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_metrics(self) -> None:
-        """The hook is told of every key: depth, waiting time, working time, retries."""
+        """The hook is told of each key's depth, waiting time, working time and retries."""
         self.answers["a"] = [Retry()]
         self.queue.add("a")
         self.clock.advance(0)

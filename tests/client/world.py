@@ -1,4 +1,4 @@
-"""A whole registry over a store in memory, on a Clock: what clients and controllers are tested against."""
+"""A whole registry over a store in memory, on a Clock: the fixture of client and controller tests."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Queued = list[tuple[Op, Deferred[WriteOutcome]]]
 
 
 class Feeding(Subscription):
-    """Can be stopped."""
+    """Subscription that the test can stop."""
 
     def __init__(self, store: MemoryStore, deliver: Callable[[Sequence[Change]], None]) -> None:
         self._store = store
@@ -169,7 +169,7 @@ class World:
         self.run(create_namespaces(maker))
 
     def build(self) -> None:
-        """Registry and cache over what is in the store."""
+        """Build a registry and a cache over the stored objects."""
         self.targets = Targets(self.catalogue, self.codecs, self._served)
         self.cacher = Cacher(self.store, self.clock, lambda flush: self.clock.callLater(0, flush))
         self.run(self.targets.open(self.cacher))
@@ -186,7 +186,7 @@ class World:
         self.client = InProcessClient(self.registry, UserInfo(name="test"), "test")
 
     def now(self) -> float:
-        """The time."""
+        """Return the clock's time in seconds."""
         return float(self.clock.seconds())
 
     def run(self, work: Awaitable[T]) -> T:
@@ -216,7 +216,7 @@ class World:
         return self.client.resource(group, version, plural)
 
     def namespace(self, name: str) -> Object:
-        """A new namespace."""
+        """Create a namespace and return it."""
         return self.run(self.client.create(self.resource("namespaces"), "", {"metadata": {"name": name}}))
 
     def config_map(self, name: str, *owners: Object, namespace: str = "a", **meta: Any) -> Object:
@@ -234,7 +234,7 @@ class World:
         return self.run(self.client.create(resource, namespace if resource.namespaced else "", obj))
 
     def get(self, plural: str, name: str, namespace: str = "a") -> Object | None:
-        """An object, or None."""
+        """Return an object, or None."""
         resource = self.resource(plural)
         try:
             return self.run(self.client.get(resource, namespace if resource.namespaced else "", name))

@@ -19,7 +19,7 @@ class GateTests(SynchronousTestCase):
         return state
 
     def problem(self, name: str, value: str) -> str:
-        """What is wrong with one setting, which changes nothing."""
+        """Return the problem with one setting, which must leave all gates unchanged."""
         state, problems = resolve([(name, value)], "kubernetes")
         self.assertEqual(state, self.resolved())
         (line,) = problems
@@ -70,7 +70,7 @@ class GateTests(SynchronousTestCase):
         self.assertFalse(self.resolved(("DryRun", "true"), ("DryRun", "false"))["DryRun"])
 
     def test_locked(self) -> None:
-        """A locked gate may be set to what it is, and to nothing else."""
+        """A locked gate may only be set to its own value."""
         self.resolved(("RemoveSelfLink", "true"))
         self.assertEqual(
             self.problem("RemoveSelfLink", "false"),
@@ -86,7 +86,7 @@ class GateTests(SynchronousTestCase):
         self.assertTrue(self.problem("DryRun", "maybe").startswith("invalid value of DryRun=maybe, "))
 
     def test_every_problem(self) -> None:
-        """All problems are found at once, and what is right beside them still counts."""
+        """All problems are reported at once, and valid settings beside them still count."""
         settings = [("a", "true"), ("DryRun", "x"), ("WatchBookmark", "0"), ("OpenAPIV3", "false")]
         state, problems = resolve(settings, "kubernetes")
         self.assertEqual((len(problems), state["OpenAPIV3"]), (3, False))

@@ -1,4 +1,4 @@
-"""What is read again on SIGHUP, and what the log says of it and of refused credentials."""
+"""Reloads on SIGHUP, and the log lines about them and about refused credentials."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ReloadsTests(LoggedCase):
         self.assertEqual(read, ["--b"])
 
     def test_one_failure_does_not_stop_the_others(self) -> None:
-        """Each is read and has its line; what cannot be used, or fails, is named."""
+        """Each file is reloaded and logged; one that is unusable, or fails, is named."""
         reloads, seen = Reloads(), []
 
         def unusable() -> None:

@@ -1,1 +1,1 @@
-"""Tests of `orchtw.controllers`."""
+"""Tests of the controllers (`orchtw.controllers`)."""

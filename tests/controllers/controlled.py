@@ -38,17 +38,17 @@ class ControllerTestCase(WorldTestCase):
         self.addCleanup(self.end)
 
     def begin(self) -> None:
-        """Start the controllers on the world as it is."""
+        """Start the controllers on the current world."""
         made = host(self.world)
         self.manager = Manager(made, lambda host: enabled(host, ManagerSettings(enabled=frozenset(self.names))))
         self.manager.startService()
 
     def end(self) -> None:
-        """Stop them."""
+        """Stop the running controllers."""
         self.world.run(self.manager.stopService())
 
     def restart(self) -> None:
-        """What a kill and a new start come to: only the store remains."""
+        """Simulate a kill and a new start: only the store remains."""
         self.end()
         self.world.run(self.world.cacher.stop())
         self.world.build()

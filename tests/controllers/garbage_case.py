@@ -1,4 +1,4 @@
-"""What the tests of the garbage collector share."""
+"""Fixtures of the garbage collector tests."""
 
 from __future__ import annotations
 

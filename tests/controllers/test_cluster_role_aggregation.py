@@ -21,7 +21,7 @@ class AggregationTests(ControllerTestCase):
     names = ("clusterrole-aggregation",)
 
     def role(self, name: str, labels: dict[str, str], *verbs: str, **more: Any) -> None:
-        """Create a ClusterRole."""
+        """Create a ClusterRole and settle."""
         obj = {"metadata": {"name": name, "labels": labels}, "rules": [rule(verb) for verb in verbs], **more}
         resource = self.world.resource("clusterroles", V1)
         self.world.run(self.world.client.create(resource, "", obj))
@@ -33,7 +33,7 @@ class AggregationTests(ControllerTestCase):
         return [each["verbs"][0] for each in obj.get("rules") or ()]
 
     def change(self, name: str, **members: Any) -> None:
-        """Change a ClusterRole."""
+        """Patch a ClusterRole and settle."""
         self.world.run(self.world.client.patch(self.world.resource("clusterroles", V1), "", name, members))
         self.world.settle()
 
@@ -72,7 +72,7 @@ class AggregationTests(ControllerTestCase):
         self.assertEqual(self.verbs("top"), ["one"])
 
     def test_no_more(self) -> None:
-        """Without its aggregationRule a role keeps what it has, and is left alone."""
+        """A role whose aggregationRule was removed keeps its rules and is left alone."""
         self.role("all", {}, aggregationRule=AGGREGATION)
         self.role("a", {"to": "all"}, "one")
         self.change("all", aggregationRule=None)
@@ -80,7 +80,7 @@ class AggregationTests(ControllerTestCase):
         self.assertEqual(self.verbs("all"), ["one"])
 
     def test_owner(self) -> None:
-        """The rules are applied by the controller, whoever had them; the rest stays his (reference CTRL-29)."""
+        """The controller takes over the rules from any owner; other fields keep theirs (reference CTRL-29)."""
         self.role("all", {"mine": "yes"}, "own", aggregationRule=AGGREGATION)
         self.role("a", {"to": "all"}, "one")
         obj = self.world.run(self.world.client.get(self.world.resource("clusterroles", V1), "", "all"))

@@ -67,7 +67,7 @@ class AggregatedGarbageTests(AggregatedCase):
         self.assertEqual(self.left(), ["dependent"])
 
     def test_unlisted(self) -> None:
-        """A server whose lists fail holds up nobody but those who may have dependents there."""
+        """A server whose lists fail blocks only the deletion of owners that may have dependents there."""
         self.server.answers[LIST] = (503, b"")
         self.begin()
         for name in ("plain", "orphaning"):
@@ -84,7 +84,7 @@ class AggregatedGarbageTests(AggregatedCase):
         self.assertNotIn("ownerReferences", dependent["metadata"])
 
     def test_unlistable(self) -> None:
-        """A server that refuses its lists for good holds up nobody."""
+        """A server that refuses its lists for good blocks no deletion."""
         for code in (403, 404, 405):
             self.server.answers[LIST] = (code, b"")
             self.begin()
@@ -95,7 +95,7 @@ class AggregatedGarbageTests(AggregatedCase):
             self.collector = self.made()
 
     def test_claimed_uid(self) -> None:
-        """What a server tells of the uid of an object that is stored here harms nobody."""
+        """A remote server's claim to the UID of an object stored here deletes no dependents."""
         self.begin()
         owner = self.world.config_map("owner")
         self.owned("dependent", owner)
@@ -106,7 +106,7 @@ class AggregatedGarbageTests(AggregatedCase):
         self.assertEqual(self.left(), ["dependent", "owner"])
 
     def test_no_uid(self) -> None:
-        """Objects without uid are nobody's owner or dependent."""
+        """An object without a UID is neither owner nor dependent."""
         self.begin()
         owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "gone"}
         self.server.streams[-1].send(event("ADDED", widget("one", uid=None, ownerReferences=[owner])))

@@ -51,7 +51,7 @@ class BackgroundTests(GarbageCollectorCase):
         self.assertEqual(self.left(), [])
 
     def test_owner_that_never_was(self) -> None:
-        """An owner that is looked for in vain is an owner that is gone."""
+        """An owner that cannot be found counts as deleted."""
         ghost = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ghost", "uid": "no"}}
         self.world.config_map("orphan", ghost)
         self.world.settle()
@@ -77,7 +77,7 @@ class BackgroundTests(GarbageCollectorCase):
         self.assertEqual(self.left(), [])
 
     def test_dependent_with_finalizer(self) -> None:
-        """A dependent's own finalizers are respected; it goes when they are gone."""
+        """A dependent's own finalizers are respected; it is deleted when they are gone."""
         owner = self.world.config_map("owner")
         self.world.config_map("dependent", owner, finalizers=["example.com/f"])
         self.delete("owner")
@@ -129,7 +129,7 @@ class BackgroundTests(GarbageCollectorCase):
 
 class ForegroundTests(GarbageCollectorCase):
     def test_chain(self) -> None:
-        """The owner goes last; meanwhile it carries the finalizer and its deletion time."""
+        """The owner is deleted last; meanwhile it has the finalizer and a deletion time."""
         self.world.config_map("owner")
         owner = self.meta("owner")
         middle = self.world.config_map("middle", {"kind": "ConfigMap", "apiVersion": "v1", "metadata": owner},
@@ -144,7 +144,7 @@ class ForegroundTests(GarbageCollectorCase):
         self.assertEqual(self.left(), [])
 
     def test_without_dependents(self) -> None:
-        """An object without dependents goes at once."""
+        """An object without dependents is deleted at once."""
         self.world.config_map("owner")
         self.delete("owner", "Foreground")
         self.assertEqual((self.left(), self.collector.graph.nodes), ([], {}))
@@ -169,7 +169,7 @@ class ForegroundTests(GarbageCollectorCase):
         self.assertEqual(self.left(), ["dependent"])
 
     def test_other_owner_remains(self) -> None:
-        """A dependent with another owner only loses the reference, and the deleted owner goes."""
+        """A dependent with another owner only loses the reference, and the deleted owner is removed."""
         first, second = self.world.config_map("first"), self.world.config_map("second")
         self.world.config_map("shared", first, second)
         self.delete("first", "Foreground")
@@ -197,7 +197,7 @@ class ForegroundTests(GarbageCollectorCase):
 
 class OrphanTests(GarbageCollectorCase):
     def test_dependents_stay(self) -> None:
-        """Dependents lose the reference to this owner and no other, then the owner goes."""
+        """Dependents lose the reference to this owner and no other, then the owner is removed."""
         owner, other = self.world.config_map("owner"), self.world.config_map("other")
         self.world.config_map("one", owner)
         self.world.config_map("two", owner, other)
@@ -257,7 +257,7 @@ class ScopeTests(GarbageCollectorCase):
         self.assertEqual(self.events(), [("OwnerRefInvalidNamespace", "dependent", text)])
 
     def test_right_dependents_of_that_owner(self) -> None:
-        """A reference from the wrong namespace harms nobody who refers to the owner rightly, in either order."""
+        """A reference from the wrong namespace does not harm dependents with a right reference, in either order."""
         self.world.namespace("b")
         owner = self.world.config_map("owner", namespace="b")
         self.world.config_map("wrong", owner)
@@ -304,7 +304,7 @@ class ScopeTests(GarbageCollectorCase):
 
 
 class FollowedTests(SynchronousTestCase):
-    """`is_followed`."""
+    """Resources that the collector follows (`is_followed`)."""
 
     def test_kinds(self) -> None:
         """Events are left out by exact group and kind, and what cannot be watched or deleted."""

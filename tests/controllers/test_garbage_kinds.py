@@ -18,7 +18,7 @@ from tests.registry.widgets import GROUP
 
 class RestartTests(GarbageCollectorCase):
     def test_owner_deleted_meanwhile(self) -> None:
-        """What lost its owner while no collector ran is found after the start."""
+        """Objects whose owner was deleted while no collector ran are found after the start."""
         self.chain()
         self.end()
         self.delete("owner")
@@ -76,7 +76,7 @@ class DiscoveryTests(GarbageCollectorCase):
         return [item.name for item in self.world.run(self.world.client.list(resource)).items]
 
     def test_resource_at_run_time(self) -> None:
-        """A resource that comes up at run time is followed in a moment, and left when it goes."""
+        """A resource that appears at run time is followed within a moment, and unfollowed when it is removed."""
         count = len(self.collector.sources)
         self.world.add_widgets()
         self.world.settle()
@@ -90,7 +90,7 @@ class DiscoveryTests(GarbageCollectorCase):
         self.assertEqual((len(self.collector.sources), self.health()), (count, {}))
 
     def test_owner_whose_kind_is_removed(self) -> None:
-        """Dependents stay while nobody can tell whether their owner is there; its kind may come back."""
+        """Dependents stay while it is unknown whether their owner exists; its kind may come back."""
         self.world.add_widgets()
         owner = self.widget("owner")
         self.world.config_map("dependent", owner)
@@ -107,7 +107,7 @@ class DiscoveryTests(GarbageCollectorCase):
         self.assertEqual(self.left(), [])
 
     def test_owner_that_ends_with_its_kind(self) -> None:
-        """An owner that was seen to go is gone, although nobody serves its kind any more."""
+        """An owner whose deletion was seen is gone, even if its kind is no longer served."""
         self.world.add_widgets()
         self.world.settle()
         owner = self.widget("owner")
@@ -120,7 +120,7 @@ class DiscoveryTests(GarbageCollectorCase):
         self.assertEqual(self.left(), [])
 
     def test_nothing_is_remembered_of_a_removed_resource(self) -> None:
-        """The graph forgets the objects of a resource that is gone."""
+        """The graph forgets the objects of a removed resource."""
         self.world.add_widgets()
         self.world.settle()
         first = self.widget("first")
@@ -147,7 +147,7 @@ class DiscoveryTests(GarbageCollectorCase):
         self.assertEqual([each() for each in held], [None] * len(held))
 
     def test_unheard_changes(self) -> None:
-        """A client that never tells of changes is asked within DISCOVERY_PERIOD_S."""
+        """A client that never reports changes is polled every DISCOVERY_PERIOD_S."""
         self.end()
         self.begin()
         assert self.collector._leave_discovery is not None

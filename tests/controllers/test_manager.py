@@ -34,7 +34,7 @@ class FlagTests(SynchronousTestCase):
         self.assertEqual(self.enabled("--controllers="), [])
 
     def test_none(self) -> None:
-        """`-*` is none but those that are named: for a process that leaves them to others."""
+        """`-*` disables all controllers except those named, for a process that leaves them to others."""
         self.assertEqual(self.enabled("--controllers=-*"), [])
         self.assertEqual(self.enabled("--controllers=-*,namespace"), ["namespace"])
         self.assertEqual(self.enabled("--controllers=*,-*"), [])
@@ -95,12 +95,12 @@ class ElectedManagerTests(WorldTestCase):
         self.assertTrue(all(each.running for each in second.controllers))
 
     def take(self, holder: str) -> None:
-        """Somebody else comes to hold the Lease."""
+        """Write the Lease as another holder would."""
         leases = self.world.resource("leases", "coordination.orch.io/v1")
         self.world.run(self.world.client.patch(leases, "a", "host", {"spec": {"holderIdentity": holder}}))
 
     def accounts(self, *namespaces: str) -> int:
-        """How many of the namespaces have been given an account."""
+        """Return the number of namespaces that have a ServiceAccount."""
         return sum(bool(self.world.names("serviceaccounts", namespace)) for namespace in namespaces)
 
     def test_a_lost_lease_stops_them_in_that_turn(self) -> None:

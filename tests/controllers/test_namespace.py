@@ -28,7 +28,7 @@ class NamespaceControllerTests(ControllerTestCase):
         return gone
 
     def namespace(self, name: str = "a") -> Any:
-        """The namespace, or None."""
+        """Return the namespace, or None."""
         return self.world.get("namespaces", name)
 
     def condition(self, name: str) -> tuple[str, str, str]:
@@ -44,7 +44,7 @@ class NamespaceControllerTests(ControllerTestCase):
         self.world.run(self.world.client.create(pods, "a", obj))
 
     def test_empty(self) -> None:
-        """An empty namespace goes at once; the delete itself answers that it is still there."""
+        """An empty namespace is deleted at once; the delete itself answers that it is still there."""
         self.assertFalse(self.delete())
         self.assertIsNone(self.namespace())
 
@@ -117,7 +117,7 @@ class NamespaceControllerTests(ControllerTestCase):
         self.assertIsNone(self.namespace())
 
     def test_back_off(self) -> None:
-        """While contents remain the namespace is looked at more and more seldom, and not written again."""
+        """While contents remain, the namespace is examined at growing intervals and not written again."""
         self.world.config_map("x", finalizers=["example.com/f"])
         self.delete()
         version = self.namespace()["metadata"]["resourceVersion"]
@@ -189,8 +189,9 @@ class NamespaceControllerTests(ControllerTestCase):
         self.assertIsNone(self.namespace())
 
     def test_refused_deletion(self) -> None:
-        """Contents whose deletion is refused keep the namespace, and the condition tells why
-        (reference CTRL-11, CTRL-12).
+        """Contents whose deletion is refused keep the namespace, with the reason in its condition.
+
+        (reference CTRL-11, CTRL-12)
         """
         self.world.config_map("x")
         controller = self.manager.controllers[0]
@@ -220,7 +221,7 @@ class NamespaceControllerTests(ControllerTestCase):
         self.assertEqual(self.world.names("configmaps"), [])
 
     def test_late_contents(self) -> None:
-        """What was admitted before the namespace began to end, and stored after it was gone, is swept away."""
+        """An object stored after its namespace was gone, but admitted before, is deleted."""
         self.delete()
         stored = self.world.targets.stored_target("", "v1", "configmaps").stored
         meta = {"name": "late", "namespace": "a", "uid": "u", "creationTimestamp": None}
@@ -240,7 +241,7 @@ class NamespaceControllerTests(ControllerTestCase):
         self.assertEqual(self.world.names("configmaps"), ["x"])
 
     def test_resync(self) -> None:
-        """Every sync period, a namespace whose end was missed is looked at again."""
+        """Every sync period, a namespace whose deletion was missed is examined again."""
         controller = self.manager.controllers[0]
         controller.queue.add, add = lambda key: None, controller.queue.add  # type: ignore[method-assign]
         self.delete()
@@ -271,7 +272,7 @@ class AggregatedContentsTests(AggregatedCase):
         self.addCleanup(lambda: self.world.run(self.controller.stopService()))
 
     def end(self) -> None:
-        """Delete the namespace."""
+        """Delete the namespace and settle."""
         self.world.run(self.world.client.delete(self.world.resource("namespaces"), "", "a"))
         self.world.settle(1)
 

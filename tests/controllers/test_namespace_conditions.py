@@ -1,4 +1,4 @@
-"""How far the deletion of a namespace has come, as conditions (reference CTRL-11)."""
+"""Progress of a namespace's deletion, as conditions (reference CTRL-11)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ProgressTests(SynchronousTestCase):
             self.assertEqual(len(progress.problems()), 1)
 
     def test_messages(self) -> None:
-        """Each problem counts what it is about, in alphabetical order."""
+        """Each problem has its own count, in alphabetical order."""
         progress = Progress(
             discovery_failures={"b/v1": "no", "a/v1": "not now"},
             failures=["z", "y"],
@@ -76,7 +76,7 @@ class ConditionTests(SynchronousTestCase):
         return found
 
     def test_first(self) -> None:
-        """The first time all five are written, in their order, also those that are well."""
+        """The first write has all five conditions in order, also those without a problem."""
         found = self.told([], {REMAINING: ("SomeResourcesRemain", "two")}, "t1")
         self.assertEqual([each["type"] for each in found], ORDER)
         self.assertEqual({each["lastTransitionTime"] for each in found}, {"t1"})
@@ -88,13 +88,13 @@ class ConditionTests(SynchronousTestCase):
         self.assertEqual(well["message"], "All legacy types successfully parsed")
 
     def test_types_without_a_group(self) -> None:
-        """They are called what the vocabulary calls them (reference CTRL-12)."""
+        """The conditions are named as in the vocabulary (reference CTRL-12)."""
         found = conditions([], {}, "t1", Naming.kubernetes().legacy_types)
         assert found is not None
         self.assertEqual(found[ORDER.index(PARSING)]["message"], "All legacy kube types successfully parsed")
 
     def test_nothing_new(self) -> None:
-        """Who says all of it already is not written again."""
+        """Conditions that already say all of it are not written again."""
         problems = {CONTENT: ("ContentDeletionFailed", "no")}
         self.assertIsNone(conditions(self.told([], problems, "t1"), problems, "t2", "legacy types"))
 

@@ -76,7 +76,7 @@ class QuotaControllerCase(ControllerTestCase):
         self.turns()
 
     def say(self, used: Object, name: str = "rq") -> None:
-        """Somebody else writes what is used."""
+        """Write the usage as another client would."""
         resource = self.world.resource("resourcequotas")
         self.world.run(self.world.client.patch(resource, "a", name, {"status": {"used": used}}, "status"))
 
@@ -88,7 +88,7 @@ class QuotaControllerCase(ControllerTestCase):
 
 class CountTests(QuotaControllerCase):
     def test_new_quota(self) -> None:
-        """A new quota is counted at once: its limits are in the status, with what there is already (CTRL-33)."""
+        """A new quota is counted at once: its status has the limits and the existing usage (CTRL-33)."""
         self.make("pods", pod("p", "500m"))
         self.make("pods", pod("q", "1"))
         self.make("configmaps", {"metadata": {"name": "m"}})
@@ -99,7 +99,7 @@ class CountTests(QuotaControllerCase):
         self.assertEqual(self.used(), expected)
 
     def test_namespaces(self) -> None:
-        """Only what is in the quota's namespace counts."""
+        """Only objects in the quota's namespace count."""
         self.world.namespace("b")
         self.make("configmaps", {"metadata": {"name": "m"}}, "b")
         self.quota({"configmaps": "5"})
@@ -107,7 +107,7 @@ class CountTests(QuotaControllerCase):
         self.assertEqual((self.used()["configmaps"], self.used(namespace="b")["configmaps"]), ("0", "1"))
 
     def test_spec_changes(self) -> None:
-        """What is limited anew is counted, what is not limited any more is left out."""
+        """A newly limited resource is counted, and one no longer limited is removed from `used`."""
         self.make("configmaps", {"metadata": {"name": "m"}})
         self.quota({"configmaps": "5", "pods": "1"})
         changes = {"spec": {"hard": {"pods": None, "configmaps": "7", "secrets": "3"}}}
@@ -118,7 +118,7 @@ class CountTests(QuotaControllerCase):
         self.assertEqual(self.status(), {"hard": hard, "used": {"configmaps": "1", "secrets": "0"}})
 
     def test_deletion(self) -> None:
-        """What is deleted is credited at once, of each kind of object."""
+        """The usage of a deleted object is credited at once, for each kind of object."""
         self.quota({"pods": "5", "requests.cpu": "5", "configmaps": "5", "services.nodeports": "5"})
         for name in "ab":
             self.make("pods", pod(name, "1"))
@@ -169,7 +169,7 @@ class CountTests(QuotaControllerCase):
         self.assertEqual(found, {"best": "2", "rest": "1", "high": "1"})
 
     def test_unheard(self) -> None:
-        """What nobody can count has no use; what is said of it stays."""
+        """A resource that cannot be counted gets no usage; usage reported for it stays."""
         self.quota({"example.com/gpu": "5", "count/events": "1", "count/nope.example.com": "1", "pods": "1"})
         self.assertEqual(self.used(), {"pods": "0"})
         self.say({"count/nope.example.com": "3"})
@@ -196,7 +196,7 @@ class CountTests(QuotaControllerCase):
         self.assertEqual(self.version(), version)
 
     def test_healing(self) -> None:
-        """What others have written wrongly is put right within seconds."""
+        """Wrong usage written by another client is corrected within seconds."""
         self.make("configmaps", {"metadata": {"name": "m"}})
         self.quota({"configmaps": "5"})
         for wrong in ("4", "0"):
@@ -205,7 +205,7 @@ class CountTests(QuotaControllerCase):
             self.assertEqual(self.used(), {"configmaps": "1"})
 
     def test_restart(self) -> None:
-        """After a restart everything is counted anew: what had been charged for nothing is free."""
+        """A restart recounts everything, and charges without an object are dropped."""
         self.make("configmaps", {"metadata": {"name": "m"}})
         self.quota({"configmaps": "5", "pods": "5"})
         self.end()
@@ -218,7 +218,7 @@ class CountTests(QuotaControllerCase):
 
 
 class TallyTests(QuotaControllerCase):
-    """What one resource uses in a namespace."""
+    """Usage of one resource in a namespace."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -252,7 +252,7 @@ class TallyTests(QuotaControllerCase):
         return sorted(uses.names)
 
     def test_changes_while_it_is_filled(self) -> None:
-        """What comes and goes while a namespace is taken in is counted as it is in the end."""
+        """Objects created or deleted while a namespace is being counted are counted in their final state."""
         first = self.begin_uses()
         self.turn.advance(1)
         self.assertEqual(first, [])
@@ -281,7 +281,7 @@ class TallyTests(QuotaControllerCase):
         self.world.settle()
 
     def test_listed_again(self) -> None:
-        """When it is listed again, what is no longer there is not counted."""
+        """Objects missing from a new list are no longer counted."""
         uses = self.begin_uses()
         self.all_turns()
         kept = [item for item in self.world.run(self.world.client.list(self.world.resource("configmaps"), "a")).items]
@@ -341,7 +341,7 @@ class FollowingTests(QuotaControllerCase):
         return {source.resource.plural for source in self.controller.sources[1:]}
 
     def test_only_what_is_limited(self) -> None:
-        """What no quota limits is not followed (CTRL-47)."""
+        """A resource that no quota limits is not followed (CTRL-47)."""
         self.assertEqual(self.followed(), set())
         self.quota({"pods": "5", "limits.cpu": "1"})
         self.quota({"secrets": "5", "pods": "1"}, "other")
@@ -362,7 +362,7 @@ class UnsettledTests(QuotaControllerCase):
     """Charges of writes on their way (CTRL-48)."""
 
     def test_on_its_way(self) -> None:
-        """What is charged for a write on its way stays, until that has ended; what was charged besides does not."""
+        """The charge of a pending write stays until the write ends; other excess charges do not."""
         self.quota({"configmaps": "5"})
         charge = amounts({"configmaps": "1"})
         self.unsettled.add(("a", "rq"), charge)
@@ -391,7 +391,7 @@ class ForeignTests(QuotaControllerCase):
     foreign_s = 5.0
 
     def test_charges_of_others(self) -> None:
-        """What others have charged in the last seconds stays, as its object may be on its way."""
+        """Other servers' charges of the last seconds stay, as their objects may still be pending."""
         self.make("configmaps", {"metadata": {"name": "m"}})
         self.quota({"configmaps": "5"})
         self.turns(6)
@@ -414,7 +414,7 @@ class ForeignTests(QuotaControllerCase):
         self.assertEqual(self.used(), {"configmaps": "1"})
 
     def test_deletions(self) -> None:
-        """What is deleted meanwhile is credited all the same."""
+        """A deletion is credited even while other servers' charges are kept."""
         for name in "abc":
             self.make("configmaps", {"metadata": {"name": name}})
         self.quota({"configmaps": "9"})

@@ -28,7 +28,7 @@ class ProtectionCase(ControllerTestCase):
         self.world.settle()
 
     def finalizers(self, plural: str, name: str, namespace: str = "a") -> Any:
-        """None: the object is gone."""
+        """Return the object, or None if it is gone."""
         item = self.world.run(self.world.client.find(self.world.resource(plural), namespace, name))
         return None if item is None else list(item.owner_metadata().finalizers)
 
@@ -50,14 +50,14 @@ class ClaimTests(ProtectionCase):
         return self.finalizers("persistentvolumeclaims", name)
 
     def test_unused(self) -> None:
-        """A claim that nobody uses goes at once, whatever other claims are used."""
+        """An unused claim is deleted at once, whatever other claims are used."""
         self.claim("x", CLAIM)
         self.user_of("other")
         self.remove("persistentvolumeclaims", "x")
         self.assertIsNone(self.left("x"))
 
     def test_used(self) -> None:
-        """One that is used waits until the last of its pods has gone."""
+        """A used claim waits until the last of its pods is gone."""
         self.claim("x", CLAIM)
         self.user_of("x", "p")
         self.user_of("x", "q")
@@ -111,7 +111,7 @@ class ClaimTests(ProtectionCase):
         self.assertEqual(self.left("x"), ["ex.io/a", CLAIM])
 
     def test_restart(self) -> None:
-        """What waited before a restart is let go after it, and what is in use still waits."""
+        """Objects that waited before a restart are released after it; those in use still wait."""
         self.claim("x", CLAIM)
         self.claim("y", CLAIM)
         self.user_of("x", "p")

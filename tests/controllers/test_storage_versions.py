@@ -1,4 +1,4 @@
-"""The controller that takes back what servers said that are gone (reference CTRL-41)."""
+"""Removal of the storage versions of servers that are gone (reference CTRL-41)."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ class CollectorTests(ControllerTestCase):
     names = ("storage-version-gc",)
 
     def lease(self, name: str, labels: dict[str, str] = LABELS) -> None:
-        """A server comes."""
+        """Create a server's Lease and settle."""
         meta = {"name": name, "namespace": SYSTEM, "labels": labels}
         leases = self.world.resource("leases", "coordination.orch.io/v1")
         self.world.run(self.world.client.create(leases, SYSTEM, {"metadata": meta}))
         self.world.settle()
 
     def gone(self, name: str) -> None:
-        """Its Lease goes."""
+        """Delete a server's Lease and settle."""
         leases = self.world.resource("leases", "coordination.orch.io/v1")
         self.world.run(self.world.client.delete(leases, SYSTEM, name))
         self.world.settle()
 
     def say(self, *servers: str) -> None:
-        """What servers say of pods."""
+        """Store the encoding versions that these servers use for pods."""
         versions = self.world.resource("storageversions", VERSIONS)
         status: Object = {}
         for server in servers:
@@ -40,13 +40,13 @@ class CollectorTests(ControllerTestCase):
         self.world.settle()
 
     def said(self) -> list[str]:
-        """Who has said something; raises NotFound."""
+        """Return the IDs of servers with an entry; raise NotFound without a StorageVersion."""
         versions = self.world.resource("storageversions", VERSIONS)
         found = self.world.run(self.world.client.get(versions, "", NAME))
         return [each["apiServerID"] for each in found["status"]["storageVersions"]]
 
     def test_gone(self) -> None:
-        """When a server's Lease goes, so does what it said; the common version is that of the others."""
+        """A server's entry is removed with its Lease; the common version is then that of the others."""
         for name in ("a", "b"):
             self.lease(name)
         self.say("a", "b")
@@ -62,7 +62,7 @@ class CollectorTests(ControllerTestCase):
         self.assertRaises(NotFound, self.said)
 
     def test_never_there(self) -> None:
-        """What is said by somebody without a Lease does not stay; a start finds it, too."""
+        """Entries of a server without a Lease are removed, at a start too."""
         self.lease("a")
         self.say("a", "ghost")
         self.assertEqual(self.said(), ["a"])

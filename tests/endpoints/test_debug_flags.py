@@ -21,7 +21,7 @@ class EndpointCase(SynchronousTestCase):
     paths: Paths
 
     def ask(self, path: str, method: str = "GET", body: bytes = b"") -> Response:
-        """The answer."""
+        """Return the answer to a request."""
         request = Request(method=method, path=path, body=body, peer=Peer(address="", port=0))
         return self.successResultOf(Deferred.fromCoroutine(self.paths(request)))
 
@@ -34,7 +34,7 @@ class EndpointCase(SynchronousTestCase):
 
 
 class DebugFlagsTests(EndpointCase):
-    """`DebugFlags`."""
+    """Debug flags over HTTP (`DebugFlags`)."""
 
     def setUp(self) -> None:
         self.verbosity = Verbosity(1)
@@ -47,7 +47,7 @@ class DebugFlagsTests(EndpointCase):
         self.assertEqual(self.verbosity.level, 4)
 
     def test_several_processes(self) -> None:
-        """Where several processes serve, all are told (reference OPS-19)."""
+        """With several processes, all get the new value (reference OPS-19)."""
         told: list[int] = []
 
         class Processes:
@@ -59,7 +59,7 @@ class DebugFlagsTests(EndpointCase):
         self.assertEqual(told, [4])
 
     def test_refused(self) -> None:
-        """What is no number changes nothing, and other methods are 406."""
+        """A body that is not a number is a 400 and changes nothing; other methods are 406."""
         for body in (b"", b"x", b"-1", b"1" * 1000, "٣".encode(), b"\xff\n"):
             code, text = self.text("/debug/flags/v", "PUT", body)
             self.assertEqual((code, text[:36]), (400, "failed set klog.logging.verbosity " + text[34:36]))
@@ -73,7 +73,7 @@ class DebugFlagsTests(EndpointCase):
 
 
 class LogFilesTests(EndpointCase):
-    """`LogFiles`."""
+    """Log files over HTTP (`LogFiles`)."""
 
     def setUp(self) -> None:
         self.folder = folder = Path(self.mktemp())
@@ -98,7 +98,7 @@ class LogFilesTests(EndpointCase):
             self.assertEqual(self.text(f"/logs/{name}"), (200, "line\n" * 100_000))
 
     def test_not_found(self) -> None:
-        """What is outside, and what is neither file nor folder, is a 404."""
+        """A path outside the folder, or to neither a file nor a folder, is a 404."""
         for name in ("out", "../secret", "%2e%2e/secret", "sub/%2e%2e/%2e%2e/secret", "pipe", "none", "a%00b"):
             self.assertEqual(self.text(f"/logs/{name}")[0], 404, name)
         self.assertEqual(self.ask("/logsx").code, 404)

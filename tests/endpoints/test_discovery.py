@@ -50,7 +50,7 @@ def entry(document: dict[str, Any], name: str) -> dict[str, Any]:
 
 class DocumentTests(SynchronousTestCase):
     def test_versions(self) -> None:
-        """`/api` has no apiVersion and tells every client the server's address (reference DISC-1)."""
+        """`/api` has no apiVersion and gives every client the server's address (reference DISC-1)."""
         self.assertEqual(
             served()["/api"],
             {
@@ -125,7 +125,7 @@ class DocumentTests(SynchronousTestCase):
                 self.assertEqual(each["verbs"], sorted(each["verbs"]))
 
     def test_every_resource(self) -> None:
-        """Every resource that is on by default stands in its version's list, with its sub-resources."""
+        """Every resource that is on by default is in its version's list, with its subresources."""
         found = served()
         for resource in enabled(CATALOGUE, ()):
             path = f"/apis/{resource.api_version}" if resource.group else "/api/v1"
@@ -135,8 +135,9 @@ class DocumentTests(SynchronousTestCase):
             )
 
     def test_disabled(self) -> None:
-        """What --runtime-config switches off is not shown, and another version becomes preferred
-        (reference DISC-12).
+        """Groups disabled by --runtime-config are absent from discovery.
+
+        Another version becomes the preferred one (reference DISC-12).
         """
         found = served(
             ("autoscaling/v2", "false"),
@@ -170,7 +171,7 @@ class ServedTests(SynchronousTestCase):
     def ask(
         self, path: str, accept: str = "", method: str = "GET", query: str = "", agent: str = ""
     ) -> Deferred[Response]:
-        """One request."""
+        """Send one request and return its response."""
         asked = Request(
             method=method,
             path=path,
@@ -216,7 +217,7 @@ class ServedTests(SynchronousTestCase):
         self.assertEqual(json.loads(self.body("/apis", accept=accept))["kind"], "APIGroupList")
 
     def test_not_acceptable(self) -> None:
-        """A format that nobody speaks is a 406."""
+        """An unsupported format is a 406."""
         self.failureResultOf(self.ask("/apis", "text/html"), NotAcceptable)
 
     def test_pretty(self) -> None:

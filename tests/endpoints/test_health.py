@@ -135,7 +135,7 @@ class HealthTests(SynchronousTestCase):
         self.assertEqual(self.answer(f"/livez/{path}")[0], 200)
 
     def test_progress(self) -> None:
-        """What is only a matter of time says how far it is, with the other checks too (reference OPS-13)."""
+        """A check that only needs time reports its progress, beside the other checks (reference OPS-13)."""
         caches, progress = Condition("caches are not filled yet"), ["3 objects have been read"]
         self.checks.add("informer-sync", filled(caches, lambda: 0, lambda: progress[0]), frozenset({READYZ}))
         hook = self.checks.hook("crd-informer-synced", caches)

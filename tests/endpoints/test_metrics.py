@@ -1,4 +1,4 @@
-"""`/metrics` (reference METRIC-1)."""
+"""The metrics endpoint `/metrics` (reference METRIC-1)."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class MetricsTests(SynchronousTestCase):
             self.assertEqual(self.text(response).endswith("# EOF\n"), expected == OPEN)
 
     def test_at_present(self) -> None:
-        """Each answer shows what is so when it is made."""
+        """Each response shows the current values."""
         self.counted.value = 3
         self.assertIn("\na_total 3\n", self.text(self.ask()))
         self.counted.value = 4
         self.assertIn("\na_total 4\n", self.text(self.ask()))
 
     def test_reset(self) -> None:
-        """DELETE lets counts begin anew."""
+        """DELETE resets the counts."""
         self.counted.value = 3
         response = self.ask(method="DELETE")
         self.assertEqual((response.code, response.body, self.counted.value), (200, b"metrics reset\n", 0))

@@ -47,7 +47,7 @@ def endpoint(*settings: tuple[str, str]) -> OpenAPI:
 
 
 def alone(targets: Targets, codecs: Codecs, offload: Offload, features: Features = EVERYTHING) -> OpenAPI:
-    """Of a server behind which there is none."""
+    """Return the OpenAPI endpoints of a server without aggregated servers."""
     services = ApiServices(targets, NAMING)
     remote = RemoteDocuments(services, cast(Backends, None), offload, Clock())
 
@@ -218,7 +218,7 @@ class PathTests(OpenAPICase):
 
 
 class HeldOffload(Offload):
-    """Does the work when it is told to."""
+    """Offload that runs its work when the test says so."""
 
     def __init__(self) -> None:
         super().__init__(None)
@@ -253,7 +253,7 @@ class ChangeTests(OpenAPICase):
         return Deferred.fromCoroutine(self.paths(request(path, **headers)))
 
     def finish(self) -> None:
-        """Do what is to be done, and what that brings."""
+        """Run the outstanding work, and the work that it causes."""
         while self.offload.held:
             self.offload.held.pop(0)()
 

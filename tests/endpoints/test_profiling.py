@@ -19,7 +19,7 @@ reactor: Any = installed_reactor
 
 
 class ProfilingTests(TestCase):
-    """`Profiling`."""
+    """Profiling over HTTP (`Profiling`)."""
 
     def setUp(self) -> None:
         self.profiling = Profiling(reactor)
@@ -49,7 +49,7 @@ class ProfilingTests(TestCase):
             await deferLater(reactor, 0.01)
 
     async def test_too_long(self) -> None:
-        """Nobody gets a thread for longer than some minutes."""
+        """A profile occupies a thread for some minutes at most."""
         self.assertEqual((await self.ask("profile", f"seconds={LONGEST_S + 1}")).code, 400)
 
     def test_contents(self) -> None:
@@ -62,7 +62,7 @@ class ProfilingTests(TestCase):
 
 
 class SamplerTests(SynchronousTestCase):
-    """`Sampler`."""
+    """Sampling of the call stack (`Sampler`)."""
 
     def sampled(self) -> Sampler:
         """One that has looked twice, from a thread, at this test's."""
@@ -80,7 +80,7 @@ class SamplerTests(SynchronousTestCase):
         self.assertLess(line.index("SamplerTests.test_lines"), line.index("SamplerTests.sampled"))
 
     def test_bounds(self) -> None:
-        """So many stacks are told apart, and so many frames of each."""
+        """The numbers of distinct stacks and of frames in each are bounded."""
         self.patch(sampling, "MOST_STACKS", 0)
         self.assertIn("MainThread;other 2\n", self.sampled().text().decode())
         self.patch(sampling, "MOST_STACKS", 10)

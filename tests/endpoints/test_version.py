@@ -1,4 +1,4 @@
-"""What `/version` says of its own build (reference DISC-6)."""
+"""Build information in `/version` (reference DISC-6)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class BuildTests(SynchronousTestCase):
             path.write_text(text)
 
     def test_built(self) -> None:
-        """A built package shows what the build noted."""
+        """A built package shows the details noted by its build."""
         noted = {"commit": COMMIT, "clean": True, "seconds": 1_700_000_000}
         (self.root / "orchtw" / "build.json").write_text(json.dumps(noted))
         self.assertEqual(self.shown(), (COMMIT, "clean", "2023-11-14T22:13:20Z"))

@@ -1,4 +1,4 @@
-"""What the tests of audit's stages share: requests that pass them, and the events that are kept."""
+"""Fixtures of the audit stages' tests: requests that pass the stages, and the recorded events."""
 
 from __future__ import annotations
 
@@ -105,12 +105,12 @@ class AuditStageCase(SynchronousTestCase):
 
     @property
     def stages(self) -> list[str]:
-        """Of all events."""
+        """Return the stages of all events."""
         return [event["stage"] for event in self.sink.shown]
 
     @property
     def last(self) -> Object:
-        """The last event."""
+        """Return the last event."""
         return self.sink.shown[-1]
 
 
@@ -118,10 +118,10 @@ class Stream:
     """A body that comes over time."""
 
     def start(self, channel: Any) -> None:
-        """Never called."""
+        """Do nothing; the tests never start this body."""
 
     def connection_lost(self) -> None:
-        """Never called."""
+        """Do nothing; the tests never lose the connection."""
 
 
 def answers(body: Any, content_type: str = "") -> Handler:

@@ -1,4 +1,4 @@
-"""What every answer has, and what becomes of refusals and faults (reference REQ-22, ERR-40)."""
+"""Headers common to all responses, and the handling of refusals and faults (reference REQ-22, ERR-40)."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ class AnswersTests(SynchronousTestCase):
 
 
 class AuthenticationStageTests(SynchronousTestCase):
-    """`AuthenticationStage`."""
+    """Authentication in the chain (`AuthenticationStage`)."""
 
     def test_both_users(self) -> None:
-        """Whoever asks is whom the request acts as, whether the authenticator knows at once or has to ask."""
+        """The user is set as requester and acting user, whether the authenticator is synchronous or not."""
 
         async def later(_request: Request) -> UserInfo | None:
             return USER

@@ -20,7 +20,7 @@ from tests.filters.audit_case import AMY, BOB, POD, START_S, AuditStageCase, Str
 
 
 class AuditStageTests(AuditStageCase):
-    """`AuditStage` and `RefusedRequests`."""
+    """Auditing in the chain (`AuditStage` and `RefusedRequests`)."""
 
     def test_answered(self) -> None:
         """Two events of a request: when it came, and when it was answered."""
@@ -120,7 +120,7 @@ class AuditStageTests(AuditStageCase):
         self.assertEqual(self.sink.batches, [1] * 6)
 
     def test_detailed_annotations(self) -> None:
-        """What shows a part of the object is annotated from level Request on (reference AUDIT-3)."""
+        """Annotations that show parts of the object are recorded from level Request on (reference AUDIT-3)."""
 
         async def handler(request: Request) -> Response:
             request.detailed_annotations["patch"] = "{}"
@@ -131,7 +131,7 @@ class AuditStageTests(AuditStageCase):
             self.assertEqual(self.last.get("annotations"), expected)
 
     def test_not_heeded(self) -> None:
-        """A request that the policy does not heed leaves no event, and is counted."""
+        """A request that the policy ignores leaves no event, and is counted."""
         self.successResultOf(self.serve(answers(b""), level=NONE))
         self.assertEqual((self.sink.events, self.counts.events, self.counts.levels), ([], 0, [1, 0, 0, 0]))
 
@@ -160,7 +160,7 @@ class AuditStageTests(AuditStageCase):
         self.assertEqual(self.stages, ["RequestReceived", "ResponseComplete"])
 
     def test_impersonated(self) -> None:
-        """`user` is who asks, `impersonatedUser` whom the request acts as (reference AUDIT-6)."""
+        """`user` is the requester, `impersonatedUser` the user that the request acts as (reference AUDIT-6)."""
 
         async def handler(request: Request) -> Response:
             request.user = BOB
@@ -278,7 +278,7 @@ class AuditStageTests(AuditStageCase):
             self.assertEqual("responseObject" in self.last, level == REQUEST_RESPONSE)
 
     def test_deleted(self) -> None:
-        """What a deletion's Status says is in the event, at every level."""
+        """The details of a deletion's Status are in the event, at every level."""
         codec = surface("orch")[1].kind("v1", "Status")
         status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
                   "details": {"name": "p", "kind": "pods", "uid": "u"}}

@@ -14,7 +14,7 @@ from tests.filters.audit_case import BARE, CONFIG_MAP, AuditStageCase, answers
 
 
 class BodyTests(AuditStageCase):
-    """What is asked and answered, at the levels that keep it."""
+    """Request and response bodies, at the levels that record them."""
 
     def test_request_objects(self) -> None:
         """From level Request on, the object of the body; what it says of itself completes the reference."""

@@ -10,7 +10,7 @@ UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
 
 class AuditIdTests(SynchronousTestCase):
-    """`audit_id`."""
+    """Audit IDs of requests (`audit_id`)."""
 
     def test_asked(self) -> None:
         """An id of visible characters is taken whole (reference REQ-22)."""

@@ -28,10 +28,10 @@ class Stream:
         self.lost = 0
 
     def start(self, channel: Any) -> None:
-        """Never called."""
+        """Do nothing; the tests never start this body."""
 
     def connection_lost(self) -> None:
-        """Count it."""
+        """Count the lost connection."""
         self.lost += 1
 
 
@@ -100,7 +100,7 @@ class LeavingTests(WaitingCase):
             self.assertEqual(len(self.stages), 2)
 
     def test_after_it_is_done(self) -> None:
-        """The last event is delivered once, and says what was done; whoever listens for the answer's end is told."""
+        """The last event is delivered once and reports the outcome; listeners are told that the answer has ended."""
         for method in ("GET", "POST"):
             self.setUp()
             ended: list[Ending] = []

@@ -25,7 +25,7 @@ class Mark:
 
 
 class Looker:
-    """A stage that keeps what came out of the rest of the line, and how its sending ended."""
+    """Stage that records the response of the rest of the chain, and how its sending ended."""
 
     def __init__(self) -> None:
         self.seen: list[object] = []
@@ -42,7 +42,7 @@ class Looker:
 
 
 class Answering:
-    """A stage that answers by itself."""
+    """Stage that answers by itself."""
 
     async def handle(self, request: Request, proceed: Proceed) -> Response:
         return Response(code=204)
@@ -58,7 +58,7 @@ async def handler(asked: Request) -> Response:
 
 
 class LineTests(SynchronousTestCase):
-    """`line`."""
+    """Assembly of stages into a chain (`line`)."""
 
     def answer(self, proceed: Proceed, asked: Request) -> Response:
         response: Response = self.successResultOf(Deferred.fromCoroutine(proceed(asked)))
@@ -77,13 +77,13 @@ class LineTests(SynchronousTestCase):
         self.assertEqual(asked.warnings, ["1", "2", "handler"])
 
     def test_wrong_order(self) -> None:
-        """Stages that stand in another order, or at an unknown place, are a fault of the composition."""
+        """Stages in another order, or at an unknown place, are a composition error."""
         for places in (("authorization", "authentication"), ("nowhere",)):
             stages = [Placed(place, Mark(place)) for place in places]
             self.assertRaises(ValueError, line, stages, handler)
 
     def test_answers_itself(self) -> None:
-        """What one stage answers, no later one sees; those around it do."""
+        """A response by one stage is not seen by later stages, but by those around it."""
         asked, looker = request(), Looker()
         stages: list[tuple[str, Stage]] = [
             ("cors", looker), ("authentication", Answering()), ("authorization", Mark("authorization"))
@@ -112,7 +112,7 @@ class LineTests(SynchronousTestCase):
 
 
 class DeclinedTests(SynchronousTestCase):
-    """`declined`."""
+    """Requests whose body is not read (`declined`)."""
 
     def test_all_stages(self) -> None:
         """A request whose body is not taken passes every stage before it is refused, so that it is audited."""
@@ -123,7 +123,7 @@ class DeclinedTests(SynchronousTestCase):
 
 
 class RefusedTests(SynchronousTestCase):
-    """`refused`."""
+    """Requests refused outside the chain (`refused`)."""
 
     STAGES = [Placed(place, Mark(place)) for place in ORDER]
 
@@ -134,7 +134,7 @@ class RefusedTests(SynchronousTestCase):
         self.assertEqual(tuple(asked.warnings), ORDER[: ORDER.index("authentication")])
 
     def test_known_user(self) -> None:
-        """What a user may not do is audited as well; nothing is decided a second time."""
+        """A refusal of a known user is audited as well, and nothing is decided a second time."""
         anonymous = UserInfo(name="system:anonymous")
         asked, error = request(authenticated=anonymous, user=anonymous), Forbidden.path("no")
         self.assertIs(self.failureResultOf(self.refused(asked, error)).value, error)

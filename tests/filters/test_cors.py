@@ -1,4 +1,4 @@
-"""Cross-origin requests."""
+"""Handling of cross-origin requests (CORS)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CORSTests(SynchronousTestCase):
         return Response(code=401, headers=[("Audit-Id", "1")])
 
     def answer(self, method: str, **headers: str) -> Response:
-        """What a request gets, where pages of the console are allowed."""
+        """Return the response to a request, where pages of the console are allowed."""
         named: dict[str, Any] = {name.replace("_", "-"): value for name, value in headers.items()}
         request = Request(method=method, path="/x", headers=named, peer=Peer(address="", port=0))
         handled = CORS(AllowedOrigins([f"^{CONSOLE}$"])).handle(request, self.proceed)
@@ -38,7 +38,7 @@ class CORSTests(SynchronousTestCase):
         self.assertIn(("Access-Control-Allow-Origin", CONSOLE), response.headers)
 
     def test_other_options(self) -> None:
-        """Any other OPTIONS goes on."""
+        """Any other OPTIONS request is passed on."""
         self.answer("OPTIONS", origin=CONSOLE)
         self.answer("OPTIONS", origin=STRANGER, access_control_request_method="PUT")
         self.answer("OPTIONS", access_control_request_method="PUT")

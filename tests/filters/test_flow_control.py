@@ -127,7 +127,7 @@ class FlowControlTests(SynchronousTestCase):
         self.assertEqual(self.metric("apiserver_dropped_requests_total", request_kind="readOnly"), 1)
 
     def test_reject(self) -> None:
-        """A level without queues refuses what finds no seat."""
+        """A level without queues refuses a request that finds no free seat."""
         self.configure(level("low", shares=5, queues=0), 4)
         for _ in range(2):
             self.ask()
@@ -136,7 +136,7 @@ class FlowControlTests(SynchronousTestCase):
         self.assertEqual(self.metric("apiserver_dropped_requests_total", request_kind="mutating"), 1)
 
     def test_time_out(self) -> None:
-        """Who has waited for a quarter of its time is sent away (reference FLOW-4)."""
+        """A request that has waited for a quarter of its timeout is rejected with 429 (reference FLOW-4)."""
         self.ask(), self.ask()
         waiting, hurried = self.ask(), self.ask(query="timeout=20s")
         self.clock.advance(5)
@@ -149,7 +149,7 @@ class FlowControlTests(SynchronousTestCase):
         self.assertEqual(self.of_low("current_inqueue_requests"), 0)
 
     def test_client_gone(self) -> None:
-        """A request whose client leaves while it waits leaves the queue, a write too (reference FLOW-14)."""
+        """A queued request leaves the queue when its client disconnects, a write too (reference FLOW-14)."""
         self.ask(), self.ask()
         read = self.ask()
         write = self.request(info("create"))
@@ -168,7 +168,7 @@ class FlowControlTests(SynchronousTestCase):
         self.assertEqual((self.handler.running, self.clock.getDelayedCalls()), ([], []))
 
     def test_deadline(self) -> None:
-        """A write whose time is over while it waits is never begun (reference LIMIT-2)."""
+        """A write whose deadline passes in the queue is never begun (reference LIMIT-2)."""
         self.ask(), self.ask()
         write = self.request(info("create"))
         deadline = Deadline(self.clock, 1.0)
@@ -231,7 +231,7 @@ class FlowControlTests(SynchronousTestCase):
         self.assertEqual(self.metric("apiserver_current_inflight_requests", request_kind="readOnly"), 100)
 
     def test_long_running(self) -> None:
-        """Of long-running requests watches take a seat while they begin, others none (reference FLOW-1)."""
+        """Of long-running requests only watches take a seat, while they begin (reference FLOW-1)."""
         for _ in range(10):
             self.ask(info(subresource="log"))
         self.assertEqual(len(self.handler.running), 10)
@@ -287,7 +287,7 @@ class FlowControlTests(SynchronousTestCase):
         self.assertEqual(headers["X-Orch-Pf-Prioritylevel-Uid"], "uid-low")
 
     def test_a_level_that_goes(self) -> None:
-        """Who waits in a level that is removed is served; the level is forgotten with the last one (FLOW-12)."""
+        """Requests queued in a removed level are served; the level is forgotten with the last of them (FLOW-12)."""
         live = cast(Configured, self.control.live)
         for _ in range(3):
             self.ask()
@@ -302,7 +302,7 @@ class FlowControlTests(SynchronousTestCase):
         self.assertNotIn("low", live.levels)
 
     def test_dumps(self) -> None:
-        """The tables show levels, queues and who waits, with names on demand (reference FLOW-13)."""
+        """The dump tables show levels, queues and waiting requests, with names on demand (reference FLOW-13)."""
         for _ in range(3):
             self.ask(info("list", version="v1"))
         live = self.control.live
@@ -360,7 +360,7 @@ class MaxInFlightTests(SynchronousTestCase):
             self.assertNoResult(self.ask(info("create"), ADMINISTRATORS))
 
     def test_no_limit(self) -> None:
-        """A limit of 0 is none."""
+        """A limit of 0 means no limit."""
         self.stage = MaxInFlight(0, 0, ADMINISTRATORS, self.in_flight, Clock().seconds)
         for _ in range(1000):
             self.assertNoResult(self.ask(info("create")))

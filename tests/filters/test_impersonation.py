@@ -1,4 +1,4 @@
-"""Impersonation (reference AUTHN-40)."""
+"""User impersonation (reference AUTHN-40)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
 
 
 class Recorder:
-    """Allows everything but what is denied, and keeps what it was asked."""
+    """Authorizer that allows all requests but those denied, and records its questions."""
 
     def __init__(self, *denied: str) -> None:
         self.denied = denied
@@ -25,7 +25,7 @@ class Recorder:
 
 
 class ImpersonationTests(SynchronousTestCase):
-    """`ImpersonationStage`."""
+    """Impersonation in the chain (`ImpersonationStage`)."""
 
     async def proceed(self, _request: Request) -> Response:
         return Response()
@@ -44,18 +44,18 @@ class ImpersonationTests(SynchronousTestCase):
         return request, recorder
 
     def test_without_headers(self) -> None:
-        """Nobody is asked, nothing changes."""
+        """Without the headers no authorizer is asked and nothing changes."""
         request, recorder = self.passed(accept="x")
         self.assertEqual((request.user, recorder.asked), (UserInfo(name="bob"), []))
 
     def test_requester_is_kept(self) -> None:
-        """The request acts as the named user, and still says with whose credentials it came (reference AUTHN-43)."""
+        """The request acts as the named user, and still records the requester (reference AUTHN-43)."""
         request, _ = self.passed(impersonate_user="ann")
         assert request.user is not None and request.authenticated is not None
         self.assertEqual((request.user.name, request.authenticated.name), ("ann", "bob"))
 
     def test_user_and_groups(self) -> None:
-        """Each part is authorized in order; the headers are gone afterwards (reference AUTHN-43)."""
+        """Each part is authorized in order; the headers are removed afterwards (reference AUTHN-43)."""
         request, recorder = self.passed(
             impersonate_user="ann", impersonate_group=["a", "b"], impersonate_extra_Scopes="x", impersonate_uid="7"
         )
@@ -76,7 +76,7 @@ class ImpersonationTests(SynchronousTestCase):
         self.assertEqual((request.user, request.headers), (expected, {}))
 
     def test_service_account(self) -> None:
-        """A service account is asked for as one, and gets its groups when none are named."""
+        """A service account is authorized as one, and gets its groups when none are named."""
         request, recorder = self.passed(impersonate_user="system:serviceaccount:ns:sa")
         self.assertEqual(recorder.asked, [("", "serviceaccounts", "", "ns", "sa")])
         assert request.user is not None
@@ -108,7 +108,7 @@ class ImpersonationTests(SynchronousTestCase):
             self.assertEqual(request.user.groups, ("system:authenticated",))
 
     def test_every_part_is_needed(self) -> None:
-        """A requester who may not take on one part takes on nothing (reference AUTHN-41)."""
+        """A requester who may not impersonate one part impersonates none (reference AUTHN-41)."""
         headers = {
             "impersonate-user": "ann", "impersonate-group": "dev", "impersonate-extra-scope": "read",
             "impersonate-uid": "7",
@@ -145,7 +145,7 @@ class ImpersonationTests(SynchronousTestCase):
         self.assertEqual(request.user.groups, ("system:authenticated", "system:unauthenticated"))
 
     def test_denied(self) -> None:
-        """One denial is a 403 that names user, verb and what was denied."""
+        """A denial is a 403 that names the user, the verb and the denied part."""
         stage = ImpersonationStage(Recorder("root"), Naming.orch())
         request = Request(
             method="GET", path="/x", headers={"impersonate-user": "root"}, peer=Peer(address="", port=0),
@@ -179,7 +179,7 @@ class ImpersonationTests(SynchronousTestCase):
             )
 
     def test_not_ascii(self) -> None:
-        """Names are UTF-8, of which the head's characters are the bytes; what is none is replaced."""
+        """Header characters are read as the bytes of UTF-8 names; invalid UTF-8 is replaced."""
         user = "J\u00fcrgen".encode().decode("latin-1")
         request, recorder = self.passed(impersonate_user=user, impersonate_group="\xfc", impersonate_uid="\xc3")
         names = [name for *_, name in recorder.asked]

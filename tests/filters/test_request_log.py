@@ -18,7 +18,7 @@ from tests.serving.edge_doubles import RecordedStream
 
 
 class RequestLogTests(SynchronousTestCase):
-    """`RequestLog`."""
+    """Log lines of requests (`RequestLog`)."""
 
     def setUp(self) -> None:
         self.clock = Clock()
@@ -69,7 +69,7 @@ class RequestLogTests(SynchronousTestCase):
         self.assertEqual(last, f"{name}: [700ms] [700ms] END")
 
     def test_may_be_slow(self) -> None:
-        """What lasts as long as others want is not traced."""
+        """A request whose duration others determine is not traced."""
         self.verbosity, self.taken_s = 0, 30.0
         self.assertEqual(self.lines(path="/debug/pprof/profile"), [])
         self.assertEqual(self.lines(passed_on=True), [])
@@ -111,7 +111,7 @@ class RequestLogTests(SynchronousTestCase):
         self.assertIn(' apf_init_latency="2.500ms" ', self.line(info=watch, flow=flow, occupied=occupied))
 
     def test_impersonation(self) -> None:
-        """Who acts as somebody else is named beside that one, whatever their names are (reference AUTHN-43)."""
+        """An impersonating user is logged beside the impersonated one, whatever their names (reference AUTHN-43)."""
         bob, ann = UserInfo(name="bob"), UserInfo(name='ann" x="')
         line = self.line(authenticated=bob, user=ann)
         self.assertTrue(line.endswith(r' resp=200 user="bob" actingAs="ann\" x=\""'), line)
@@ -125,7 +125,7 @@ class RequestLogTests(SynchronousTestCase):
         self.assertIn(r'URI="/x?a=\"" latency', self.line(query='a="', info=info))
 
     def test_long_texts(self) -> None:
-        """What is very long is cut, and says how long it was."""
+        """A very long text is cut, and its length is given."""
         self.assertIn(f'URI="/{"x" * (LONGEST - 1)}"...(2001 characters) latency', self.line(path=f"/{'x' * 2000}"))
         self.assertEqual(shown("x" * LONGEST), f'"{"x" * LONGEST}"')
         self.assertEqual(shown("x" * 100_000), f'"{"x" * LONGEST}"...(100000 characters)')

@@ -1,4 +1,4 @@
-"""Who may send a body is decided by the head where that suffices (reference LIMIT-9)."""
+"""Screening of request bodies by the head alone, where that suffices (reference LIMIT-9)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def refuse(_request: Request, error: StatusError) -> Response:
 
 
 class ScreenTests(SynchronousTestCase):
-    """`Screen`."""
+    """Screening by the head (`Screen`)."""
 
     def setUp(self) -> None:
         self.authorizer = Allowing()
@@ -111,7 +111,7 @@ class ScreenTests(SynchronousTestCase):
         self.assertIs(self.see("/open/x"), False)
 
     def test_impersonating(self) -> None:
-        """Whom an anonymous user wants to be is not asked here: the body comes, as an anonymous user's."""
+        """Impersonation by an anonymous user is not checked at the head: the body is read as the anonymous user's."""
         self.assertIs(self.see(impersonate_user="bob"), False)
         self.assertEqual(self.authorizer.asked, [])
 

@@ -1,4 +1,4 @@
-"""Who is still served when the server is about to end (reference OPS-14)."""
+"""Requests served while the server shuts down (reference OPS-14)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tests.serving.edge_doubles import RecordedStream
 
 
 class ShuttingDownTests(SynchronousTestCase):
-    """`ShuttingDown`."""
+    """Rejection of requests at shutdown (`ShuttingDown`)."""
 
     def answer(self, path: str, *, closed: bool = True, agent: str = "curl") -> Response:
-        """What such a request is answered."""
+        """Return the response to such a request."""
 
         async def proceed(_request: Request) -> Response:
             return Response(body=b"served")
@@ -39,10 +39,10 @@ class ShuttingDownTests(SynchronousTestCase):
 
 
 class GoAwayTests(SynchronousTestCase):
-    """`GoAway` (reference LIMIT-17)."""
+    """Closing of connections by chance (`GoAway`, reference LIMIT-17)."""
 
     def last(self, drawn: float, response: Response) -> bool:
-        """Whether this answer is the last of its connection."""
+        """Report whether this response is the last of its connection."""
 
         async def proceed(_request: Request) -> Response:
             return response

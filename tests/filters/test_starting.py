@@ -20,7 +20,7 @@ async def proceed(_request: Request) -> Response:
 
 
 class StartingTests(SynchronousTestCase):
-    """`Starting` (reference OPS-13)."""
+    """Waiting for the start of the server (`Starting`, reference OPS-13)."""
 
     def setUp(self) -> None:
         self.doors = Doors()

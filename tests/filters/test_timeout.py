@@ -15,7 +15,7 @@ from orchtw.rules.request_info import parse
 
 
 class DeadlineTests(SynchronousTestCase):
-    """`Deadline`."""
+    """Deadlines of requests in the chain (`Deadline`)."""
 
     def setUp(self) -> None:
         self.clock = Clock()
@@ -42,7 +42,7 @@ class DeadlineTests(SynchronousTestCase):
         self.assertEqual((ended, self.clock.getDelayedCalls()), ([Ending.DEADLINE], []))
 
     def test_late_failures(self) -> None:
-        """A late refusal is nobody's business any more; a late fault is logged."""
+        """A refusal after the deadline is dropped; a fault after it is logged."""
         for error, logged in ((Conflict("no"), 0), (RuntimeError("boom"), 1)):
             self.done = Deferred()
             answer = self.handle()
@@ -52,7 +52,7 @@ class DeadlineTests(SynchronousTestCase):
             self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), logged)
 
     def test_passed_on(self) -> None:
-        """What others answer takes as long as they do, from when it is known to be so (reference LIMIT-3)."""
+        """A request passed on to another server has no deadline from then on (reference LIMIT-3)."""
 
         async def proceed(request: Request) -> Response:
             request.passed_on = True
@@ -132,14 +132,14 @@ class DeadlineTests(SynchronousTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_left_read(self) -> None:
-        """A read whose client leaves is cancelled, and is no refusal."""
+        """A read whose client disconnects is cancelled, and does not count as a refusal."""
         answer = self.handle("GET")
         answer.cancel()
         self.failureResultOf(answer, CancelledError)
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_long_running(self) -> None:
-        """Long-running requests have no limit, and nobody reads their `timeout` (reference REQ-18, LIMIT-3)."""
+        """Long-running requests have no limit, and their `timeout` is ignored (reference REQ-18, LIMIT-3)."""
         log = "/api/v1/namespaces/a/pods/b/log?follow=1"
         for path in ("/api/v1/pods?watch=1", "/api/v1/watch/pods?x", log, "/debug/pprof/profile?x"):
             path, _, query = path.partition("?")

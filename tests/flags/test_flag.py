@@ -1,4 +1,4 @@
-"""How flags are read and shown, whatever flags there are (reference FLAG-6)."""
+"""Parsing and display of flags in general (reference FLAG-6)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from orchtw.flags.flag import (
 
 
 def flag(name: str, kind: FlagKind = TEXT, default: Any = "", *, short: str = "", section: str = "General") -> Flag:
-    """A flag."""
+    """Return a flag with a help text of its own."""
     return Flag(name=name, kind=kind, default=default, help=f"About {name}.", section=section, short=short)
 
 
@@ -36,7 +36,7 @@ FLAGS = (flag("name", short="n"), flag("verbose", BOOLEAN, False, short="v"), fl
 
 class ScanTests(SynchronousTestCase):
     def given(self, *arguments: str) -> dict[str, list[str]]:
-        """What an argument list without problems gives."""
+        """Return the values that an argument list without problems gives."""
         found, problems = scan(arguments, FLAGS)
         self.assertEqual(problems, [])
         return found
@@ -65,7 +65,7 @@ class ScanTests(SynchronousTestCase):
         self.assertEqual(self.given("-l1", "--name=a", "--level=2"), {"level": ["1", "2"], "name": ["a"]})
 
     def test_problems(self) -> None:
-        """Every problem is a line of its own; what is right beside it still counts."""
+        """Every problem is a line of its own; valid flags beside it still count."""
         found, problems = scan(["word", "--name=a", "--other", "value", "-x", "-", "--level"], FLAGS)
         self.assertEqual(found, {"name": ["a"]})
         self.assertEqual(
@@ -115,7 +115,7 @@ class KindTests(SynchronousTestCase):
             self.assertIn("must be a duration of zero or more", self.refused(DURATION, text))
 
     def test_paths(self) -> None:
-        """A path may be empty, which is none."""
+        """An empty path parses as None."""
         self.assertEqual((self.parsed(PATH, "a/b"), self.parsed(PATH, "")), (Path("a/b"), None))
 
     def test_lists(self) -> None:
@@ -153,7 +153,7 @@ class MappingTests(SynchronousTestCase):
         self.assertEqual(scan_mapping(None, FLAGS, "f.yaml"), ({}, []))
 
     def test_problems(self) -> None:
-        """Every problem names the file; what is right beside it still counts."""
+        """Every problem names the file; valid settings beside it still count."""
         document: dict[object, Any] = {"other": 1, "name": None, "level": [[1]], "verbose": {"a": {}}, 5: "x"}
         found, problems = scan_mapping(document, FLAGS, "f.yaml")
         self.assertEqual(found, {})
@@ -168,7 +168,7 @@ class MappingTests(SynchronousTestCase):
 
 class HelpTests(SynchronousTestCase):
     def test_lines(self) -> None:
-        """Each flag has a line with its kind and default in its section; sections stand in the order of flags."""
+        """Each flag has a line with its kind and default in its section; sections follow the order of flags."""
         flags = (
             flag("a", short="x"), flag("b", DURATION, 300.0, section="Other"), flag("c", BOOLEAN, True),
             flag("d", LIST, ("p", "q")), flag("e", SWITCHES, (("k", "true"),)), flag("f", PATH, None),

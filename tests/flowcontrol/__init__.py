@@ -1,1 +1,1 @@
-"""Tests of `orchtw/flowcontrol`."""
+"""Tests of priority and fairness (`orchtw/flowcontrol`)."""

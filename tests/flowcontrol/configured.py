@@ -14,7 +14,7 @@ from orchtw.wire.objects import Object
 
 
 class Known:
-    """Stands for the objects of one kind."""
+    """Stand-in for the cache of one kind."""
 
     def __init__(self) -> None:
         self.known: dict[str, Any] = {}
@@ -39,7 +39,7 @@ class Configured(Live):
         self._changed()
 
     def remove(self, obj: Object) -> None:
-        """The level is gone."""
+        """Remove the level, as the cache would."""
         del cast(Any, self._settings).known[obj["metadata"]["name"]]
         self._changed()
 

@@ -1,4 +1,4 @@
-"""Shuffle sharding."""
+"""Shuffle sharding of flows over queues."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.properties import examples
 
 
 class DealTests(SynchronousTestCase):
-    """Hands of queues."""
+    """Hands of queues dealt to flows."""
 
     @examples(100)
     @given(st.integers(0, 2**64 - 1), st.integers(1, 500), st.integers(1, 8))

@@ -1,4 +1,4 @@
-"""How many seats a request takes."""
+"""Estimates of the seats that a request takes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Cache:
 
 
 class WorkTests(SynchronousTestCase):
-    """Estimates (reference FLOW-11)."""
+    """Estimated work of requests (reference FLOW-11)."""
 
     def seats(self, cache: Cache | None, verb: str, query: str = "", name: str = "") -> int:
         work, info = self.work(cache), self.info(verb, name)
@@ -56,7 +56,7 @@ class WorkTests(SynchronousTestCase):
             self.assertEqual(self.seats(Cache(10_000), "list", query), seats, query)
 
     def test_one_object(self) -> None:
-        """A list or watch of one name is as a get; what is not kept here is not known."""
+        """A list or watch of one name takes the seat of a get; so does one of objects not cached here."""
         for verb in ("list", "watch"):
             self.assertEqual(self.seats(Cache(10_000), verb, name="a"), 1)
             self.assertEqual(self.seats(None, verb), 1)

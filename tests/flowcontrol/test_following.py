@@ -71,7 +71,7 @@ class FollowingTests(SynchronousTestCase):
         return self.live.flow(ALICE, GET).schema.name
 
     def test_changes(self) -> None:
-        """What is put or removed counts for the next request."""
+        """A created or removed object counts for the next request."""
         self.assertEqual(self.found(), "catch-all")
         self.kinds[SCHEMAS].put(schema("a", 500, "low"))
         self.assertEqual(self.found(), "a")
@@ -97,7 +97,7 @@ class FollowingTests(SynchronousTestCase):
         self.assertEqual(self.found(), "a")
 
     def test_large(self) -> None:
-        """A large object is read beside the reactor and counts from then on, in its last state."""
+        """A large object is parsed in a thread and counts from then on, in its last state."""
         self.kinds[SCHEMAS].put(schema("old", 500, "low"), LARGE_BYTES + 1)
         self.assertEqual(self.found(), "catch-all")
         self.kinds[SCHEMAS].put(schema("old", 500, "missing"), LARGE_BYTES + 1)
@@ -109,7 +109,7 @@ class FollowingTests(SynchronousTestCase):
         self.assertEqual(self.found(), "old")
 
     def test_listeners(self) -> None:
-        """Who listens is told of each change."""
+        """A listener is called on each change."""
         told: list[int] = []
         self.live.listen(lambda: told.append(1))
         self.kinds[SCHEMAS].put(schema("a", 500, "low"))

@@ -26,7 +26,7 @@ class RuleTests(SynchronousTestCase):
     """The parts of a schema's rules (reference FLOW-3)."""
 
     def test_resources(self) -> None:
-        """Verb, group, resource with its subresource and namespace must all be meant."""
+        """A rule matches only if verb, group, resource with subresource, and namespace all match."""
         rule = {"verbs": ["get", "list"], "apiGroups": ["apps"], "resources": ["deployments", "deployments/scale"]}
         made = ResourceRule({**rule, "namespaces": ["a"]})
         self.assertTrue(made.matches(resource("get", "deployments", group="apps")))
@@ -41,7 +41,7 @@ class RuleTests(SynchronousTestCase):
             self.assertFalse(made.matches(other), other)
 
     def test_cluster_scope(self) -> None:
-        """What has no namespace is meant by clusterScope alone, what has one never by it."""
+        """Cluster-scoped requests match by clusterScope alone; requests in a namespace never match by it."""
         rule = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
         for made, whole, within in (
             (ResourceRule({**rule, "namespaces": ["*"]}), False, True),
@@ -53,7 +53,7 @@ class RuleTests(SynchronousTestCase):
             self.assertEqual(made.everything, whole and within)
 
     def test_paths(self) -> None:
-        """A path is meant exactly, by a prefix that ends in a star, or by the star alone."""
+        """A path matches exactly, by a prefix that ends in a star, or by the star alone."""
         made = PathRule({"verbs": ["get"], "nonResourceURLs": ["/healthz", "/debug/*"]})
         self.assertTrue(made.matches(path("get", "/healthz")))
         self.assertTrue(made.matches(path("get", "/debug/x/y")))
@@ -103,7 +103,7 @@ class ClassifierTests(SynchronousTestCase):
         self.assertEqual(self.flow(live, "alice", resource())[:2], ("b", "high"))
 
     def test_missing_level(self) -> None:
-        """A schema whose level is missing counts for nothing until there is one (reference FLOW-12)."""
+        """A schema whose level is missing is ignored until there is one (reference FLOW-12)."""
         live = Configured([schema("a", 500, "late")], [])
         self.assertEqual(self.flow(live, "alice", resource())[0], "catch-all")
         live.put(level("late"))

@@ -16,10 +16,10 @@ QUEUES = Queuing(queues=8, hand_size=2, length=50)
 
 
 class SeatingTests(SynchronousTestCase):
-    """One level."""
+    """Seats and queues of one level."""
 
     def called(self, seating: Seating) -> Iterator[WaitingRequest]:
-        """Those who get seats now."""
+        """Yield the waiting requests that get seats now."""
         while (waiting := seating.call()) is not None:
             yield waiting
 
@@ -32,13 +32,13 @@ class SeatingTests(SynchronousTestCase):
         seating.give(waiting.flow, waiting.seats, waiting.pool, waiting.queue, took_s)
 
     def test_seats_at_once(self) -> None:
-        """While there are seats nobody waits (reference FLOW-4)."""
+        """A request with a free seat never waits (reference FLOW-4)."""
         seating, flow = Seating(2, QUEUES), Flow((0, 1))
         self.assertEqual([seating.take(flow, 1) for _ in range(3)], [COMMON, COMMON, FULL])
         self.assertEqual((seating.in_use, seating.executing, flow.seats), (2, 2, 2))
 
     def test_reject(self) -> None:
-        """A level without queues takes nobody in who finds no seat (reference FLOW-4)."""
+        """A level without queues rejects a request that finds no free seat (reference FLOW-4)."""
         seating, flow = Seating(1, None), Flow()
         seating.take(flow, 1)
         self.assertFalse(seating.wait(WaitingRequest(flow, 1)))
@@ -52,7 +52,7 @@ class SeatingTests(SynchronousTestCase):
         self.assertTrue(seating.wait(WaitingRequest(other, 1)))
 
     def test_nobody_passes_those_who_wait(self) -> None:
-        """Who comes later waits too, though there may be a seat by now."""
+        """A later request queues behind those that wait, even if a seat is free by now."""
         seating, flow = Seating(1, QUEUES), Flow((0, 1))
         seating.take(flow, 1)
         first = self.joined(seating, flow)
@@ -133,7 +133,7 @@ class SeatingTests(SynchronousTestCase):
         self.assertEqual(seating.take(modest, 1), KEPT)
 
     def test_kept_seats_for_those_who_wait(self) -> None:
-        """Who waits and has no seat gets a kept one when there is one again."""
+        """A queued request without a seat gets a kept one as soon as one is free again."""
         seating, greedy = Seating(10, QUEUES), Flow((0,))
         while seating.take(greedy, 1):
             pass
@@ -146,7 +146,7 @@ class SeatingTests(SynchronousTestCase):
         self.assertEqual(waiting.pool, KEPT)
 
     def test_leaving(self) -> None:
-        """Who leaves is not called, and its queue is forgotten with the last one."""
+        """A request that leaves the queue is not called, and the last one takes the queue with it."""
         seating, flow = Seating(1, QUEUES), Flow((0,))
         seating.take(flow, 1)
         gone, other = self.joined(seating, flow), self.joined(seating, flow)
@@ -157,7 +157,7 @@ class SeatingTests(SynchronousTestCase):
         self.assertEqual((seating.idle, list(seating.queues)), (True, []))
 
     def test_fewer_seats(self) -> None:
-        """Who was promised more seats than there are now gets what there is."""
+        """A request that was to take more seats than now exist gets all that exist."""
         seating, flow = Seating(9, QUEUES), Flow((0,))
         seating.take(flow, 9)
         waiting = self.joined(seating, flow, 9)
@@ -174,12 +174,12 @@ MOVES = st.lists(
 
 
 class PropertyTests(SynchronousTestCase):
-    """What holds whatever happens."""
+    """Invariants under any sequence of operations."""
 
     @examples(100)
     @given(MOVES, st.integers(1, 30))
     def test_invariants(self, moves: list[tuple[str, int, int]], limit: int) -> None:
-        """Seats are never exceeded and none is left idle that the next one could have; nobody is lost."""
+        """Seats are never exceeded, no usable seat is left idle, and no request is lost."""
         seating = Seating(limit, Queuing(queues=6, hand_size=2, length=5))
         flows = [Flow((number, (number + 1) % 6)) for number in range(6)]
         executing: list[WaitingRequest] = []
@@ -211,7 +211,7 @@ class PropertyTests(SynchronousTestCase):
         self.drain(seating, queued)
 
     def drain(self, seating: Seating, queued: list[WaitingRequest]) -> None:
-        """Nobody starves: when the seats come back, all who wait are called."""
+        """No request starves: when the seats come back, all waiting ones are called."""
         while queued:
             called = seating.call()
             assert called is not None

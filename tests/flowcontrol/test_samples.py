@@ -1,4 +1,4 @@
-"""How full levels are, by looking (reference METRIC-13)."""
+"""Sampled utilisation of levels (reference METRIC-13)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MarksTests(SynchronousTestCase):
 
 
 class SamplesTests(SynchronousTestCase):
-    """`Samples`."""
+    """Histograms of sampled levels (`Samples`)."""
 
     def setUp(self) -> None:
         self.clock = Clock()
@@ -38,12 +38,12 @@ class SamplesTests(SynchronousTestCase):
         self.samples = Samples(self.clock, self.in_flight, self.live)
 
     def sums(self, name: str, samples: Samples | None = None) -> dict[Sequence[str], tuple[int, float]]:
-        """How many looks there were and what they add up to, by values of labels."""
+        """Return the number of samples and their sum, by label values."""
         (family,) = [each for each in (samples or self.samples).families() if each.name == PREFIX + name]
         return {values: (series.count, series.total) for values, series in family.series()}
 
     def test_level(self) -> None:
-        """Requests and seats as shares of the limit, those that wait as shares of the places in queues."""
+        """Requests and seats are fractions of the limit, waiting ones fractions of the queues' places."""
         seating = self.live.levels["low"].seating
         assert seating is not None
         flow, limit = Flow(), seating.limit

@@ -91,7 +91,7 @@ class StartsTests(SynchronousTestCase):
         self.assertIsNone(self.request("bob"))
 
     def test_leaving(self) -> None:
-        """Who leaves is out of the line at once, the last of a user with the user."""
+        """A request that leaves is removed from the line at once, and a user's last one takes the user with it."""
         self.crowd()
         waiting = self.request("alice")
         assert waiting is not None
@@ -103,7 +103,7 @@ class StartsTests(SynchronousTestCase):
         self.assertNotIn("alice", self.begun)
 
     def test_seats_are_given_out_in_slices(self) -> None:
-        """Those who wait for seats are called in the next turn, as many as fit, until there are none."""
+        """Requests waiting for seats are called from the next turn on, a slice at a time, until none are left."""
         seating = Seating(1, None)
         self.starts.freed(seating)
         self.assertEqual(self.called, [])

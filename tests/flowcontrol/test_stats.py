@@ -1,4 +1,4 @@
-"""What is counted."""
+"""Statistics of flow control."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from orchtw.flowcontrol.stats import Histogram, Watermark, kind_of
 
 
 class HistogramTests(SynchronousTestCase):
-    """Observations between bounds."""
+    """Histogram of observations between bounds."""
 
     def test_buckets(self) -> None:
         """Buckets add up, and a value on a bound is below it; zeros can be counted in."""

@@ -26,7 +26,7 @@ class LineCase(SynchronousTestCase):
 
 
 class TextTests(LineCase):
-    """`text_line`."""
+    """Log lines as text (`text_line`)."""
 
     def test_line(self) -> None:
         """Letter of the level, date, time, process, file and line, text."""
@@ -55,7 +55,7 @@ class TextTests(LineCase):
 
 
 class JsonTests(LineCase):
-    """`json_line`."""
+    """Log lines in JSON (`json_line`)."""
 
     def test_values(self) -> None:
         """An object on each line: milliseconds, place, text, and the values in the text but for taken names."""
@@ -110,7 +110,7 @@ class DetailTests(LineCase):
 
 
 class VerbosityTests(SynchronousTestCase):
-    """`Verbosity`."""
+    """Log verbosity, by module patterns too (`Verbosity`)."""
 
     def test_patterns(self) -> None:
         """The first pattern that fits the module's last part, or all of its name, counts; then the level."""

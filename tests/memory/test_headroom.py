@@ -12,14 +12,14 @@ from orchtw.memory.headroom import MOST_BYTES, check_room
 
 class RoomTests(SynchronousTestCase):
     def limit(self, more: int) -> None:
-        """Let the process have so many bytes beyond what it has, until the test is over."""
+        """Limit the process to so many bytes beyond its current size, until the end of the test."""
         before = resource.getrlimit(resource.RLIMIT_AS)
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         self.addCleanup(resource.setrlimit, resource.RLIMIT_AS, before)
         resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + more, before[1]))
 
     def test_limited(self) -> None:
-        """What goes beyond the limit of addresses is found out, and what does not passes."""
+        """A size beyond the address space limit raises MemoryError; one within it passes."""
         self.limit(64 << 20)
         check_room(16 << 20)
         self.assertRaises(MemoryError, check_room, 128 << 20)

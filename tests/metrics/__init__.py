@@ -1,1 +1,1 @@
-"""Tests of `orchtw.metrics`."""
+"""Tests of the metrics (`orchtw.metrics`)."""

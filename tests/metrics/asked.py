@@ -19,7 +19,7 @@ def served(group: str, version: str, resource: str, subresource: str) -> tuple[s
 
 
 def asked(method: str, url: str, **headers: str) -> Request:
-    """A request whose target is known."""
+    """Return a request whose target is known."""
     path, _, query = url.partition("?")
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     request = Request(method=method, path=path, query=query, headers=named, peer=Peer(address="", port=0))

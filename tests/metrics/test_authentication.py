@@ -1,4 +1,4 @@
-"""How authentications are counted (reference METRIC-5, METRIC-8)."""
+"""Authentication counters (reference METRIC-5, METRIC-8)."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class ExpositionTests(SynchronousTestCase):
             self.assertEqual(found, expected)
 
     def test_library(self) -> None:
-        """What a collector of the library finds is shown in both forms, without the times of creation."""
+        """A collector of the library is shown in both formats, without creation timestamps."""
         apart = CollectorRegistry()
         Counter("a", "A.", ("x",), registry=apart).labels("y").inc()
         Gauge("b", "[STABLE] B.", registry=apart).set(2)

@@ -14,7 +14,7 @@ class RegistryTests(SynchronousTestCase):
         return [family.name for family in registry.families()]
 
     def test_deprecated(self) -> None:
-        """What this release deprecated is shown and says so; what an earlier one did is hidden unless asked for."""
+        """A metric deprecated in this release is shown and marked; one deprecated earlier is hidden by default."""
         for hidden in (False, True):
             registry = Registry(release=(1, 24), hidden=hidden)
             family = registry.add(counters("new_total", "N.", since="1.24.0"))
@@ -60,7 +60,7 @@ class RegistryTests(SynchronousTestCase):
         self.assertRaises(ValueError, registry.add, counters("a_total", "B."))
 
     def test_reset(self) -> None:
-        """All counts begin anew together."""
+        """All counts are reset together."""
         registry = Registry()
         counted = registry.add(counters("a_total", "A.")).of()
         counted.value = 3

@@ -1,4 +1,4 @@
-"""How requests are counted (reference METRIC-5, METRIC-6, METRIC-8)."""
+"""Request counters (reference METRIC-5, METRIC-6, METRIC-8)."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class RequestTests(SynchronousTestCase):
         self.assertNotIn(("GET", "", "g", "v1", "r1", "", "resource", "apiserver", "200"), shown(registry, TOTAL))
 
     def test_durations(self) -> None:
-        """Durations are counted with and without what webhooks took."""
+        """Durations are counted with and without the time spent in webhooks."""
         self.metrics.of(asked("POST", MAPS)).answered(201, 0.7, 0.5, 10)
         labels = ("POST", "", "", "v1", "configmaps", "", "resource", "apiserver")
         [whole] = [series for values, series in self.metrics.durations.series() if values == labels]
@@ -136,7 +136,7 @@ class RequestTests(SynchronousTestCase):
         self.assertEqual(shown(self.registry, "apiserver_response_sizes"), {labels: 1})
 
     def test_long_running(self) -> None:
-        """What is open is counted up and down, under the deprecated name too."""
+        """Open long-running requests are counted up and down, under the deprecated name too."""
         kind = self.metrics.of(asked("GET", f"{MAPS}?watch=true"))
         self.metrics.opened(kind, 1)
         self.metrics.opened(kind, 1)

@@ -44,7 +44,7 @@ class HistogramTests(SynchronousTestCase):
         self.assertEqual((histogram.counts, histogram.total), ([4, 4, 4], 24))
 
     def test_doubling(self) -> None:
-        """Bounds that double."""
+        """Each bound is twice the one before."""
         self.assertEqual(doubling(1024, 3), (1024, 2048, 4096))
         self.assertEqual(bisect_left(doubling(0.001, 15), 0.001), 0)
 
@@ -66,7 +66,7 @@ class FamilyTests(SynchronousTestCase):
         self.assertEqual(found, {("0", "z"): 1, ("1", "z"): 1, ("2", "z"): 1, (OTHER, OTHER): 7})
 
     def test_forgotten(self) -> None:
-        """What is forgotten makes room."""
+        """A forgotten series makes room for another."""
         family = counters("a_total", "A.", ("x",), most=1)
         family.of("1")
         family.forget("1")
@@ -91,7 +91,7 @@ class FamilyTests(SynchronousTestCase):
         self.assertEqual({values: each.value for values, each in family.series()}, {("a",): 1, (UNEXPECTED,): 5})
 
     def test_wrong_labels(self) -> None:
-        """A series without all of its labels is a mistake of who asks."""
+        """A series without all of its label values raises ValueError."""
         self.assertRaises(ValueError, counters("a_total", "A.", ("x",)).of)
 
     def test_without_labels(self) -> None:

@@ -12,7 +12,7 @@ from orchtw.metrics.several import labelled, merged
 
 
 def text(worker: int, *, open_metrics: bool = False) -> bytes:
-    """What a process shows that has counted to its own number."""
+    """Return the metrics text of a worker whose values are its own number."""
     registry = Registry()
     registry.add(counters("a_total", "Counts.", ("verb",))).of('GE"T}\n{').value = worker
     if worker:
@@ -25,7 +25,7 @@ class SeveralTests(SynchronousTestCase):
     """Labels and families (reference METRIC-16)."""
 
     def test_labels(self) -> None:
-        """Each series says whose it is, whatever its other labels have in them."""
+        """Each series names its process, whatever text its other labels have."""
         found = b"".join(merged([text(0), text(2)], open_metrics=False)).decode()
         families = {each.name: each for each in text_string_to_metric_families(found)}
         self.assertEqual(

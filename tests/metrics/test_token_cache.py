@@ -1,4 +1,4 @@
-"""How tokens of others are counted (reference METRIC-5)."""
+"""Cache counters of external tokens (reference METRIC-5)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class TokenCacheTests(SynchronousTestCase):
         return shown(self.registry, f"{PREFIX}{name}")
 
     def test_hits(self) -> None:
-        """A remembered token is a hit that takes no time."""
+        """A cached token counts as a hit that takes no time."""
         self.cache.hit()
         self.assertEqual(self.shown("request_total"), {("hit",): 1})
         self.assertEqual(self.shown("request_duration_seconds"), {("hit",): 1})
 
     def test_misses(self) -> None:
-        """Who asks is fetching, who waits for the same answer is blocked, and there is one question."""
+        """The first caller counts as fetching and callers sharing its answer as blocked, for one request."""
         answer: Deferred[int] = Deferred()
         first = Deferred.fromCoroutine(self.cache.missed(answer, shared=False))
         other: Deferred[int] = Deferred()

@@ -97,7 +97,7 @@ class NamingTests(SynchronousTestCase):
             self.assertEqual(self.kubernetes.untranslated(name), name)
 
     def test_long_names_are_not_kept(self) -> None:
-        """What clients choose takes no memory beyond a bound: a long name is translated each time, both ways."""
+        """Names chosen by clients take bounded memory: a long name is translated each time, both ways."""
         short, long = "node.orch.io/a", f"node.orch.io/{'a' * 128}"
         for way, cached in (
             (self.kubernetes.translate, module._kubernetes),
@@ -149,7 +149,7 @@ class NamingTests(SynchronousTestCase):
         self.assertFalse([name for name, value in attrs.asdict(self.kubernetes).items() if "orch" in value.lower()])
 
     def test_foreign_groups(self) -> None:
-        """Who asks for a built-in group by its other name is told how to get it; of other groups nothing is said."""
+        """A built-in group under its other name yields advice on the vocabulary; other groups yield none."""
         neutral = Naming.orch()
         text = "authorization.k8s.io is authorization.orch.io here: this server speaks the orch vocabulary; "
         self.assertEqual(neutral.foreign("authorization.k8s.io"), text + "start it with --vocabulary kubernetes")

@@ -15,7 +15,7 @@ from orchtw.wire.objects import Object
 
 
 class BackendTransport(StringTransport):
-    """A transport whose other end answers by `reply` what has been written; it knows half-closed connections."""
+    """A transport whose other end answers written bytes by `reply`; it supports half-closed connections."""
 
     def __init__(self, reply: Callable[[bytes], bytes] = lambda _: b"") -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class BackendTransport(StringTransport):
         self.producer = None
 
     def taken(self) -> bytes:
-        """What has been written since the last call."""
+        """Return the bytes written since the last call."""
         data: bytes = self.value()
         self.clear()
         return data
@@ -72,7 +72,7 @@ class Backend:
 
 
 class Collector:
-    """A sink that keeps what it gets."""
+    """Sink that records what it receives."""
 
     def __init__(self) -> None:
         self.data = b""

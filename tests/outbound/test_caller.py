@@ -29,7 +29,7 @@ reactor: Any = installed_reactor
 
 
 class CallerCase(TestCase):
-    """A caller, and a webhook that says what it was asked."""
+    """A caller, and a webhook that records its requests."""
 
     def setUp(self) -> None:
         self.cluster = Cluster()
@@ -49,7 +49,7 @@ class CallerCase(TestCase):
         return self.reply
 
     async def settled(self, done: Callable[[], Any]) -> None:
-        """Wait until `done()`."""
+        """Wait until `done()` is true, for 5 s at most."""
         for _ in range(500):
             if done():
                 return
@@ -57,7 +57,7 @@ class CallerCase(TestCase):
         self.fail("it does not come to that")
 
     async def trouble(self, remote: Remote | None = None, *, timeout_s: float = 5.0, limit_bytes: int = 1000) -> str:
-        """What is wrong with a call."""
+        """Return the text of the failure of a call."""
         try:
             await self.caller.post(remote or self.remote, b"{}", timeout_s=timeout_s, limit_bytes=limit_bytes)
         except CallFailed as problem:
@@ -66,7 +66,7 @@ class CallerCase(TestCase):
 
 
 class CallTests(CallerCase):
-    """What is sent, and by which connection."""
+    """Sent requests, and the connections that carry them."""
 
     async def test_post(self) -> None:
         """A POST of JSON with the time in its URL; nothing is asked to be compressed."""
@@ -114,7 +114,7 @@ class CallTests(CallerCase):
         self.assertNotIn("cookie", self.webhook.asked[-1].headers)
 
     async def test_head_of_an_answer(self) -> None:
-        """Who reads bodies in their own time gets the head first."""
+        """A caller that reads the body itself gets the head first."""
         self.reply = Reply(body=b"x" * 100_000)
         response = await self.caller.open(self.remote, Question(), timeout_s=5)
         self.assertEqual(response.code, 200)
@@ -153,7 +153,7 @@ class SharingTests(CallerCase):
         self.assertEqual(self.webhook.accepted, 4)
 
     async def test_unused_pool(self) -> None:
-        """Of too many pools the one that was not used for longest is closed, and what runs in it ends well."""
+        """Of too many pools the least recently used one is closed, and its running calls still end well."""
         self.patch(pools, "POOLS", 2)
         answered: Deferred[bytes] = Deferred()
         self.webhook.answer = lambda asked: answered if asked.target.endswith("slow") else {}
@@ -179,7 +179,7 @@ class SharingTests(CallerCase):
         self.assertEqual(await self.trouble(), text)
 
     async def test_left(self) -> None:
-        """Who does not wait any more ends the connection of the call."""
+        """A cancelled call closes its connection."""
         self.reply = Reply(silent=True)
         running = Deferred.fromCoroutine(self.caller.post(self.remote, b"{}", timeout_s=5))
         await self.settled(lambda: self.webhook.asked)
@@ -189,13 +189,13 @@ class SharingTests(CallerCase):
 
 
 class FailureTests(CallerCase):
-    """What cannot be had, in the reference server's words (reference HOOK-21, HOOK-28, HOOK-29)."""
+    """Failed calls, in the reference server's words (reference HOOK-21, HOOK-28, HOOK-29)."""
 
     def url(self, text: str = "", timeout: str = "5s") -> str:
         return f'Post "{text or self.webhook.url}/convert?timeout={timeout}": '
 
     async def test_nobody(self) -> None:
-        """Nobody listens, or nobody knows the name."""
+        """A closed port and an unknown host name are reported."""
         await self.webhook.stop()
         where = f"127.0.0.1:{self.webhook.port}"
         expected = self.url() + f"dial tcp {where}: connect: connection refused"
@@ -235,7 +235,7 @@ class FailureTests(CallerCase):
             self.assertEqual(await self.trouble(), expected)
 
     async def test_no_http(self) -> None:
-        """What is no answer."""
+        """A response that is not HTTP is reported as malformed."""
         self.reply = Reply(raw=b"SMTP ready\r\n\r\n")
         self.assertIn("transport connection broken: malformed HTTP response", await self.trouble())
 
@@ -248,7 +248,7 @@ class FailureTests(CallerCase):
         await self.settled(lambda: self.webhook.connections == 0)
 
     async def test_codes(self) -> None:
-        """What is no success, with what it says if that is for reading."""
+        """A response with an error code fails, with the server's message if it is readable."""
         said = b'{"kind":"Status","message":"you may not"}'
         for reply, expected in (
             (Reply(code=404), "the server could not find the requested resource"),
@@ -268,7 +268,7 @@ class FailureTests(CallerCase):
 
 
 class TLSTests(CallerCase):
-    """Whom the caller believes (reference HOOK-28)."""
+    """Verification of the other server's certificate (reference HOOK-28)."""
 
     async def words(self, webhook: WebhookServer, **tls: Any) -> str:
         policy = TLSPolicy(**{"authorities": webhook.ca_pem, **tls})
@@ -295,7 +295,7 @@ class TLSTests(CallerCase):
         self.assertEqual((await self.caller.ask(remote, Question(), timeout_s=5)).code, 200)
 
     async def test_expired(self) -> None:
-        """A certificate whose time is over, and one whose time is to come."""
+        """An expired certificate is refused, and one that is not yet valid."""
         made = self.new_webhook(age=timedelta(days=3))
         text = "x509: certificate has expired or is not yet valid: current time "
         self.assertRegex(await self.words(made), f"^{text}[0-9-]+T[0-9:]+Z is after [0-9-]+T[0-9:]+Z$")
@@ -315,7 +315,7 @@ class TLSTests(CallerCase):
         self.assertEqual(await self.words(self.webhook, authorities=b"x"), text)
 
     async def test_insecure(self) -> None:
-        """Anybody is believed if that is asked for."""
+        """Any certificate is accepted if the client configuration asks for that."""
         remote = attrs.evolve(self.remote, tls=TLSPolicy(insecure=True))
         await self.caller.post(remote, b"{}", timeout_s=5)
 
@@ -348,7 +348,7 @@ class ServiceTests(CallerCase):
         self.assertEqual((asked.target, asked.headers["host"]), ("/a?timeout=5s", "orch.default.svc"))
 
     async def test_failures(self) -> None:
-        """What leads nowhere, with the URL that would have been asked."""
+        """A call that cannot be routed fails with the URL that would have been requested."""
         remote = Remote.of_client_config({"service": {"namespace": "n", "name": "s", "port": 8443, "path": "x"}})
         url = 'Post "https://s.n.svc:8443/x?timeout=5s": '
         self.assertEqual(await self.trouble(remote), url + 'service "s" not found')
@@ -368,7 +368,7 @@ class ServiceTests(CallerCase):
 
 
 class CredentialsTests(CallerCase):
-    """Who the server is for another one."""
+    """Credentials that the server shows to another one."""
 
     async def test_another_try(self) -> None:
         """After a 401 other credentials are shown once, if there are any (reference CLIENT-11)."""

@@ -16,7 +16,7 @@ OWN = ShownHeaders(certificate=b"own", key=b"key")
 
 
 class Others:
-    """Shows what a test says, and notes what was refused."""
+    """Credentials set by the test, which record the refused ones."""
 
     def __init__(self, shown: ShownHeaders) -> None:
         self.shown = shown
@@ -40,7 +40,7 @@ class CertificateFilesTests(SynchronousTestCase):
         raise AssertionError("there is something to wait for")
 
     def test_with_others(self) -> None:
-        """Both are shown; of a refusal the others hear what was theirs."""
+        """Both credentials are shown; on a refusal the others are told of their own."""
         others = Others(bearer("t"))
         files = CertificateFiles(lambda: POLICY, others, Clock().seconds)
         shown = self.current(files)
@@ -57,7 +57,7 @@ class CertificateFilesTests(SynchronousTestCase):
         self.assertEqual(others.refusals, [OWN])
 
     def test_older(self) -> None:
-        """What was shown before the last look is worth another try."""
+        """A certificate shown before the last look at the files is worth a retry."""
         files = CertificateFiles(lambda: POLICY, None, Clock().seconds)
         self.assertTrue(files.refused(OWN))
         self.assertFalse(files.refused(self.current(files)))

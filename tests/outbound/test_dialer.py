@@ -1,4 +1,4 @@
-"""Dialling for real, on this machine: TLS of every kind, and the words for what cannot be had."""
+"""Real connections on this machine: TLS of every kind, and the texts of failures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ reactor: Any = installed_reactor
 
 
 def client_tls() -> ClientTLS:
-    """What the flags would give."""
+    """Return the TLS settings that the flags would give."""
     folder = agent_pki().folder
     return ClientTLS(
         certificates=tuple(x509.load_pem_x509_certificates((folder / "client.crt").read_bytes())),
@@ -52,7 +52,7 @@ class DialerCase(TestCase):
         return await self.dialer.exchange(destination, lambda: ClientExchange(tls=destination.scheme == "https"))
 
     async def code(self, destination: Destination) -> int:
-        """What a request is answered."""
+        """Return the status code of a response."""
         exchange = await self.dial(destination)
         head = await exchange.ask("GET", "/x", [("Host", "a")])
         exchange.abort()
@@ -68,7 +68,7 @@ class DialerCase(TestCase):
 
 
 class TLSTests(DialerCase):
-    """HTTPS (reference PROXY-2)."""
+    """TLS to node agents (reference PROXY-2)."""
 
     async def test_verified(self) -> None:
         """The agent is verified by its authority and address, and sees our certificate."""
@@ -76,7 +76,7 @@ class TLSTests(DialerCase):
         self.assertEqual(self.agent.asked[-1].user, "the-client")
 
     async def test_anybody(self) -> None:
-        """Without an authority anybody is believed, but still sees our certificate."""
+        """Without an authority any certificate is accepted, and ours is still shown."""
         unverified = self.there.tls.unverified
         self.assertEqual(await self.code(attrs.evolve(self.there, tls=unverified)), 200)
         self.assertEqual(self.agent.asked[-1].user, "the-client")
@@ -103,14 +103,14 @@ class TLSTests(DialerCase):
         self.assertTrue(words.startswith(("tls: ", "EOF")), words)
 
     def test_key_of_another(self) -> None:
-        """A key that does not belong to its certificate is said at the start."""
+        """A key that does not match its certificate is an error at the start."""
         other = load_pem_private_key((agent_pki().folder / "agent.key").read_bytes(), None)
         for tls in (attrs.evolve(client_tls(), key=other), attrs.evolve(client_tls(), key=other).unverified):
             self.assertRaises(ConfigError, tls.creator, "a")
 
 
 class WordsTests(DialerCase):
-    """What cannot be had (reference PROXY-14)."""
+    """Texts of failures (reference PROXY-14)."""
 
     tls = False
 
@@ -119,7 +119,7 @@ class WordsTests(DialerCase):
         self.assertEqual(await self.code(attrs.evolve(self.there, scheme="http")), 200)
 
     async def test_refused(self) -> None:
-        """Nobody listens."""
+        """A closed port is reported as a refused connection."""
         words = await self.trouble(attrs.evolve(self.there, scheme="http", port=1))
         self.assertEqual(words, "dial tcp 127.0.0.1:1: connect: connection refused")
 
@@ -132,7 +132,7 @@ class WordsTests(DialerCase):
         self.assertEqual(self.dialer._open, 0)
 
     def test_given_up(self) -> None:
-        """Whoever gives up while a connection is made is told so: it is no trouble of the other side."""
+        """Cancelling while connecting raises CancelledError, not a failure of the other side."""
         begun = defer.Deferred.fromCoroutine(self.dial(self.there))
         begun.cancel()
         self.failureResultOf(begun, defer.CancelledError)
@@ -160,7 +160,7 @@ class WordsTests(DialerCase):
         self.assertEqual(await self.code(attrs.evolve(nobody, host="two")), 200)
 
     async def test_no_names(self) -> None:
-        """What is no name is not looked up: node addresses are any text."""
+        """An invalid host name is not looked up, as node addresses may be any text."""
         for host in ("a b", "a..b", "x" * 64, "a." * 128, "a\0b", "\u00fc", "", "-\r\nX: y"):
             words = await self.trouble(attrs.evolve(self.there, host=host))
             self.assertEqual(words, f"dial tcp: lookup {host[:100]}: no such host")

@@ -16,7 +16,7 @@ SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: S
 
 
 class ExchangeCase(SynchronousTestCase):
-    """A connected exchange."""
+    """Base case with a connected exchange."""
 
     def setUp(self) -> None:
         self.exchange: ClientExchange = Backend().open()
@@ -38,7 +38,7 @@ class ExchangeCase(SynchronousTestCase):
 
 
 class AnswerTests(ExchangeCase):
-    """Plain answers."""
+    """Plain HTTP responses, whole or cut."""
 
     def test_request(self) -> None:
         """The request goes out as it was given, in one write."""
@@ -71,7 +71,7 @@ class AnswerTests(ExchangeCase):
         self.assertTrue(self.transport.disconnecting)
 
     def test_waits_for_its_reader(self) -> None:
-        """After the head nothing is read until somebody takes the body."""
+        """After the head, reading is paused until the body has a consumer."""
         self.ask()
         self.exchange.dataReceived(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc")
         self.assertEqual(self.transport.producerState, "paused")
@@ -103,7 +103,7 @@ class AnswerTests(ExchangeCase):
         self.assertEqual(sink.outcomes, [CallOutcome.CUT])
 
     def test_no_answer(self) -> None:
-        """The words for an end before any answer, and for what is none."""
+        """An end before any response, and a malformed response, have their own error texts."""
         for data, clean, words in (
             (b"", True, "EOF"),
             (b"HTTP/1.1 200", False, "connection reset by peer"),
@@ -119,7 +119,7 @@ class AnswerTests(ExchangeCase):
             self.assertEqual(self.ends, [CallOutcome.CUT])
 
     def test_cancelled(self) -> None:
-        """Who no longer waits for the answer drops the connection."""
+        """A cancelled request drops the connection."""
         waiting = self.ask()
         waiting.cancel()
         self.failureResultOf(waiting, CancelledError)
@@ -129,7 +129,7 @@ class AnswerTests(ExchangeCase):
         self.assertEqual(self.ends, [CallOutcome.ABORTED])
 
     def test_aborted(self) -> None:
-        """The one who aborts is not told."""
+        """The side that aborts is not notified."""
         self.ask()
         self.exchange.dataReceived(b"HTTP/1.1 200 OK\r\n\r\nabc")
         sink = self.sink()
@@ -139,10 +139,10 @@ class AnswerTests(ExchangeCase):
 
 
 class UpgradeTests(ExchangeCase):
-    """After a 101."""
+    """Connections after a 101 response."""
 
     def test_bytes_behind_the_head(self) -> None:
-        """What comes with the 101 is the other protocol's first bytes."""
+        """Bytes that arrive with the 101 are the first of the other protocol."""
         waiting = self.upgrade()
         self.exchange.dataReceived(SWITCH + b"\x80\x03")
         head = self.successResultOf(waiting)
@@ -152,14 +152,14 @@ class UpgradeTests(ExchangeCase):
         self.assertEqual(sink.data, b"\x80\x03HTTP/1.1 400")
 
     def test_held_until_taken(self) -> None:
-        """It is not read on and on before somebody takes it."""
+        """Reading pauses when more than HELD_BYTES wait for a consumer."""
         self.upgrade()
         self.exchange.dataReceived(SWITCH)
         self.exchange.dataReceived(b"x" * (HELD_BYTES + 1))
         self.assertEqual(self.transport.producerState, "paused")
 
     def test_half_closed(self) -> None:
-        """This side ends its writing and still reads; what is written later goes nowhere."""
+        """This side ends its writing and still reads; later writes are dropped."""
         self.upgrade()
         self.exchange.dataReceived(SWITCH)
         sink = self.sink()
@@ -172,7 +172,7 @@ class UpgradeTests(ExchangeCase):
         verifyObject(IHalfCloseableProtocol, self.exchange)
 
     def test_not_connected(self) -> None:
-        """A connection that is lost before it is secured says so to who waits for that."""
+        """A connection lost before it is secured fails `secured`."""
         exchange = ClientExchange(tls=True)
         exchange.makeConnection(BackendTransport())
         self.assertNoResult(exchange.secured)

@@ -85,12 +85,12 @@ class ExchangesTests(SynchronousTestCase):
             self.assertEqual(self.begin()[1], False)
 
     def test_one_at_a_time(self) -> None:
-        """While a request runs its connection is nobody else's (reference AGG-11)."""
+        """A connection is not shared while a request runs on it (reference AGG-11)."""
         first, second = self.begin()[0], self.begin()[0]
         self.assertIsNot(first.transport, second.transport)
 
     def test_earlier_exchange(self) -> None:
-        """Who still holds an exchange that is over cannot touch the next one on its connection (reference AGG-11)."""
+        """A finished exchange cannot touch the next one on its connection (reference AGG-11)."""
         first = self.begin()[0]
         self.answered(exchange=first)
         second, used = self.begin()

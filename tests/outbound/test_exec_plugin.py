@@ -32,12 +32,12 @@ V1 = "client.authentication.orch.io/v1"
 
 
 def printed(status: Any, **more: Any) -> bytes:
-    """What a plugin prints."""
+    """Return a plugin's output with a status."""
     return json.dumps({"apiVersion": V1, "kind": "ExecCredential", "status": status, **more}).encode()
 
 
 class CredentialTests(SynchronousTestCase):
-    """What a plugin's output says."""
+    """Credentials in a plugin's output."""
 
     def test_good(self) -> None:
         """A token, a certificate with its key, or both, and until when."""
@@ -137,13 +137,13 @@ class ExecPluginTests(TestCase):
         self.assertEqual((await plugin.current(), self.token(second), self.runs), (second, "t2", 2))
 
     async def test_shared(self) -> None:
-        """Those who need credentials at the same time share a run (reference CLIENT-15)."""
+        """Concurrent callers in need of credentials share a run (reference CLIENT-15)."""
         plugin = self.plugin("say(token='t')")
         await gatherResults([Deferred.fromCoroutine(plugin.current()) for _ in range(3)])
         self.assertEqual(self.runs, 1)
 
     async def test_environment(self) -> None:
-        """What the plugin is told, by arguments and environment; its input is empty and no terminal."""
+        """The plugin gets its arguments and environment, and an empty input that is not a terminal."""
         body = "say(token=repr((sys.argv[1:], os.environ['A'], os.environ[{0!r}], sys.stdin.read())))"
         for vocabulary, name in (("orch", "ORCH_EXEC_INFO"), ("kubernetes", "KUBERNETES_EXEC_INFO")):
             plugin = self.plugin(
@@ -160,7 +160,7 @@ class ExecPluginTests(TestCase):
         return str(raised.exception)
 
     async def test_failures(self) -> None:
-        """What went wrong is said, and the next request tries again."""
+        """A failed run is reported, and the next request runs the plugin again."""
         plugin = self.plugin("sys.stderr.write('no way'); sys.exit(3)")
         path = f"{self.folder}/plugin.py"
         for _ in range(2):
@@ -190,7 +190,7 @@ class ExecPluginTests(TestCase):
         self.assertEqual(str(raised.exception), f"exec: executable {script} has not ended in 0.3 s")
 
     async def test_left(self) -> None:
-        """When nobody waits any more the run goes on, and who comes later has its result."""
+        """A run whose callers have all left goes on, and later callers get its result."""
         go = self.folder / "go"
         plugin = self.plugin(f"while not os.path.exists({str(go)!r}): time.sleep(0.01)\nsay(token='t')")
         waiting = Deferred.fromCoroutine(plugin.current())
@@ -250,7 +250,7 @@ class PluginAtWorkTests(TestCase):
         self.addCleanup(self.server.stop)
 
     def answer(self, asked: WebhookRequest) -> Any:
-        """What the server says to credentials."""
+        """Return the server's answer to credentials: 401 unless they are good."""
         return {"ok": True} if asked.headers.get("authorization", "") in self.good else Reply(code=401)
 
     def remote(self, body: str, version: str = V1, **more: Any) -> Remote:
@@ -306,7 +306,7 @@ class PluginAtWorkTests(TestCase):
         self.assertEqual(len(self.server.asked), 1)
 
     async def test_other_version(self) -> None:
-        """An answer in another version is none, and nothing is sent (CLIENT-11)."""
+        """A credential in another API version is refused, and nothing is sent (CLIENT-11)."""
         other = {"apiVersion": V1, "kind": "ExecCredential", "status": {"token": "t"}}
         beta = "client.authentication.orch.io/v1beta1"
         with self.assertRaises(CallFailed) as raised:

@@ -21,7 +21,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
 
 class KeptTests(SynchronousTestCase):
-    """What it makes of the other side's bytes."""
+    """Client protocol of a kept connection."""
 
     def setUp(self) -> None:
         self.idle: list[Any] = []
@@ -50,7 +50,7 @@ class KeptTests(SynchronousTestCase):
             self.assertEqual((self.successResultOf(whole), self.idle), (b"{}", [self.kept]))
 
     def test_stale(self) -> None:
-        """What ends before any of a later answer came may be asked elsewhere; that is not so for a first request."""
+        """A connection that ends before any of a later answer is stale; before a first answer it is an error."""
         asked = self.ask().addCallback(collected, 2)
         self.kept.dataReceived(OK)
         self.successResultOf(asked)
@@ -93,7 +93,7 @@ class KeptTests(SynchronousTestCase):
             self.assertEqual(str(self.failureResultOf(asked).value), text)
 
     def test_cancelled(self) -> None:
-        """Who does not wait ends the connection."""
+        """A cancelled request ends the connection."""
         asked = self.ask()
         asked.cancel()
         self.failureResultOf(asked, CancelledError)

@@ -73,7 +73,7 @@ class KubeconfigCase(SynchronousTestCase):
         raise AssertionError("there is something to wait for")
 
     def refusal(self, document: Any) -> str:
-        """What is wrong with a file, behind its name."""
+        """Return the problem with a file, without the file's name before it."""
         problem = self.assertRaises(ConfigError, self.load, document)
         (line,) = problem.problems
         self.assertTrue(line.startswith(f"{self.path}: "), line)
@@ -158,16 +158,16 @@ class ServerTests(KubeconfigCase):
 
 
 class UserTests(KubeconfigCase):
-    """Who the server is."""
+    """Credentials of the user section."""
 
     def test_basic(self) -> None:
-        """Name and password."""
+        """A name and password become basic authentication, and are hidden from `repr`."""
         remote = self.load(config(user={"username": "me", "password": "pw"}))
         self.assertEqual(self.shown(remote).headers, (("Authorization", "Basic bWU6cHc="),))
         self.assertNotIn("bWU6", repr(self.shown(remote)))
 
     def test_token_file(self) -> None:
-        """A token's file is read again after a minute, and one that is gone leaves the last token."""
+        """A token file is reread after a minute; if it is gone, the last token stays."""
         token = self.folder / "token"
         token.write_text("one\n")
         remote = self.load(config(user={"tokenFile": "token"}))
@@ -222,7 +222,7 @@ class UserTests(KubeconfigCase):
         self.assertEqual(self.pair(remote), second)
 
     def test_data_before_files(self) -> None:
-        """Data stay as they are, and win over files (CLIENT-8)."""
+        """Inline data stay as they are, and win over files (CLIENT-8)."""
         data = {"client-certificate-data": base64(CERTIFICATE), "client-key-data": base64(KEY_PEM)}
         remote = self.load(config(user={**data, "client-certificate": "none", "client-key": "none"}))
         self.assertEqual((remote.tls.certificate, remote.credentials), (CERTIFICATE, None))
@@ -269,14 +269,14 @@ class UserTests(KubeconfigCase):
 
 
 class UsersTests(KubeconfigCase):
-    """Who the server is for whom, by the names of users (reference ADM-13)."""
+    """Credentials by name of user, for different servers (reference ADM-13)."""
 
     def users(self, *users: dict[str, Any]) -> dict[str, Credentials]:
         self.path.write_text(yaml.safe_dump({"kind": "Config", "users": [*users]}))
         return load_users(self.path, Naming.of("orch"), self.clock)
 
     def test_all_kinds(self) -> None:
-        """A certificate, a token or both; who shows nothing is nobody."""
+        """A user may have a certificate, a token or both; one without credentials is left out."""
         pair = {"client-certificate-data": base64(CERTIFICATE), "client-key-data": base64(KEY_PEM)}
         found = self.users(
             {"name": "certificate", "user": pair},
@@ -365,7 +365,7 @@ class ExecTests(KubeconfigCase):
             self.assertEqual(self.refusal(config(user={"exec": section})), expected)
 
     def test_no_cluster(self) -> None:
-        """Unless provideClusterInfo is true the plugin is told nothing, whatever the extension says."""
+        """Unless provideClusterInfo is true, the plugin gets no cluster information, whatever the extension says."""
         extension = {"name": "client.authentication.orch.io/exec", "extension": {"a": "b"}}
         for section in (EXEC, {**EXEC, "provideClusterInfo": False}):
             self.assertIsNone(self.plugin(section, {"extensions": [extension]}).cluster)
@@ -391,7 +391,7 @@ class ExecTests(KubeconfigCase):
             self.assertEqual(refusal, f"users[0].user: {text}")
 
     def test_cluster(self) -> None:
-        """With provideClusterInfo the plugin is told of the server, and what its extension says."""
+        """With provideClusterInfo the plugin gets the server's data and its extension."""
         name = "client.authentication.orch.io/exec"
         cluster = {
             "certificate-authority-data": base64(CA),
@@ -414,7 +414,7 @@ class ExecTests(KubeconfigCase):
         self.assertEqual(self.refusal(config(user={"exec": section})), f"users[0].user.exec.apiVersion: {text}")
 
     def test_refused(self) -> None:
-        """What a plugin must have (reference CLIENT-11)."""
+        """An invalid plugin configuration is refused with the reason (reference CLIENT-11)."""
         where = "users[0].user.exec"
         for changed, text in (
             ({"command": ""}, "command: must be specified to use exec authentication plugin"),
@@ -429,7 +429,7 @@ class ExecTests(KubeconfigCase):
             self.assertEqual(self.refusal(config(user={"exec": {**EXEC, **changed}})), f"{where}.{text}")
 
     def test_unwritable(self) -> None:
-        """What an extension says must be JSON."""
+        """An extension that cannot be written as JSON is refused."""
         name = "client.authentication.orch.io/exec"
         cluster = {"extensions": [{"name": name, "extension": {1, 2}}]}
         text = self.refusal(config(cluster, {"exec": {**EXEC, "provideClusterInfo": True}}))

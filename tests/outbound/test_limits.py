@@ -1,4 +1,4 @@
-"""How many calls to one server run at a time (reference HOOK-30)."""
+"""Limits on concurrent calls to one server (reference HOOK-30)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TurnsTests(SynchronousTestCase):
         self.assertTrue(turns.idle)
 
     def test_cancelled(self) -> None:
-        """Who does not wait any longer takes nobody's turn."""
+        """A cancelled wait does not use up a turn."""
         turns = CallTurns(running=1, waiting=5)
         self.successResultOf(self.take(turns))
         leaving, staying = self.take(turns), self.take(turns)

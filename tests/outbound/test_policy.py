@@ -12,7 +12,7 @@ BEGIN, END = b"-----BEGIN CERTIFICATE-----\n", b"-----END CERTIFICATE-----\n"
 
 
 class PolicyTests(SynchronousTestCase):
-    """What connections are made with."""
+    """TLS policies of connections."""
 
     def trouble(self, policy: TLSPolicy) -> str:
         with self.assertRaises(BadTLS) as raised:
@@ -29,7 +29,7 @@ class PolicyTests(SynchronousTestCase):
             self.assertEqual((insecure.tls().authorities, insecure.tls().system), ((), False))
 
     def test_bundle(self) -> None:
-        """What is around certificates, and what cannot be read, is passed over."""
+        """Text around certificates, and unreadable certificates, are ignored."""
         bundle = b"# mine\n" + CA + BEGIN + b"AAAA\n" + END + b"text\n" + CA + BEGIN
         self.assertEqual(len(read_authorities(bundle)), 2)
 

@@ -1,4 +1,4 @@
-"""What pools cost a server that calls nobody (reference HOOK-27)."""
+"""Cost of connection pools in a server that calls no others (reference HOOK-27)."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class RetryTests(SynchronousTestCase):
         self.assertEqual(len(self.caller.times), 5)
 
     def test_lasting(self) -> None:
-        """A refusal, a late answer, a certificate that is not believed and nobody there are not tried again."""
+        """A refusal, a late answer, an untrusted certificate and a closed port are not retried."""
         for trouble in (
             CallFailed("x", code=404),
             CallFailed("x", LATE),

@@ -68,7 +68,7 @@ class ResolverTests(SynchronousTestCase):
         self.assertTrue(self.place("orch").public)
 
     def test_nowhere(self) -> None:
-        """What leads nowhere says why."""
+        """A Service that cannot be routed to is reported with the reason."""
         self.assertEqual(self.trouble(), 'service "s" not found')
         self.cluster.add("n", "s")
         self.assertEqual(self.trouble(port=80), 'no service port 80 found for service "s"')

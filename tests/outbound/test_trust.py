@@ -31,7 +31,7 @@ def _general(name: str) -> x509.GeneralName:
 
 
 class NameTests(SynchronousTestCase):
-    """Whether a certificate is for a host."""
+    """Matching of certificates and host names."""
 
     def test_good(self) -> None:
         """Names in any case, a star for one part, addresses in any spelling."""

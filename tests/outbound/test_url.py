@@ -8,10 +8,10 @@ from orchtw.outbound.url import asked_url
 
 
 class AskedURLTests(SynchronousTestCase):
-    """What treq makes of them."""
+    """URLs as treq sends them."""
 
     def test_as_they_are(self) -> None:
-        """What can be sent is sent as it is written, whatever the host is called."""
+        """A URL that can be sent is sent as written, whatever the host is called."""
         for text in (
             "https://my_host:1/a",
             "https://[::1]:8443/c?timeout=30s",
@@ -22,7 +22,7 @@ class AskedURLTests(SynchronousTestCase):
             self.assertEqual(asked_url(text).to_uri().to_text(), text)
 
     def test_escaped(self) -> None:
-        """What cannot be sent is escaped, names as for the domain name system."""
+        """Characters that cannot be sent are escaped, and host names are IDNA-encoded."""
         for text, sent in (
             ("https://a/b c", "https://a/b%20c"),
             ("https://a/\u00fc", "https://a/%C3%BC"),
@@ -31,6 +31,6 @@ class AskedURLTests(SynchronousTestCase):
             self.assertEqual(asked_url(text).to_uri().to_text(), sent)
 
     def test_no_url(self) -> None:
-        """What is none is refused."""
+        """An invalid URL raises ValueError."""
         for text in ("https://a:b/", "https://[a/", "https://\u00fc..b/"):
             self.assertRaises(ValueError, asked_url, text)

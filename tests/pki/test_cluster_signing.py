@@ -35,7 +35,7 @@ class ClusterSigningTests(SynchronousTestCase):
         return paths
 
     def signers(self, signing: ClusterSigning) -> list[str]:
-        """Who signs for each."""
+        """Return the subject of each signer's authority, or "" if it has none."""
         found = (signing.authority(signer) for signer in ALL)
         return ["" if each is None else each.certificate.subject.rfc4514_string() for each in found]
 

@@ -38,7 +38,7 @@ class ReadTests(FilesCase):
         files.check_private(self.path)
 
     def test_missing(self) -> None:
-        """A missing file is named, and nothing else is said."""
+        """A missing file is named, and no other problem is reported."""
         for reader in (files.read, files.read_own, files.read_private, files.check_private):
             self.assertEqual(self.refused(reader, self.path), f"{self.path}: No such file or directory")
 
@@ -54,7 +54,7 @@ class ReadTests(FilesCase):
         self.assertIn(f"{other}: is a symbolic link", self.refused(files.read_own, other / "target"))
 
     def test_what_is_no_file(self) -> None:
-        """A folder or a pipe in a file's place is refused, and nobody waits for the pipe."""
+        """A folder or a pipe in a file's place is refused, without waiting for the pipe."""
         os.mkfifo(self.path)
         self.assertEqual(self.refused(files.read_own, self.path), f"{self.path}: is no regular file")
         self.assertIn("Is a directory", self.refused(files.read_own, self.folder))
@@ -72,7 +72,7 @@ class ReadTests(FilesCase):
             self.assertEqual(files.read_own(path), b"")
 
     def test_nonsense(self) -> None:
-        """A file that holds no certificate, or no key, is said to hold none."""
+        """A file without a certificate, or without a key, is reported as such."""
         self.path.write_bytes(b"nonsense")
         self.assertIn("holds no readable PEM certificate", self.refused(files.read_certificates, self.path))
         self.assertIn("holds no readable, unencrypted PEM private key", self.refused(files.read_key, self.path))
@@ -146,7 +146,7 @@ class ReplaceTests(FilesCase):
         self.assertEqual((self.path.read_bytes(), target.read_bytes()), (b"ours", b"theirs"))
 
     def test_left_over(self) -> None:
-        """What a crash has left behind is in nobody's way."""
+        """A temporary file left by a crash does not hinder a replacement."""
         (self.folder / f".file.{os.getpid()}").write_bytes(b"half")
         files.replace(self.path, b"whole", 0o600)
         self.assertEqual([each.name for each in self.folder.iterdir()], ["file"])

@@ -1,4 +1,4 @@
-"""First and later starts: keys and certificates made, reused, renewed, and what is damaged named."""
+"""First and later starts: keys and certificates are made, reused and renewed, and damaged ones are named."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class FirstStartTests(SynchronousTestCase):
         return {path.name: path.read_bytes() for path in self.pki.iterdir()}
 
     def kubeconfig(self) -> dict[str, Any]:
-        """The administrator's file."""
+        """Return the administrator's kubeconfig file, parsed."""
         document: dict[str, Any] = yaml.safe_load((self.data / "admin.kubeconfig").read_text())
         return document
 
@@ -169,7 +169,7 @@ class FirstStartTests(SynchronousTestCase):
         self.assertEqual(pki.serving_chain[0].not_valid_after_utc, later + certificates.LEAF_LIFE)
 
     def test_new_address(self) -> None:
-        """A serving certificate that lacks the address is made anew; one that has more is kept."""
+        """A serving certificate that lacks the address is reissued; one with more addresses is kept."""
         self.start()
         before = self.contents()
         pki = self.start(bind_address="10.0.0.1")
@@ -180,7 +180,7 @@ class FirstStartTests(SynchronousTestCase):
         self.assertEqual(self.changed(before), set())
 
     def test_missing_file(self) -> None:
-        """Each missing file is named; nothing is made anew in its place."""
+        """Each missing file is named; none is made anew in its place."""
         for name in ("ca.crt", "ca.key", "apiserver.crt", "apiserver.key", "admin.crt", "admin.key", "sa.key"):
             self.start()
             path, aside = self.pki / name, self.data / name
@@ -229,7 +229,7 @@ class FirstStartTests(SynchronousTestCase):
         self.refused(str(self.data))
 
     def warnings(self) -> list[str]:
-        """What is logged from now on, a list that grows."""
+        """Return a list to which later log lines are appended."""
         lines: list[str] = []
 
         @implementer(ILogObserver)

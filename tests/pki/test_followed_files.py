@@ -13,7 +13,7 @@ from orchtw.pki.followed_files import INTERVAL_S, FollowedFiles
 
 
 class FollowedFilesTests(SynchronousTestCase):
-    """`FollowedFiles`."""
+    """Reloading of files that change (`FollowedFiles`)."""
 
     def setUp(self) -> None:
         self.file = Path(self.mktemp())

@@ -1,4 +1,4 @@
-"""How the server shows itself to those behind it."""
+"""Certificates with which the server authenticates to aggregated servers."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ class FrontProxyTests(SynchronousTestCase):
         self.assertGreater(renewed.chain[0].not_valid_after_utc, self.now + certificates.RENEWAL)
 
     def test_cut_short(self) -> None:
-        """What a start left unfinished is made anew (reference DESIGN-20)."""
+        """Files left incomplete by an interrupted start are made anew (reference DESIGN-20)."""
         self.start()
         (self.folder / "front-proxy-ca.crt").unlink()
         found = self.start()
         self.assertTrue(certificates.issued_by(found.chain[0], found.authorities[0]))
 
     def test_damaged(self) -> None:
-        """What does not fit ends the start and is named (reference DESIGN-20)."""
+        """A damaged or mismatched file ends the start and is named (reference DESIGN-20)."""
         self.start()
         whole = self.read()
         for name, content in (

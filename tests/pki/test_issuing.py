@@ -108,7 +108,7 @@ class IssuingTests(SynchronousTestCase):
             self.assertEqual(found.issuer, OWN.certificate.subject)
 
     def test_unreadable(self) -> None:
-        """What is no request, or too long to be judged, is said to be so (reference CSR-17)."""
+        """A text that is not a request, or is too long, raises ValueError with the reason (reference CSR-17)."""
         for text in (b"", b"-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"):
             with self.assertRaisesRegex(ValueError, "PEM block type must be CERTIFICATE REQUEST"):
                 read_request(text)

@@ -43,7 +43,7 @@ class ServingCase(SynchronousTestCase):
         return str(problem)
 
     def logged(self) -> list[str]:
-        """What is logged from now on, a list that grows."""
+        """Return a list to which later log lines are appended."""
         lines: list[str] = []
 
         def observe(event: LogEvent) -> None:
@@ -67,7 +67,7 @@ class ServingCase(SynchronousTestCase):
 
 
 def hosts(pki: Pki) -> frozenset[str]:
-    """What the certificate that is shown is good for."""
+    """Return the hosts for which the serving certificate is valid."""
     return certificates.hosts_of(pki.serving_chain[0])
 
 
@@ -94,10 +94,10 @@ class NameTests(ServingCase):
 
 
 class CertDirTests(ServingCase):
-    """`--cert-dir` (reference FLAG-17)."""
+    """Serving certificates in `--cert-dir` (reference FLAG-17)."""
 
     def test_made_again(self) -> None:
-        """What was made there is kept while it serves, and made anew for the same key when it does not."""
+        """A generated certificate is kept while it is valid, and reissued for the same key when it is not."""
         first = self.in_place()
         self.assertEqual(self.in_place().serving_chain, first.serving_chain)
         key = self.key.read_bytes()
@@ -164,7 +164,7 @@ class CertDirTests(ServingCase):
             other.unlink()
 
     def test_unusable(self) -> None:
-        """What cannot be used is one line that names the flag and the file."""
+        """An unusable file is one line that names the flag and the file."""
         self.in_place()
         self.key.write_bytes(certificates.key_pem(certificates.new_key()))
         self.assertEqual(self.refused(f"--cert-dir={self.place}"), f"{self.key}: is not the key of {self.crt}")

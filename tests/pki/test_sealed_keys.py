@@ -23,7 +23,7 @@ class SealingTests(SynchronousTestCase):
         self.keys = first_start.common_keys(Naming.orch(), datetime.now(UTC))
 
     def test_whole(self) -> None:
-        """Who knows the secret gets what was sealed; the same looks different each time, and no key can be seen."""
+        """Keys unseal with the same secret; each sealing differs, and no key is visible in it."""
         sealed = seal(SECRET, self.keys)
         self.assertEqual(self.keys.keys(), NAMES)
         self.assertEqual(unseal(SECRET, sealed), self.keys)
@@ -38,7 +38,7 @@ class SealingTests(SynchronousTestCase):
             self.assertRaises(WrongSecret, unseal, secret, sealed)
 
     def test_changed_or_nonsense(self) -> None:
-        """What was changed anywhere, or is something else, is not opened; no text raises anything else."""
+        """A changed or nonsensical text raises WrongSecret and no other error."""
         sealed = seal(SECRET, self.keys)
         self.patch(sealed_keys, "_COST", 2)  # the cost is the same for all of them
         cheap = seal(SECRET, self.keys)

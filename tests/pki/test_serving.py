@@ -28,7 +28,7 @@ class ServingCase(SynchronousTestCase):
         return prepare(Config(data_dir=self.data, **settings), Naming.orch(), 6443, NOW)
 
     def names(self, **settings: Any) -> frozenset[str]:
-        """What the serving certificate is for."""
+        """Return the hosts of the serving certificate."""
         return certificates.hosts_of(self.start(**settings).serving_chain[0])
 
 
@@ -60,7 +60,7 @@ class NamesTests(ServingCase):
 
 
 class FolderTests(ServingCase):
-    """`--cert-dir`."""
+    """Serving certificates in a folder (`--cert-dir`)."""
 
     def pair(self) -> tuple[Path, Path]:
         return self.folder / "apiserver.crt", self.folder / "apiserver.key"
@@ -89,7 +89,7 @@ class FolderTests(ServingCase):
         return self.pair()[0].read_bytes()
 
     def test_operators_files(self) -> None:
-        """What an operator has put there is used as it is, and never written to (reference FLAG-17)."""
+        """An operator's files are used as they are and never written to (reference FLAG-17)."""
         before = self.operators_pair()
         found = self.start(cert_dir=self.folder, tls_san=("a.example.com",))
         self.assertEqual(certificates.pem(found.serving_chain[0]), before)

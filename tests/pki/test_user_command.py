@@ -28,7 +28,7 @@ class UserCommandTests(SynchronousTestCase):
         prepare(Config(data_dir=self.data), Naming.orch(), 6443, datetime.now(UTC))
 
     def command(self, *arguments: str) -> tuple[int, str]:
-        """The exit status, and what was printed."""
+        """Return the exit status and the output."""
         printed = io.StringIO()
         with redirect_stdout(printed), redirect_stderr(printed):
             status = main([*arguments, "--data-dir", str(self.data)])

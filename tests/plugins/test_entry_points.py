@@ -17,7 +17,7 @@ from orchtw.plugins.entry_points import EntryPoint, load
 
 
 def make(*_: Any) -> None:
-    """A factory that nobody calls here."""
+    """Plugin factory that these tests never call."""
 
 
 def flag(name: str) -> Flag:

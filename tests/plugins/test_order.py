@@ -1,4 +1,4 @@
-"""The places of plugins among what is built in."""
+"""Places of plugins among the built-in ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def plugin(**places: Any) -> AdmissionPlugin:
 
 class AdmissionOrderTests(SynchronousTestCase):
     def test_places(self) -> None:
-        """A plugin stands beside its anchor, else before the webhooks (reference EXT-5)."""
+        """A plugin is placed beside its anchor, else before the webhooks (reference EXT-5)."""
         plugins = {"A": plugin(after="First"), "B": plugin(before="First"), "C": plugin(), "D": plugin(after="Last")}
         self.assertEqual(
             admission_order(BUILT_IN, plugins), ("B", "First", "A", "C", "MutatingAdmissionWebhook", "Last", "D")
@@ -38,5 +38,5 @@ class AdmissionOrderTests(SynchronousTestCase):
 
 class AnchoredTests(SynchronousTestCase):
     def test_places(self) -> None:
-        """A method stands before the one it names, else at the end (reference EXT-5)."""
+        """A method is placed before the one it names, else at the end (reference EXT-5)."""
         self.assertEqual(anchored(["x", "y"], {"a": "", "b": "y", "c": "x"}), ["c", "x", "b", "y", "a"])

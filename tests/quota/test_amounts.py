@@ -121,6 +121,6 @@ class ListTests(SynchronousTestCase):
         self.assertEqual(only(found, ["pods"]), {"pods": whole(3)})
 
     def test_growth(self) -> None:
-        """What has become less, or is as it was, has not grown."""
+        """An amount that has decreased or stayed equal has not grown."""
         grown = growth(amounts({"a": "3", "b": "1", "c": "1"}), amounts({"a": "1", "b": "1", "c": "2", "d": "5"}))
         self.assertEqual(grown, {"a": Amount(2 * 10**9, "decimal")})

@@ -1,4 +1,4 @@
-"""What each kind of object uses (reference PLUG-26, PLUG-27, PLUG-60)."""
+"""Usage by each kind of object (reference PLUG-26, PLUG-27, PLUG-60)."""
 
 from __future__ import annotations
 

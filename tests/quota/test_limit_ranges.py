@@ -165,7 +165,7 @@ class DefaultTests(SynchronousTestCase):
         return [each.get("resources") for each in found["spec"]["containers"]], note
 
     def test_fills(self) -> None:
-        """What containers do not say is filled in, and noted by container, requests first."""
+        """Missing resources of containers are filled in and noted by container, requests first."""
         item = {
             "type": "Container", "default": {"cpu": "1", "memory": "1Gi"},
             "defaultRequest": {"cpu": "500m", "memory": "1Mi"},

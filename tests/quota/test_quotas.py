@@ -1,4 +1,4 @@
-"""Whether a write fits into quotas, and what it is told if not (reference PLUG-28, PLUG-31, PLUG-61)."""
+"""Fitting of writes into quotas, and the refusals (reference PLUG-28, PLUG-31, PLUG-61)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class FitTests(FitCase):
         self.assertEqual(self.charges(write), {})
 
     def test_exceeded(self) -> None:
-        """Only what is exceeded is shown, in the order of the names; the limit itself may be used up."""
+        """Only exceeded resources are shown, in the order of the names; the limit itself may be used up."""
         write = asked(pod(container({"cpu": "2", "memory": "1Gi"})))
         hard = {"requests.cpu": "1", "requests.memory": "1Gi", "pods": "1"}
         self.assertEqual(
@@ -75,7 +75,7 @@ class FitTests(FitCase):
         self.assertEqual(self.charges(write, quota("rq", {"requests.cpu": "2000m"})), {"rq": {"requests.cpu": "2"}})
 
     def test_missing(self) -> None:
-        """What containers have to say is named, in order."""
+        """Resources that containers must specify are named in order."""
         hard = {"requests.cpu": "1", "limits.memory": "1", "requests.ephemeral-storage": "1"}
         self.assertEqual(
             self.refusal(asked(pod(container())), quota("rq", hard)),
@@ -94,7 +94,7 @@ class FitTests(FitCase):
         self.assertEqual(self.charges(write, without), {"rq": {"pods": "1"}})
 
     def test_scopes(self) -> None:
-        """A quota counts what has all of its scopes."""
+        """A quota counts objects that match all of its scopes."""
         best_effort = quota("rq", {"pods": "0"}, scopes=["BestEffort"])
         self.assertEqual(self.charges(asked(pod(container({"cpu": "1"}))), best_effort), {})
         self.assertIn("exceeded quota: rq", self.refusal(asked(pod(container())), best_effort))
@@ -114,7 +114,7 @@ class FitTests(FitCase):
         self.assertEqual(self.charges(asked(service, "services"), scoped), {})
 
     def test_updates(self) -> None:
-        """An update is charged what it adds; one that adds nothing passes, whatever is used."""
+        """An update is charged only for growth; one without growth passes, whatever is used."""
         few = {"metadata": {}, "spec": {"type": "NodePort", "ports": [{}]}}
         many = {"metadata": {}, "spec": {"type": "NodePort", "ports": [{}, {}, {}]}}
         full = quota("rq", {"services": "1", "services.nodeports": "4"}, {"services": "5", "services.nodeports": "2"})
@@ -164,7 +164,7 @@ class SequenceTests(SynchronousTestCase):
 
 class LimitedTests(FitCase):
     def test_contains(self) -> None:
-        """What contains a part of a name needs a quota that limits it; what is not used needs none."""
+        """A used resource whose name contains the text needs a quota that limits it; an unused one does not."""
         rule = Limited(group="", plural="pods", contains=(".cpu",))
         write = asked(pod(container({"cpu": "1"})), limited=(rule,))
         for quotas in ((), (quota("rq", {"pods": "1"}),)):

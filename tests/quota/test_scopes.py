@@ -1,4 +1,4 @@
-"""Scopes (reference PLUG-25)."""
+"""Scopes of quotas (reference PLUG-25)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ScopeTests(SynchronousTestCase):
             self.assertEqual(requirement.matches(traits(pod)), expected, f"{requirement} of {pod}")
 
     def test_others(self) -> None:
-        """What is no pod has no scope."""
+        """An object other than a pod matches no scope."""
         for requirement, _, _ in ROWS:
             self.assertFalse(requirement.matches(None))
 

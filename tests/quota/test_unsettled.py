@@ -12,7 +12,7 @@ PLACE = ("a", "rq")
 
 class UnsettledTests(SynchronousTestCase):
     def test_sums(self) -> None:
-        """What is charged is known until each write has ended, by quota."""
+        """Charges are kept by quota until their write has ended."""
         unsettled = Unsettled()
         unsettled.add(PLACE, amounts({"pods": "1", "cpu": "500m"}))
         unsettled.add(PLACE, amounts({"pods": "1"}))

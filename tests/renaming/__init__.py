@@ -1,1 +1,1 @@
-"""Tests of `orchtw.renaming`."""
+"""Tests of renaming between vocabularies (`orchtw.renaming`)."""

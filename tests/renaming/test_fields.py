@@ -66,7 +66,7 @@ class FieldsTests(SynchronousTestCase):
         )
 
     def test_taken_names(self) -> None:
-        """A step whose new name is there already keeps the old one: nothing is lost."""
+        """A step whose new name is already there keeps the old one, so that nothing is lost."""
         tree: Object = {"f:metadata": {"f:labels": {"f:kubernetes.io/arch": {}, "f:orch.io/arch": {}}}}
         self.assertIs(self.translated(tree), tree)
 
@@ -83,5 +83,5 @@ class FieldsTests(SynchronousTestCase):
             self.assertIs(self.translated(tree), tree)
 
     def test_no_set(self) -> None:
-        """What is no field set is a ValueError."""
+        """An invalid field set raises ValueError."""
         self.assertRaises(ValueError, self.translated, {"nonsense": {}})

@@ -73,7 +73,7 @@ class NamesTests(SynchronousTestCase):
             self.assertEqual(getattr(self.back, rule)(kubernetes), orch, rule)
 
     def test_names_of_others(self) -> None:
-        """What users, clients and makers of custom resources named keeps its name, either way."""
+        """Names by users, clients and authors of custom resources stay the same in both directions."""
         for rule, name in OF_OTHERS:
             self.assertEqual(getattr(self.there, rule)(name), name, rule)
             self.assertEqual(getattr(self.back, rule)(name), name, rule)

@@ -66,7 +66,7 @@ class ValuesTests(SynchronousTestCase):
         )
 
     def test_references(self) -> None:
-        """What is referred to is named as it is named itself, by group, kind and namespace."""
+        """References are translated as their targets are, by group, kind and namespace."""
         event = {"involvedObject": {"kind": "Service", "namespace": "default", "name": "orch"}}
         self.assertEqual(
             self.translated("Event", event)["involvedObject"],
@@ -99,7 +99,7 @@ class ValuesTests(SynchronousTestCase):
         )  # fmt: skip
 
     def test_same_object(self) -> None:
-        """What has no such name comes back itself, parts and all."""
+        """An object without such names comes back as the same object."""
         pod = {"spec": {"containers": [{"name": "orch"}], "nodeSelector": {"a": "b"}}}
         self.assertIs(self.translated("Pod", pod), pod)
 

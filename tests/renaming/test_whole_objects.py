@@ -44,7 +44,7 @@ class ObjectsTests(SynchronousTestCase):
             self.assertEqual(self.objects.place(GroupKind(group, kind), *place), expected)
 
     def test_nothing_to_do(self) -> None:
-        """An object without any name of the product's comes back itself; user data is not looked at."""
+        """An object without any of the product's names comes back as the same object; user data is not examined."""
         obj = config_map(labels={"app": "orch"}, annotations={"note": "orch.io/arch"})
         obj["data"] = {"orch.io": "orch-system"}
         self.assertIs(self.objects.translate(obj), obj)
@@ -80,7 +80,7 @@ class ObjectsTests(SynchronousTestCase):
         )  # fmt: skip
 
     def test_unreadable_sets(self) -> None:
-        """A set that is none, or about a version that nobody knows, stays as it is."""
+        """An invalid field set, or one of an unknown version, stays as it is."""
         unreadable: tuple[tuple[str, Object], ...] = (
             ("v1", {"nonsense": {}}), ("example.com/v9", {"f:orch.io/arch": {}})
         )  # fmt: skip

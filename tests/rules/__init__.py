@@ -1,1 +1,1 @@
-"""Tests of `orchtw.rules`."""
+"""Tests of the rules (`orchtw.rules`)."""

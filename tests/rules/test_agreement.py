@@ -1,4 +1,4 @@
-"""What servers of one cluster compare (reference CTRL-52)."""
+"""Facts that servers of one cluster compare (reference CTRL-52)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class FactTests(SynchronousTestCase):
         self.check(keys("", ""), keys("", "b"), differ=False)
 
     def test_statements_of_other_versions(self) -> None:
-        """What another version does not say, or says otherwise, is no difference to this one."""
+        """A fact that another version omits or states differently is not a difference."""
         mine: list[Fact] = [keys("a", "a"), Content(name="f", content=b"x")]
         odd: list[Any] = [{}, {"keys": 1}, {"keys": {"used": 3}}, {"keys": None, "f": {"salt": "zz"}}, {"f": []}]
         for other in odd:

@@ -52,7 +52,7 @@ class SplitTests(SynchronousTestCase):
 
 
 class AuthenticationTests(SynchronousTestCase):
-    """Who is let in (reference AUTHN-21)."""
+    """Authentication with bootstrap tokens (reference AUTHN-21)."""
 
     def why(self, secret: Object, token: str = "0123456789abcdef") -> str:
         """Why not; empty: it is."""

@@ -130,7 +130,7 @@ class SelectorTests(SynchronousTestCase):
                     self.assertRaises(BadRequest, parse, text)
 
     def test_effort(self) -> None:
-        """What is parsed grows with the text."""
+        """The effort of parsing grows in proportion to the text."""
         self.assertLess(growth(lambda size: parse_labels(f"a in ({','.join(['b'] * size)})"), 2000), MOST)
 
     def test_many_values(self) -> None:

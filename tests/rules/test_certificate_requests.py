@@ -33,7 +33,7 @@ def field(tag: int, content: bytes) -> bytes:
 
 
 def with_names(*names: bytes) -> bytes:
-    """A request with alternative names as they are written."""
+    """Return a request with alternative names as they are written."""
     extension = x509.UnrecognizedExtension(x509.ObjectIdentifier("2.5.29.17"), field(0x30, b"".join(names)))
     builder = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([]))
     return builder.add_extension(extension, critical=False).sign(KEY, SHA256()).public_bytes(Encoding.PEM)

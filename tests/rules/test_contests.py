@@ -11,7 +11,7 @@ from orchtw.rules.contests import LIMIT_S, QUIET_S, Contests
 
 
 class ContestTests(SynchronousTestCase):
-    """One writer, and another who undoes whatever it does."""
+    """A writer whose changes another writer reverts each time."""
 
     def setUp(self) -> None:
         self.clock = Clock()
@@ -33,7 +33,7 @@ class ContestTests(SynchronousTestCase):
         return waited_s
 
     def test_delays(self) -> None:
-        """What was put back is made again after delays that grow up to five minutes."""
+        """A reverted write is repeated after delays that grow to five minutes."""
         waited = [self.write() for _ in range(14)]
         self.assertEqual(waited[:8], [0, 1, 2, 4, 8, 16, 32, 64])
         self.assertEqual(waited[-3:], [LIMIT_S] * 3)
@@ -55,22 +55,22 @@ class ContestTests(SynchronousTestCase):
         self.assertLess(count, 24)
 
     def test_taken_away(self) -> None:
-        """What is deleted is made again at once the first time: it was new before."""
+        """A deleted object is recreated at once the first time, as it was new before."""
         self.assertEqual([self.write(over=None) for _ in range(5)], [0, 0, 1, 2, 4])
 
     def test_other_ways(self) -> None:
-        """What is undone in another way each time is made again at once, but not for ever."""
+        """A write reverted in a different way each time is repeated at once, but not forever."""
         self.assertEqual([self.write(over=number) for number in range(9)], [0, 0, 0, 0, 0, 0, 1, 2, 4])
 
     def test_other_content(self) -> None:
-        """What has changed on our side is written at once, and nothing is undone by it; the order of keys is none."""
+        """Changed content of our own is written at once; the order of keys does not matter."""
         for _ in range(5):
             self.write({"a": 1, "b": 2})
         self.assertGreater(self.contests.due_in_s("k", {"b": 2, "a": 1}, lambda: "theirs"), 0)
         self.assertEqual([self.write({"a": 2}), self.write({"a": 3}), self.write({"a": 2})], [0, 0, 0])
 
     def test_quiet(self) -> None:
-        """Who is left alone for a while begins anew."""
+        """The delays start anew after a quiet period."""
         for _ in range(4):
             self.write()
         self.clock.advance(QUIET_S + 1)

@@ -29,7 +29,7 @@ def sent(headers: dict[str, str], *, size: int = 0, upgrade: bool = False) -> li
 
 
 class RequestHeaderTests(SynchronousTestCase):
-    """What goes out (reference PROXY-15)."""
+    """Request headers passed on (reference PROXY-15)."""
 
     def test_plain(self) -> None:
         """Headers of the connection and credentials stay here; the client is added to those before it."""
@@ -46,7 +46,7 @@ class RequestHeaderTests(SynchronousTestCase):
         )
 
     def test_upgrade(self) -> None:
-        """What asks for the other protocol goes along; each stream protocol on a line of its own."""
+        """An upgrade request is passed on with its headers, each stream protocol on a line of its own."""
         headers = {
             "connection": "Upgrade",
             "upgrade": "SPDY/3.1",
@@ -96,10 +96,10 @@ OURS = (
 
 
 class ResponseHeaderTests(SynchronousTestCase):
-    """What comes back (reference PROXY-15)."""
+    """Response headers passed back (reference PROXY-15)."""
 
     def test_ours(self) -> None:
-        """What this server says of its answers, or of its origin, nobody says in its place, whatever is answered."""
+        """Headers that this server sets on responses are never taken from another server."""
         lines = [(name, "x") for name in OURS]
         self.assertEqual(response_headers([("Connection", "close, X-Hop"), *lines]), [])
         switch = [("Upgrade", "SPDY/3.1"), ("Connection", "Upgrade")]

@@ -36,7 +36,7 @@ class IdentityTests(SynchronousTestCase):
 
 class HeaderTests(SynchronousTestCase):
     def test_sent(self) -> None:
-        """The client's headers travel on, but for those that say who asks (reference AGG-5)."""
+        """The client's headers are passed on, except those that identify the user (reference AGG-5)."""
         given_ = {
             "host": "front:6443",
             "accept": "application/json",
@@ -68,7 +68,7 @@ class HeaderTests(SynchronousTestCase):
         )
 
     def test_passed(self) -> None:
-        """A server knows what it has passed on before (reference AGG-16)."""
+        """A server recognizes requests that it has passed on before (reference AGG-16)."""
         self.assertFalse(has_passed({}, "me"))
         self.assertFalse(has_passed({"via": "1.1 before, 1.1 mean, me"}, "me"))
         self.assertTrue(has_passed({"via": "1.1 before,1.1 me (words), 1.1 after"}, "me"))

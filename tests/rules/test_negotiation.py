@@ -17,7 +17,7 @@ KUBECTL = f"{JSON};as=Table;v=v1;g=meta.k8s.io,{JSON};as=Table;v=v1beta1;g=meta.
 
 
 class AcceptTests(SynchronousTestCase):
-    """`Negotiator.accept`."""
+    """Negotiation of the response format (`Negotiator.accept`)."""
 
     def setUp(self) -> None:
         self.negotiator = Negotiator(Naming.orch())
@@ -96,7 +96,7 @@ class AcceptTests(SynchronousTestCase):
         self.assertEqual((found.transform, found.transform_version), ("Table", "meta.k8s.io/v1"))
 
     def test_fall_back(self) -> None:
-        """What cannot be transformed as asked falls back to the next entry (reference ENC-3)."""
+        """A transform that is not available falls back to the next entry (reference ENC-3)."""
         self.assertEqual(self.accept(f"{JSON};as=Table;v=v1;g=meta.example.io,{JSON}"), ("json", None))
         self.assertEqual(self.accept(f"{TABLE},{JSON}", transforms=False), ("json", None))
 
@@ -119,7 +119,7 @@ class AcceptTests(SynchronousTestCase):
 
 
 class CheckTransformTests(SynchronousTestCase):
-    """`check_transform`."""
+    """Checks of transforms (`check_transform`)."""
 
     def test_number(self) -> None:
         """Partial metadata of one object is no list, nor the reverse (reference ERR-30)."""
@@ -139,10 +139,10 @@ class CheckTransformTests(SynchronousTestCase):
 
 
 class BodyTests(SynchronousTestCase):
-    """`Negotiator.body_format` and `patch_type`."""
+    """Negotiation of the body format (`Negotiator.body_format` and `patch_type`)."""
 
     def test_formats(self) -> None:
-        """The Content-Type decides; none is JSON."""
+        """The Content-Type decides; without one the body is JSON."""
         negotiator = Negotiator(Naming.orch())
         for header, form in [
             ("", "json"),
@@ -154,7 +154,7 @@ class BodyTests(SynchronousTestCase):
             self.assertEqual(negotiator.body_format(header), form)
 
     def test_refusals(self) -> None:
-        """A 415 names what is read (reference ERR-31)."""
+        """A 415 names the supported formats (reference ERR-31)."""
         negotiator = Negotiator(Naming.orch())
         start = "the body of the request was in an unknown format - accepted media types include: "
         error = self.assertRaises(UnsupportedMediaType, negotiator.body_format, "text/plain")
@@ -182,7 +182,7 @@ class BodyTests(SynchronousTestCase):
 
 
 class WantsPrettyTests(SynchronousTestCase):
-    """`wants_pretty`."""
+    """Pretty printing by client (`wants_pretty`)."""
 
     def test_who(self) -> None:
         """The query decides; without it, curl, Wget and browsers get indented JSON (reference REQ-20)."""

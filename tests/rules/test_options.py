@@ -25,10 +25,10 @@ def list_options(query: str, watch: bool = False) -> options.ListOptions:
 
 
 class ListOptionsTests(SynchronousTestCase):
-    """`list_options`."""
+    """Options of lists and watches (`list_options`)."""
 
     def test_consistency(self) -> None:
-        """Version, match and limit mean what the tables of reference READ-4 and READ-5 say."""
+        """Version, match and limit have the meaning of the tables in reference READ-4 and READ-5."""
         for query, consistency, revision, limit in [
             ("", "latest", None, 0),
             ("unknown=1", "latest", None, 0),
@@ -81,7 +81,7 @@ class ListOptionsTests(SynchronousTestCase):
         self.assertEqual(len(error.details["causes"]), 3)
 
     def test_bad_values(self) -> None:
-        """What cannot be read is a 400 (reference READ-7, READ-11)."""
+        """A value that cannot be parsed is a 400 (reference READ-7, READ-11)."""
         syntax = 'strconv.ParseUint: parsing "abc": invalid syntax'
         for query, message in [
             ("limit=a", 'strconv.ParseInt: parsing "a": invalid syntax'),
@@ -121,7 +121,7 @@ class ListOptionsTests(SynchronousTestCase):
 
 
 class GetRevisionTests(SynchronousTestCase):
-    """`get_revision`."""
+    """Parsing of resourceVersion (`get_revision`)."""
 
     def test_values(self) -> None:
         """Unset is the latest, a number is itself, anything else a 400 (reference READ-3, READ-7)."""
@@ -183,7 +183,7 @@ class WriteOptionsTests(SynchronousTestCase):
 
 
 class DeleteOptionsTests(SynchronousTestCase):
-    """`delete_options`."""
+    """Options of deletions (`delete_options`)."""
 
     def body(self, **fields: Any) -> options.DeleteOptions:
         return options.delete_options({}, {"kind": "DeleteOptions", "apiVersion": "v1", **fields}, NAMING)
@@ -253,10 +253,10 @@ class DeleteOptionsTests(SynchronousTestCase):
 
 
 class OtherParametersTests(SynchronousTestCase):
-    """`include_object` and `request_timeout_s`."""
+    """Other parameters (`include_object` and `request_timeout_s`)."""
 
     def test_include_object(self) -> None:
-        """Rows carry metadata unless told otherwise; other words are a 400 (reference TABLE-4)."""
+        """Rows carry metadata by default; unknown words are a 400 (reference TABLE-4)."""
         self.assertEqual(options.include_object({}), "Metadata")
         self.assertEqual(options.include_object(params("includeObject=Object")), "Object")
         self.assertEqual(
@@ -266,7 +266,10 @@ class OtherParametersTests(SynchronousTestCase):
         )
 
     def test_timeout(self) -> None:
-        """A Go duration in seconds; absent, zero and below are none, others a 400 (reference REQ-18)."""
+        """A Go duration becomes seconds; absent, zero or negative means no timeout.
+
+        Any other text is a 400 (reference REQ-18).
+        """
         self.assertEqual(options.request_timeout_s(params("timeout=1m32s")), 92.0)
         for none in ("timeout=0s", "timeout=-1s", "timeout="):
             self.assertIsNone(options.request_timeout_s(params(none)))

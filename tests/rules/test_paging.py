@@ -21,7 +21,7 @@ def token(text: str) -> str:
 
 
 class TokenTests(SynchronousTestCase):
-    """`encode` and `decode`."""
+    """Continue tokens (`encode` and `decode`)."""
 
     def test_round_trip(self) -> None:
         """A token names the revision and the first key after the last one."""
@@ -48,7 +48,7 @@ class TokenTests(SynchronousTestCase):
         self.assertRaises(BadRequest, TOKENS.check, attrs.evolve(good, signature=""), PREFIX)
 
     def test_refusals(self) -> None:
-        """Anything else is a 400 that says what is wrong."""
+        """Any other token is a 400 with the reason."""
         start = "invalid continue token: continue key is not valid: "
         for text, message in [
             ("a/b", "illegal base64 data at input byte 1"),

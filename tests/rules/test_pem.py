@@ -1,4 +1,4 @@
-"""Blocks of PEM."""
+"""Blocks of PEM files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FOUND = Block("A B", False, b"abcd")
 
 class BlockTests(SynchronousTestCase):
     def test_blocks(self) -> None:
-        """Whatever stands between blocks is passed over; the last line may lack its end."""
+        """Text between blocks is skipped; the last line may lack its end."""
         self.assertEqual(list(blocks(b"text\n" + GOOD + b"text\n" + GOOD.rstrip())), [FOUND, FOUND])
 
     def test_headers(self) -> None:
@@ -21,7 +21,7 @@ class BlockTests(SynchronousTestCase):
         self.assertEqual(list(blocks(text)), [Block("A B", True, b"abcd")])
 
     def test_no_blocks(self) -> None:
-        """What is not well formed is none, and does not hide what follows."""
+        """A malformed block is skipped and does not hide the blocks that follow."""
         for bad in (
             *(b"", b"-----BEGIN ", b"-----BEGIN A-----\nYWJj\n", b"-----BEGIN A-----", b" " + GOOD),
             GOOD.replace(b"END A", b"END C"),

@@ -31,7 +31,7 @@ class PathTests(SynchronousTestCase):
             self.assertEqual(backend_path(path), expected, path)
 
     def test_escaped(self) -> None:
-        """What a request line cannot have is escaped."""
+        """Characters that a request line cannot contain are escaped."""
         self.assertEqual(escaped("/a b/ä?#%/:@&=+$,;~"), "/a%20b/%C3%A4%3F%23%25/:@&=+$,;~")
 
 
@@ -39,7 +39,7 @@ class LinkTests(SynchronousTestCase):
     """Links that lead back through the proxy (reference PROXY-16)."""
 
     def test_prefix(self) -> None:
-        """What stands before the other end's path."""
+        """The prefix is the path in front of the other end's."""
         self.assertEqual(LINKS.prefix, BASE)
 
     def test_links(self) -> None:
@@ -64,7 +64,7 @@ class LinkTests(SynchronousTestCase):
 
 
 class PageTests(SynchronousTestCase):
-    """Pages in pieces."""
+    """HTML pages rewritten in pieces."""
 
     def both(self, page: str) -> str:
         """The page rewritten in one piece, and the same byte by byte."""
@@ -96,7 +96,7 @@ class PageTests(SynchronousTestCase):
             self.assertEqual(self.both(page), expected)
 
     def test_traps(self) -> None:
-        """What is made to be hard takes time by its length only, and passes as it is."""
+        """Pathological HTML takes time linear in its length, and passes unchanged."""
         for part in ("<a", "<a ", "<!--", '<a href="', "<script", "<a b=", "<", "a-", "<a href='/x' "):
             raw = (part * (1 << 20))[: 1 << 20].encode()
             began = time.process_time()

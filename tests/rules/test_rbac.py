@@ -1,4 +1,4 @@
-"""Rules of roles: what one allows, which cover others, and how missing ones are told."""
+"""Rules of roles: what one allows, which cover others, and how missing ones are reported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ QUESTIONS = list(product(("get", "list", "x"), ("", "apps", "y"), ("pods", "node
 
 
 def fits(rule: PolicyRule, verb: str, group: str, resource: str, subresource: str) -> bool:
-    """What the reference says of a resource request, written down anew."""
+    """Decide a resource request by the letter of the reference."""
     full = f"{resource}/{subresource}" if subresource else resource
     resources = {"*", full} | ({f"*/{subresource}"} if subresource else set())
     return any(
@@ -39,7 +39,7 @@ def fits(rule: PolicyRule, verb: str, group: str, resource: str, subresource: st
 
 
 def fits_path(rule: PolicyRule, verb: str, path: str) -> bool:
-    """What the reference says of a path."""
+    """Decide a path request by the letter of the reference."""
     return any(
         v in ("*", verb) and (p in ("*", path) or (p[-1:] == "*" and path[: len(p) - 1] == p[:-1]))
         for v in rule.verbs for p in rule.paths
@@ -57,7 +57,7 @@ class RuleTests(SynchronousTestCase):
     @given(RULES)
     @examples(100)
     def test_paths(self, rule: PolicyRule) -> None:
-        """A rule fits a path that it names, or whose beginning it names before a star (reference AUTHZ-18)."""
+        """A rule matches a path that it names, or by a prefix before a star (reference AUTHZ-18)."""
         for verb, path in product(("get", "post"), ("/a", "/a/b", "/ab", "/", "/b", "")):
             self.assertEqual(rule.allows_path(verb, path), fits_path(rule, verb, path), (verb, path))
 
@@ -96,7 +96,7 @@ class CoverTests(SynchronousTestCase):
     @given(st.lists(RULES, max_size=3), st.lists(RULES, max_size=2))
     @examples(100)
     def test_nothing_slips_through(self, held: list[PolicyRule], wanted: list[PolicyRule]) -> None:
-        """Who holds what covers rules may do all that they allow, of any name (reference AUTHZ-21)."""
+        """Rules that cover others allow all that those allow, for any name (reference AUTHZ-21)."""
         if uncovered(held, wanted):
             return
         for question, name in product(QUESTIONS, ("a", "b", "c")):
@@ -111,7 +111,7 @@ class CoverTests(SynchronousTestCase):
     @given(st.lists(RULES, max_size=3))
     @examples(100)
     def test_held(self, rules: list[PolicyRule]) -> None:
-        """Everybody covers what he holds, and an administrator everything."""
+        """A user's rules cover themselves, and an administrator's cover all."""
         self.assertEqual(uncovered(rules, rules), [])
         self.assertEqual(uncovered(EVERYTHING, rules), [])
 
@@ -144,7 +144,7 @@ class CoverTests(SynchronousTestCase):
         self.assertLess(len(uncovered([], [PolicyRule(few, few, few)])), MAX_ATOMS)
 
     def test_texts(self) -> None:
-        """Missing verbs of one resource share a line; names and paths are told (reference AUTHZ-21)."""
+        """Missing verbs of one resource share a line; names and paths are listed (reference AUTHZ-21)."""
         wanted = [
             PolicyRule(("get", "list"), ("",), ("pods",)),
             PolicyRule(("get",), ("",), ("secrets",), ("a",)),

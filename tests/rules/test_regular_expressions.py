@@ -48,7 +48,7 @@ BAD = {
 
 class SyntaxTests(SynchronousTestCase):
     def test_good(self) -> None:
-        """What can be matched in linear time is fine."""
+        """A pattern that matches in linear time has no fault."""
         self.assertEqual({pattern: fault(pattern) for pattern in GOOD}, dict.fromkeys(GOOD, ""))
 
     def test_bad(self) -> None:
@@ -56,11 +56,11 @@ class SyntaxTests(SynchronousTestCase):
         self.assertEqual({pattern: fault(pattern) for pattern in BAD}, BAD)
 
     def test_prefixes(self) -> None:
-        """Whatever stands there, there is an answer."""
+        """Every prefix of a pattern is judged without an exception."""
         for pattern in (*GOOD, *BAD):
             for length in range(min(len(pattern), 40)):
                 fault(pattern[:length])
 
     def test_deep(self) -> None:
-        """Depth is bounded."""
+        """A pattern that nests too deeply is refused."""
         self.assertIn("nests too deeply", fault("(" * 5000))

@@ -1,4 +1,4 @@
-"""What a request asks for: the table of paths and verbs (reference REQ-4, REQ-11)."""
+"""Request information: the table of paths and verbs (reference REQ-4, REQ-11)."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def ask(method: str, target: str) -> RequestInfo:
 
 
 class ParseTests(SynchronousTestCase):
-    """`parse`."""
+    """Parsing of request paths (`parse`)."""
 
     def test_resources(self) -> None:
         """Every row of the table gets the verb and target that the API gives it (reference REQ-4, REQ-6, REQ-11)."""
@@ -196,7 +196,7 @@ class ParseTests(SynchronousTestCase):
             self.assertEqual((info.is_resource, info.exact), (True, False), path)
 
     def test_other_paths(self) -> None:
-        """What is no complete resource path is asked for by its lower-case method."""
+        """A path that is not a complete resource path has its lower-case method as the verb."""
         for path in NON_RESOURCES:
             expected = RequestInfo(is_resource=False, verb="post", path=path)
             self.assertEqual(ask("POST", path), expected, path)
@@ -207,7 +207,7 @@ class ParseTests(SynchronousTestCase):
 
 
 class CheckSegmentsTests(SynchronousTestCase):
-    """`check_segments`."""
+    """Checks of path segments (`check_segments`)."""
 
     def test_refuses_names_no_object_can_have(self) -> None:
         """A name or namespace with `/` or `%`, or that is `.` or `..`, is a 400 that says so (reference REQ-9)."""

@@ -40,7 +40,7 @@ class ResourceNameTests(SynchronousTestCase):
         self.assertEqual(quota_resource_name("storage"), ("must be a standard resource for quota",))
 
     def test_extended(self) -> None:
-        """What is not the product's is an addition: whole numbers of it, and none beyond what was asked for."""
+        """An unknown domain's resource is extended: it has whole numbers and allows no overcommitment."""
         for naming, own in ((ORCH, "orch.io/batch-cpu"), (Naming.kubernetes(), "kubernetes.io/batch-cpu")):
             self.assertFalse(is_extended(own, naming))
             self.assertTrue(is_extended("example.com/gpu", naming))

@@ -20,7 +20,7 @@ def versions(*settings: tuple[str, str]) -> set[str]:
 
 class EnabledTests(SynchronousTestCase):
     def problems(self, *settings: tuple[str, str]) -> tuple[str, ...]:
-        """What is wrong with the settings."""
+        """Return the problems with the settings."""
         error: ConfigError = self.assertRaises(ConfigError, enabled, CATALOGUE, settings)
         return error.problems
 
@@ -81,7 +81,7 @@ class EnabledTests(SynchronousTestCase):
         )
 
     def test_sent_only(self) -> None:
-        """What is sent to others and has no paths may be named, which changes nothing (reference PLUG-50)."""
+        """A version without paths, only sent to other servers, may be named without effect (reference PLUG-50)."""
         for value in ("true", "false"):
             found = enabled(CATALOGUE, [("imagepolicy.orch.io/v1alpha1", value)])
             self.assertEqual(found, enabled(CATALOGUE, []))

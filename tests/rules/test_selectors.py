@@ -69,10 +69,10 @@ LABEL_REFUSALS = [
 
 
 class LabelSelectorTests(SynchronousTestCase):
-    """`parse_labels` and what it returns."""
+    """Label selectors (`parse_labels` and its result)."""
 
     def test_meaning(self) -> None:
-        """Each form selects what the table says, and writes itself canonically."""
+        """Each form selects as in the table, and formats itself canonically."""
         for text, canonical, matching, others in LABELS:
             selector = parse_labels(text)
             self.assertEqual(str(selector), canonical)
@@ -174,7 +174,7 @@ class SelectorObjectTests(SynchronousTestCase):
 
 
 class FieldSelectorTests(SynchronousTestCase):
-    """`parse_fields` and what it returns."""
+    """Field selectors (`parse_fields` and its result)."""
 
     def test_meaning(self) -> None:
         """`=`, `==` and `!=` compare texts; a missing field is empty."""
@@ -222,7 +222,7 @@ class FieldSelectorTests(SynchronousTestCase):
             self.assertEqual(self.assertRaises(BadRequest, parse_fields, text, allowed).message, message)
 
     def test_aliases(self) -> None:
-        """Old and foreign names of a field stand for the stored one."""
+        """Old and foreign names of a field select by the stored one."""
         self.assertEqual(parse_fields("spec.host=n", POD_FIELDS), FieldSelector((("spec.nodeName", True, "n"),)))
         self.assertEqual(
             parse_fields("regarding.kind=Pod,reportingController=c", EVENT_FIELDS),
@@ -242,7 +242,7 @@ class FieldSelectorTests(SynchronousTestCase):
 
 
 class FieldValueTests(SynchronousTestCase):
-    """`field_value`."""
+    """Values of field selectors (`field_value`)."""
 
     def test_texts(self) -> None:
         """Values show as text, zeros of numbers and booleans included, absent texts empty (reference READ-25)."""

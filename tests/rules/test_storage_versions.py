@@ -1,4 +1,4 @@
-"""What StorageVersions say (reference VER-19)."""
+"""Contents of StorageVersions (reference VER-19)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class StatusTests(SynchronousTestCase):
         self.assertEqual(object_name("apps", "deployments"), "apps.deployments")
 
     def test_one_server(self) -> None:
-        """What it says is what all say; saying it again changes nothing."""
+        """A single server's encoding version is the common one; repeating it changes nothing."""
         status = stated({}, "a", "v1", ["v1", "v2"], EARLY)
         self.assertEqual(status["commonEncodingVersion"], "v1")
         self.assertEqual(
@@ -60,7 +60,7 @@ class StatusTests(SynchronousTestCase):
         self.assertEqual(condition(two)["lastTransitionTime"], LATE)
 
     def test_without(self) -> None:
-        """What servers said that are gone is taken back, and the others' common version remains."""
+        """Entries of removed servers are dropped, and the others' common version remains."""
         two = stated(stated({}, "a", "v1", ["v1"], EARLY), "b", "v2", ["v2"], EARLY)
         left = without(two, {"a"}, LATE)
         self.assertEqual(left["commonEncodingVersion"], "v2")

@@ -81,7 +81,7 @@ class TolerationTests(SynchronousTestCase):
             self.assertEqual(Cover([wide]).covers(narrow), expected, (wide, narrow))
 
     def test_merged(self) -> None:
-        """What another covers is left out, wherever the other stands; of equal ones the first stays."""
+        """A toleration that another covers is left out, wherever that stands; of equal ones the first stays."""
         for first, second, expected in MERGED:
             self.assertEqual(merged(first, second), expected)
 

@@ -19,7 +19,7 @@ def find(group: str, version: str, plural: str) -> ResourceType:
 
 class DeprecationTests(SynchronousTestCase):
     def test_deprecated(self) -> None:
-        """The text names version and kind, since when, until when, and what to use instead."""
+        """The text names version and kind, the releases of deprecation and removal, and the replacement."""
         self.assertEqual(
             deprecation(find("batch", "v1beta1", "cronjobs"), "1.24"),
             "batch/v1beta1 CronJob is deprecated in v1.21+, unavailable in v1.25+; use batch/v1 CronJob",
@@ -37,7 +37,7 @@ class DeprecationTests(SynchronousTestCase):
         self.assertNotEqual(deprecation(resource, "1.21"), "")
 
     def test_without_end_and_replacement(self) -> None:
-        """What is not known is not said."""
+        """An unknown removal or replacement is left out of the warning."""
         resource = attrs.evolve(find("batch", "v1beta1", "cronjobs"), removed=None, replacement=None)
         self.assertEqual(deprecation(resource, "1.24"), "batch/v1beta1 CronJob is deprecated in v1.21+")
 
@@ -63,7 +63,7 @@ class HeaderTests(SynchronousTestCase):
         self.assertEqual(self.values("a\r\nX: b", "aX: b", "a\x00X: b"), ['299 - "aX: b"'])
 
     def test_long(self) -> None:
-        """Too much text is cut, and what still does not fit is dropped."""
+        """Too long a text is cut, and warnings that still do not fit are dropped."""
         few = self.values("x" * TOTAL_CHARACTERS)
         self.assertEqual(few, [f'299 - "{"x" * TOTAL_CHARACTERS}"'])
         many = self.values(*(f"{number:05}" + "x" * CUT_CHARACTERS for number in range(100)))

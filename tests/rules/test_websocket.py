@@ -55,7 +55,7 @@ class HandshakeTests(SynchronousTestCase):
         self.assertEqual(handshake(only)[-1], ("Sec-WebSocket-Accept", ACCEPT))
 
     def test_keys(self) -> None:
-        """A key is 16 bytes in base64; none and another are 400."""
+        """A key is 16 bytes in base64; any other, or none, is a 400."""
         for key in ("", "x", "eA==", KEY + "=", KEY[:-3], "é" * 24, KEY[:-1] + " "):
             self.assertRaises(BadRequest, handshake, {**HEADERS, "sec-websocket-key": key})
         self.assertRaises(BadRequest, handshake, {name: HEADERS[name] for name in HEADERS if "key" not in name})

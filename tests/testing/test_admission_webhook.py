@@ -1,4 +1,4 @@
-"""The admission webhook for tests: what it answers, what it keeps, and how it says where it is."""
+"""The admission webhook for tests: its answers, its records, and its address."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class AdmissionWebhookTests(TestCase):
         return made
 
     async def asked(self, webhook: AdmissionWebhook) -> Any:
-        """What the webhook answers to a review, before it is written."""
+        """Return the webhook's answer to a review, before it is encoded."""
         request = {"uid": "u", "operation": "CREATE"}
         review = {"apiVersion": "admission.orch.io/v1", "kind": "AdmissionReview", "request": request}
         asked = WebhookRequest(method="POST", target="/admit", headers={}, body=orjson.dumps(review))
@@ -35,7 +35,7 @@ class AdmissionWebhookTests(TestCase):
         return Expected(version="v1", uid="u", mutating=True, codec=CODEC).read(text)
 
     async def test_answers(self) -> None:
-        """It says yes, no, or what is to be changed, and keeps what it was asked."""
+        """The webhook allows, denies or patches, and keeps its requests."""
         webhook = self.webhook("pods")
         self.assertEqual(await self.answer(webhook), ReviewAnswer(allowed=True))
         webhook.allow(warnings=["w"])

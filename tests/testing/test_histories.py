@@ -56,7 +56,7 @@ class HistoryTests(SynchronousTestCase):
         self.assertEqual((self.history.acknowledged, self.history.deliveries), (1, 2))
 
     def test_stale_read(self) -> None:
-        """A read that begins after a newer revision was told, by a write or a read, must not be older."""
+        """A read that begins after a newer revision was reported, by a write or a read, must not be older."""
         self.three()
         self.read("b", 2, 6, 7)
         self.assertFound("a read saw 2 after 3 had been told")
@@ -82,7 +82,7 @@ class HistoryTests(SynchronousTestCase):
         self.assertFound("the write at 3 was for 1, but 2 stood there")
 
     def test_read_of_the_future(self) -> None:
-        """A read does not see what has not been sent."""
+        """A read does not see a value that has not been sent."""
         self.read("a", 1, 0, 1)
         self.wrote("a", 0, 1, 2, 3)
         self.assertFound(
@@ -108,7 +108,7 @@ class HistoryTests(SynchronousTestCase):
         self.assertIn("k: revision 2 is 'z' and 'y'", self.history.problems())
 
     def test_lost_answer_twice(self) -> None:
-        """A write whose answer was lost happens once."""
+        """A write whose answer was lost happens at most once."""
         self.history.write("k", "a", 0, 0)
         self.saw("w", 1)
         self.history.saw("w", "k", 2, "a")

@@ -18,7 +18,7 @@ class WatchTests(TestCase):
         self.addCleanup(self.server.stop)
 
     async def test_events(self) -> None:
-        """A watch begins with what is there and goes on with what happens."""
+        """A watch begins with the existing objects and goes on with changes."""
         await self.server.request("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
         watch = await self.server.watch(f"{CONFIG_MAPS}?watch=1")
         self.addCleanup(watch.close)
@@ -28,7 +28,7 @@ class WatchTests(TestCase):
         self.assertEqual(found, [("ADDED", "a"), ("DELETED", "a")])
 
     async def test_ends(self) -> None:
-        """A watch whose time is over, and one that was left, say so to everybody who asks."""
+        """A watch that timed out, and one that was left, report that to every reader."""
         ended = await self.server.watch(f"{CONFIG_MAPS}?watch=1&timeoutSeconds=1")
         left = await self.server.watch(f"{CONFIG_MAPS}?watch=1")
         left.close()
@@ -39,7 +39,7 @@ class WatchTests(TestCase):
                     await watch.next()
 
     async def test_confusions(self) -> None:
-        """A watch by `request`, and a refused one, are errors that say what to do."""
+        """A watch by `request`, and a refused one, raise errors that say what to do."""
         with self.assertRaises(ValueError) as caught:
             await self.server.request("GET", f"{CONFIG_MAPS}?watch=1")
         self.assertIn("InProcessServer.watch", str(caught.exception))

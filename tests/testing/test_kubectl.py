@@ -52,7 +52,7 @@ class KubectlTests(TestCase):
         self.addCleanup(kubectl.minor_version.cache_clear)
 
     def test_release(self) -> None:
-        """The release of the program is known, with or without a suffix; 0 where there is no program."""
+        """The program's release is parsed with or without a suffix; it is 0 without the program."""
         self.assertEqual(kubectl.minor_version(), 32)
         kubectl.minor_version.cache_clear()
         self.patch(os, "environ", {"PATH": "/nowhere"})
@@ -65,12 +65,12 @@ class KubectlTests(TestCase):
         self.assertEqual((result.status, result.output, result.errors), (0, "ä\n" * 100_000, ""))
 
     async def test_failure(self) -> None:
-        """A command that fails is a result, with what it said."""
+        """A failed command is a result, with its output."""
         result = await self.kubectl.run("fail")
         self.assertEqual((result.status, result.output, result.errors), (3, "", "went wrong\n"))
 
     async def test_environment(self) -> None:
-        """Nothing of the user's own settings reaches it, but what the test sets."""
+        """The user's own settings do not reach the command, only those of the test."""
         *variables, place, flag = (await self.kubectl.run("environment")).output.splitlines()
         found = dict(line.split("=", 1) for line in variables)
         self.assertEqual((found["HOME"], found["KUBE_EDITOR"]), (str(self.home.absolute()), "ed"))
@@ -86,7 +86,7 @@ class KubectlTests(TestCase):
         self.assertEqual((await watching.stop()).output, "first\nsecond\nleft\n")
 
     async def test_end_without_the_text(self) -> None:
-        """Who waits for what is never said hears of the end, with everything that was said."""
+        """A wait for a text that never comes fails when the process ends, and includes all its output."""
         failing = self.kubectl.start("fail")
         waited: Any = await self.assertFailure(Deferred.fromCoroutine(failing.until("never")), RuntimeError)
         self.assertIn("ended without 'never': went wrong", str(waited))

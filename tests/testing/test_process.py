@@ -57,7 +57,7 @@ class ServerProcessTests(TestCase):
         self.assertTrue(server.running)
 
     async def test_refused_start(self) -> None:
-        """A start that ends before it serves tells status, output and errors."""
+        """A process that ends before it serves reports its status, output and errors."""
         server = self.server("echo partial | tr -d '\\n'; echo why >&2; exit 3")
         failed: Any = await self.assertFailure(Deferred.fromCoroutine(server.start()), StartFailed)
         self.assertEqual((failed.status, failed.output, failed.errors), (3, "partial", "why\n"))

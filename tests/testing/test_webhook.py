@@ -20,7 +20,7 @@ REQUEST = b"POST /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
 
 
 class Client(Protocol):
-    """Collects what comes."""
+    """Protocol that collects the received bytes."""
 
     transport: Any
 
@@ -85,7 +85,7 @@ class WebhookServerTests(TestCase):
         self.assertEqual((asked.method, asked.target, asked.json, asked.user), ("POST", "/a?b=c", {}, ""))
 
     async def test_bad_answers(self) -> None:
-        """What a connection shows of replies that are none."""
+        """A bad reply is sent exactly as its definition says."""
         self.assertEqual(await self.sent(HANG_UP), b"")
         self.assertEqual(await self.sent(Reply(raw=b"hello", half_closed=True)), b"hello")
         self.assertTrue((await self.sent(Reply(body=b"12345", cut=2))).endswith(b"Content-Length: 5\r\n\r\n12"))
@@ -121,7 +121,7 @@ class WebhookServerTests(TestCase):
 
 
 async def connected(done: Any) -> None:
-    """Wait until `done()`."""
+    """Wait until `done()` is true."""
     while not done():
         tick: Deferred[None] = Deferred()
         reactor.callLater(0.01, tick.callback, None)

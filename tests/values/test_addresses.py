@@ -25,7 +25,7 @@ class AddressTests(SynchronousTestCase):
             self.assertEqual(ip(text), (), text)
 
     def test_no_addresses(self) -> None:
-        """Zones, blanks, other digits, wrong counts and endless zeros are none."""
+        """Zones, spaces, other digits, wrong counts and endless zeros do not parse as addresses."""
         for text in ("", "1.2.3", "1.2.3.4.5", "1.2.3.256", "1.2.3.4 ", "fe80::1%eth0", "1::2:3:4:5:6:7:8", ":::",
                      "\u0661.2.3.4", "1.2.3.0x4", "12345::", "0" * 5000 + ".0.0.1", "a"):
             self.assertIsNone(parse_ip(text), text)

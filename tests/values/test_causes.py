@@ -9,7 +9,7 @@ from orchtw.values import causes
 
 
 class GoQuoteTests(SynchronousTestCase):
-    """`go_quote` and `go_value`."""
+    """Quoting as in Go (`go_quote` and `go_value`)."""
 
     def test_bytes(self) -> None:
         """Of many bytes the first are shown."""
@@ -47,7 +47,7 @@ class GoQuoteTests(SynchronousTestCase):
 
 
 class CauseTests(SynchronousTestCase):
-    """The constructors."""
+    """Constructors of causes and their texts."""
 
     def test_texts(self) -> None:
         """Each kind of cause has its word; required, forbidden and too long leave the value out (reference ERR-4)."""

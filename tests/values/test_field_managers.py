@@ -47,7 +47,7 @@ class EntryTests(SynchronousTestCase):
         self.assertEqual([cause.field for cause in causes], ["meta.managed[2].manager", "meta.managed[3].manager"])
 
     def test_unknown(self) -> None:
-        """What an entry is about has one of two operations, one form, and a short sub-resource."""
+        """An entry with an unknown operation, an unknown form or too long a subresource has a cause."""
         for change, field in (
             ({"operation": "Delete"}, "operation"),
             ({"fieldsType": "FieldsV2"}, "fieldsType"),

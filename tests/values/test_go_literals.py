@@ -28,7 +28,7 @@ class FormTests(SynchronousTestCase):
     """Each form, of a value and of none."""
 
     def test_forms(self) -> None:
-        """What Go prints with %#v."""
+        """Values are shown as by Go's %#v."""
         port = struct("a.Port", Name=("name", as_text), Number=("number", pointer("int32", as_number)))
         cases: list[tuple[Form, object, str]] = [
             (as_text, 'a"b', '"a\\"b"'),
@@ -83,7 +83,7 @@ class FormTests(SynchronousTestCase):
 
 
 class ShownTests(SynchronousTestCase):
-    """Literals in causes."""
+    """Go literals in causes."""
 
     def test_cause(self) -> None:
         """They stand where the value does; what is absent is a quoted null, as in the release."""

@@ -12,7 +12,7 @@ SHA = "@sha256:" + "ab" * 32
 
 
 class ImageTagTests(SynchronousTestCase):
-    """`image_tag`."""
+    """Tags of image references (`image_tag`)."""
 
     def test_tags(self) -> None:
         """The tag, `latest` without tag and digest, nothing for a digest alone."""

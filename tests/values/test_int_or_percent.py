@@ -1,4 +1,4 @@
-"""Amounts of pods that are a number or a share of all (reference KIND-60)."""
+"""Pod counts given as a number or a percentage (reference KIND-60)."""
 
 from __future__ import annotations
 

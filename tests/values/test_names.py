@@ -22,7 +22,7 @@ QUALIFIED = (
 
 
 class FormTests(SynchronousTestCase):
-    """The forms."""
+    """Forms that names must have."""
 
     def test_good(self) -> None:
         """Values within the form have no errors."""
@@ -69,7 +69,7 @@ class FormTests(SynchronousTestCase):
 
 
 class NameFormTests(SynchronousTestCase):
-    """`NameForm`."""
+    """Variations of forms (`NameForm`)."""
 
     def test_shorter(self) -> None:
         """A kind may allow fewer characters than its form."""

@@ -70,7 +70,7 @@ class QuantityTests(SynchronousTestCase):
             self.assertEqual(canonical_quantity(text), canonical, text)
 
     def test_refused(self) -> None:
-        """What is no quantity raises ValueError, quickly whatever its exponent or length."""
+        """An invalid quantity raises ValueError, quickly whatever its exponent or length."""
         for text in REFUSED:
             self.assertRaises(ValueError, canonical_quantity, text)
 
@@ -98,7 +98,7 @@ class QuantityTests(SynchronousTestCase):
         self.assertEqual(one.whole, amount.denominator == 1)
 
     def test_order_of_the_largest(self) -> None:
-        """Nothing is made of an exponent that has no end."""
+        """A quantity with a huge exponent is not expanded."""
         large, larger = Quantity.parse("1e2147483646"), Quantity.parse("2e2147483646")
         self.assertEqual((large.compare(larger), larger.compare(large), large.compare(large)), (-1, 1, 0))
         self.assertEqual((larger.compare(Quantity.parse("1n")), Quantity.parse("-1e9999").compare(large)), (1, -1))

@@ -80,7 +80,7 @@ class DurationTests(SynchronousTestCase):
             self.assertEqual(duration_text(parse_duration(text)), canonical, text)
 
     def test_refused(self) -> None:
-        """What Go refuses is refused, 64 bits included."""
+        """A duration that Go refuses raises ValueError, overflow of 64 bits included."""
         for text in NO_DURATIONS:
             self.assertRaises(ValueError, parse_duration, text)
 

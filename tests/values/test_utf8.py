@@ -1,4 +1,4 @@
-"""Sizes of texts."""
+"""Sizes of texts in UTF-8."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dispatch index: which groups an event reaches, and what that costs."""
+"""The dispatch index: the groups that an event reaches, and the cost of that."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def on_node(node: str, namespace: str = "") -> Selection:
 
 
 class BrokenWire(TextWire):
-    """A wire whose frames cannot be made."""
+    """Wire whose frames cannot be encoded."""
 
     def frame(self, event_type: str, entry: Entry, revision: int) -> bytes:
         raise ValueError("no frame")
@@ -67,7 +67,7 @@ class DispatcherTests(SynchronousTestCase):
         self.assertEqual([len(sink.writes) for sink in sinks], [int(number == 7) for number in range(1000)])
 
     def test_delivered(self) -> None:
-        """All is delivered once it has been written to everybody, those who are behind included."""
+        """All events are delivered once they have been written to every member, slow ones included."""
         watched = Watched()
         watcher, _ = watched.watch()
         self.assertTrue(watched.dispatcher.delivered)
@@ -110,7 +110,7 @@ class DispatcherTests(SynchronousTestCase):
         self.assertEqual((watched.dispatcher._dirty, watched.dispatcher._events), ([], []))
 
     def test_broken_group_ends_alone(self) -> None:
-        """A group whose frames cannot be made gets a 500 and the end; the others go on."""
+        """A group whose frames cannot be encoded gets a 500 and ends; the others go on."""
         watched = Watched()
         _, bad = watched.watch(wire=BrokenWire())
         _, good = watched.watch()
@@ -151,7 +151,7 @@ class DispatcherTests(SynchronousTestCase):
         self.assertEqual(watched.dispatcher.members(), (2, 1))
 
     def test_close(self) -> None:
-        """Closing ends every stream, and those that start later at once."""
+        """Closing ends every stream; later ones end as soon as they start."""
         watched = Watched()
         _, sink = watched.watch()
         watched.dispatcher.close()

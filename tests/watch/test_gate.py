@@ -1,4 +1,4 @@
-"""Watches whose frames have to be made ready by others first (reference CRD-43)."""
+"""Watches whose frames need conversion first (reference CRD-43)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class GateTests(SynchronousTestCase):
         return [f"{line.split()[0]} {line.partition('@')[2]}" for line in sink.lines]
 
     def test_order(self) -> None:
-        """Nothing is sent before what came earlier, and what comes meanwhile is asked for together."""
+        """Frames are sent in order, and events that arrive meanwhile are converted together."""
         _, sink = self.watched.watch()
         self.watched.put("n/a")
         self.settle()
@@ -59,7 +59,7 @@ class GateTests(SynchronousTestCase):
         self.assertEqual(sink.lines[1:], ["ADDED n/a@5", "BOOKMARK 5"])
 
     def test_failure(self) -> None:
-        """Those who cannot be shown an event get the error and the end."""
+        """Members that cannot be shown an event get the error and end."""
         _, sink = self.watched.watch()
         _, other = self.watched.watch()
         self.watched.put("n/a")
@@ -94,7 +94,7 @@ class GateTests(SynchronousTestCase):
         self.assertEqual([line.split("@")[0] for line in sink.lines], ["ADDED n/a", "ADDED n/b", "ADDED n/c"])
 
     def test_nothing_is_kept(self) -> None:
-        """A group that waits keeps no events: one whose place has left the log ends with a 410."""
+        """A waiting group keeps no events: one whose position has left the log ends with a 410."""
         self.watched = Watched(max_events=3)
         self.watched.wire.gate = self.gate
         _, sink = self.watched.watch()
@@ -107,7 +107,7 @@ class GateTests(SynchronousTestCase):
         self.assertEqual((sink.lines[0][:9], sink.finished), ("ERROR 410", 1))
 
     def test_left(self) -> None:
-        """An answer that nobody waits for any more does nothing."""
+        """An answer for a group that no longer waits is ignored."""
         member, sink = self.watched.watch()
         self.watched.put("n/a")
         self.settle()

@@ -17,7 +17,7 @@ def entry(key: str, revision: int, size: int = 0) -> Entry:
 
 
 def undone(log: EventLog, revision: int, now: float = 0.0) -> dict[str, Entry | None]:
-    """Per changed key, what there was at `revision`."""
+    """Return each changed key's entry at `revision`."""
     return {event.key: event.old for event in reversed(log.undoing(revision, now))}
 
 
@@ -53,7 +53,7 @@ class EventLogTests(SynchronousTestCase):
         self.assertEqual(error.message, "too old resource version: 2 (3)")
 
     def test_start_revision_is_the_oldest(self) -> None:
-        """A log that began at a revision knows nothing of what came before it."""
+        """A cursor before the revision at which a log began raises Expired."""
         log = EventLog(40)
         self.assertRaises(Expired, log.since, 39)
         self.assertEqual(log.since(40), [])
@@ -80,7 +80,7 @@ class EventLogTests(SynchronousTestCase):
         self.assertEqual(len(log), 10)
 
     def test_dropped_entries_are_let_go(self) -> None:
-        """What has been dropped is not referenced from the dead front of the log."""
+        """Dropped events are not referenced from the dead front of the log."""
         log = filled(EventLog(0, max_events=70, min_events=0), 100)
         held = [event for event in log._events if event.new is not None]
         self.assertEqual(len(held), 70)
@@ -100,9 +100,7 @@ class EventLogTests(SynchronousTestCase):
 
 
     def test_undoing_beyond_the_history(self) -> None:
-        """What is only kept for watches is no state to list: the store knows what is compacted
-        (reference WATCH-4).
-        """
+        """A revision kept for watches only is not a state to list: the store knows what is compacted (WATCH-4)."""
         log = EventLog(0, history_s=10)
         log.append(1, "a", None, entry("a", 1), 0.0)
         log.append(2, "b", None, entry("b", 2), 5.0)
@@ -115,7 +113,7 @@ class EventLogTests(SynchronousTestCase):
 
 class EventTests(SynchronousTestCase):
     def test_frames_are_shared(self) -> None:
-        """A frame is made once per wire and type, whoever asks."""
+        """A frame is encoded once for each wire and type, however many watchers send it."""
         event = EventLog(0).append(1, "a", None, entry("a", 1), 0.0)
         wire, other = TextWire(), TextWire()
         wires: list[Wire] = [wire, wire, other]

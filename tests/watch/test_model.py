@@ -1,4 +1,4 @@
-"""Random histories, selections, pauses and joins against a plain model of what each watcher must see."""
+"""Random histories, selections, pauses and joins against a plain model of each watcher's expected events."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ actions = st.one_of(
 
 
 def line(kind: str, entry: Entry, revision: int) -> str:
-    """What `TextWire` shows, without white space at the end."""
+    """Return the line that `TextWire` shows, without trailing white space."""
     return f"{kind} {entry.key}@{revision} {entry.raw.decode()}".strip()
 
 
 class Model:
-    """The resource, its watchers, and what each of them should have seen in the end."""
+    """The resource, its watchers, and the events that each of them should have received in the end."""
 
     def __init__(self, slice_steps: int, gated: bool) -> None:
         self.watched = Watched()
@@ -67,7 +67,7 @@ class Model:
         self.now = 0.0
 
     def act(self, action: tuple[object, ...]) -> None:
-        """One step."""
+        """Perform one action of the history."""
         name, *arguments = action
         getattr(self, str(name))(*arguments)
 

@@ -1,4 +1,4 @@
-"""Selections: what they match and the index term they choose."""
+"""Selections: the objects that they match, and their index terms."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class TurnsTests(SynchronousTestCase):
         return go_on
 
     def test_round_robin(self) -> None:
-        """A turn does one slice of what waits, in order of arrival, and asks for the next turn once."""
+        """A turn does one slice of the waiting work, in order of arrival, and asks for the next turn once."""
         for name in "abcdef":
             self.turns.later(self.work(name, 2))
         self.assertEqual((self.done, len(self.soon)), ([], 1))
@@ -59,7 +59,7 @@ class TurnsTests(SynchronousTestCase):
         self.assertEqual(self.done, ["a"])
 
     def test_newcomers_are_short(self) -> None:
-        """What begins while others wait, or after a used slice, gets less."""
+        """A watch that begins while others wait, or after a used slice, gets a shorter slice."""
         full = self.turns.end() - self.clock.now
         self.turns.spent()
         self.assertLess(self.turns.end() - self.clock.now, full / 4)
@@ -113,7 +113,7 @@ class FanOutTests(SynchronousTestCase):
         self.assertIsNone(watched.log.since(0)[0].frames)
 
     def test_many_events_of_one_group(self) -> None:
-        """A group's own frames are made in slices; who joins between them misses nothing and gets nothing twice."""
+        """A group's own frames are made in slices; a member that joins between them misses and repeats nothing."""
         watched = Watched()
         _, first = watched.watch()
         watched.seconds = Stepping(SLICE_S / 4)

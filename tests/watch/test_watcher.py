@@ -16,7 +16,7 @@ BIG = "x" * 40_000  # two of these are more than one write
 
 class JoinTests(SynchronousTestCase):
     def test_present(self) -> None:
-        """A watch from the present gets what comes, once it is flushed, in one write."""
+        """A watch from the present gets new events once they are flushed, in one write."""
         watched = Watched()
         watched.put("a")
         _, sink = watched.watch()
@@ -132,7 +132,7 @@ class TransitionTests(SynchronousTestCase):
 
 class BackpressureTests(SynchronousTestCase):
     def test_slow_member_costs_a_cursor(self) -> None:
-        """A paused member is written nothing and holds nobody back; resumed, it catches up in one write."""
+        """A paused member gets no writes and delays no other; resumed, it catches up in one write."""
         watched = Watched()
         slow, slow_sink = watched.watch()
         _, quick_sink = watched.watch()
@@ -218,7 +218,7 @@ class BackpressureTests(SynchronousTestCase):
         self.assertEqual(len(sink.lines), 2000)
 
     def test_state_waits_for_room(self) -> None:
-        """The initial state is written in pieces, each when the sink has room; what changes meanwhile follows."""
+        """The initial state is written in pieces, each when the sink has room; later changes follow."""
         watched = Watched()
         state = [watched.put(key, BIG) for key in "abcdef"]
         member, sink = watched.watch(state=state, room=1)
@@ -248,7 +248,7 @@ class BackpressureTests(SynchronousTestCase):
         self.assertEqual(watched.budget.used_bytes, 0)
 
     def test_shared_batches_are_bounded(self) -> None:
-        """What is kept for members that are behind is bounded; beyond it they read the log."""
+        """Shared batches kept for slow members are bounded; beyond that, members read the log."""
         watched = Watched()
         slow, sink = watched.watch()
         _, quick = watched.watch()
@@ -360,7 +360,7 @@ class OpeningTests(SynchronousTestCase):
 
 class TimeTests(SynchronousTestCase):
     def test_bookmarks(self) -> None:
-        """Bookmarks come about every 60 s to those who asked, with the server's version (reference WATCH-12)."""
+        """Bookmarks come about every 60 s to members that asked, with the server's version (reference WATCH-12)."""
         watched = Watched()
         _, sink = watched.watch(bookmarks=True)
         _, other = watched.watch()
@@ -426,14 +426,14 @@ class TimeTests(SynchronousTestCase):
         self.assertLessEqual(max(due), 4)
 
     def test_closed_members_are_forgotten(self) -> None:
-        """A member that is gone leaves nothing in the timers."""
+        """A member that has left leaves nothing in the timers."""
         watched = Watched()
         member, _ = watched.watch(bookmarks=True, deadline=1000.0)
         member.close()
         self.assertEqual(watched.timers._slots, {})
 
     def test_a_leap_of_the_clock(self) -> None:
-        """After a long gap everybody who was due is woken once."""
+        """After a long gap every member that was due is woken once."""
         watched = Watched()
         _, sink = watched.watch(bookmarks=True)
         watched.timers.tick(1e7)

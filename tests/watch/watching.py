@@ -1,4 +1,4 @@
-"""A resource with readable frames, and sinks that record what they are written."""
+"""A resource with readable frames, and sinks that record their writes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def unchunk(data: bytes) -> bytes:
 
 
 class Stepping:
-    """A clock that moves on by `step` seconds whenever somebody looks at it."""
+    """Clock that advances by `step` seconds whenever it is read."""
 
     def __init__(self, step: float) -> None:
         self.step = step
@@ -97,7 +97,10 @@ class SlowGate:
 
 
 class RecordingSink:
-    """Keeps what it is written; `room` writes after which it pauses its member, as a full transport does."""
+    """Sink that records its writes.
+
+    After `room` writes it pauses its member, as a full transport does.
+    """
 
     def __init__(self) -> None:
         self.writes: list[bytes] = []
@@ -166,7 +169,7 @@ class Watched:
         self._happen(self.head.revision + 1, key, None, now)
 
     def elsewhere(self, revisions: int = 1) -> None:
-        """Other resources change."""
+        """Advance the store's revision, as writes of other resources do."""
         self.head.revision += revisions
 
     def _happen(self, revision: int, key: str, new: Entry | None, now: float) -> None:
@@ -181,7 +184,7 @@ class Watched:
         self.dispatcher.flush()
 
     def turn(self) -> bool:
-        """What was put off until the next reactor turn; returns whether there was something."""
+        """Run the calls deferred to the next reactor turn; return whether there were any."""
         soon, self.soon[:] = list(self.soon), []
         for call in soon:
             call()
@@ -198,7 +201,7 @@ class Watched:
         deadline: float = inf,
         room: int | None = None,
     ) -> tuple[Watcher, RecordingSink]:
-        """A started member and its sink; `since` None is the present revision."""
+        """Return a started member and its sink; `since` None is the present revision."""
         cursor = self.head.revision if since is None else since
         member = Watcher(
             self.dispatcher,

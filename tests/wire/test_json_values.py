@@ -17,7 +17,7 @@ REASON = "Not enough memory to allocate buffer for parsing"
 
 class LoadsTests(SynchronousTestCase):
     def test_values(self) -> None:
-        """The value of a text, and what orjson says of one that is no JSON."""
+        """Return the value of a text, or orjson's message for invalid JSON."""
         self.assertEqual(loads(b'{"a":[1,null]}'), {"a": [1, None]})
         error = self.assertRaises(orjson.JSONDecodeError, loads, "{")
         self.assertIsInstance(error, ValueError)

@@ -89,7 +89,7 @@ class TokenCase(SynchronousTestCase):
         self.method = self.made(self.settings)
 
     def find(self, token: str, *audiences: str) -> UserInfo | None | Awaitable[UserInfo | None]:
-        """Who shows the token, for this API or for these audiences; `shown` has what is found out beside."""
+        """Return the user of a token for these audiences, or else this API's; `shown` records further findings."""
         self.shown = ShownCredentials(token=token, audiences=audiences or self.settings.audiences)
         return self.method.find(self.shown)
 
@@ -120,7 +120,7 @@ class TokenCase(SynchronousTestCase):
 
 
 class BoundTokenTests(TokenCase):
-    """Issued tokens."""
+    """Tokens issued through TokenRequest."""
 
     def test_user(self) -> None:
         """Name, uid and groups are the account's (AUTHN-23)."""
@@ -129,7 +129,7 @@ class BoundTokenTests(TokenCase):
             self.assertEqual(self.user(self.bound()), expected)
 
     def test_claims(self) -> None:
-        """An issued token claims what the reference says, and no id of its own (AUTHN-25)."""
+        """An issued token has the claims of the reference, and no ID of its own (AUTHN-25)."""
         token = self.settings.bound(ACCOUNT, ["api"], NOW, (EXTENDED_S, 3607), POD)
         own: Object = {"namespace": "ns", "serviceaccount": {"name": "sa", "uid": "u1"}}
         own["pod"] = {"name": "p", "uid": "u2"}
@@ -171,7 +171,7 @@ class BoundTokenTests(TokenCase):
         self.assertRefused(token)
 
     def test_terminating(self) -> None:
-        """What terminates carries its tokens for another 60 s (AUTHN-25)."""
+        """A terminating ServiceAccount's tokens stay valid for another 60 s (AUTHN-25)."""
         token = self.bound()
         self.objects.put("serviceaccounts", ACCOUNT, ends=NOW + 60.0)
         self.user(token)
@@ -198,7 +198,7 @@ class BoundTokenTests(TokenCase):
             self.assertRefused(self.signed(self.claims(aud=wrong)))
 
     def test_asked_audiences(self) -> None:
-        """Who asks for other audiences is told those that the token names too, in its order (AUTHN-51, AUTHN-52)."""
+        """Requested audiences are answered with those that the token shares, in its order (AUTHN-51, AUTHN-52)."""
         token = self.bound(audiences=("x", "api", "y"))
         for asked, accepted in (((), ("api",)), (("y", "z", "x"), ("x", "y")), (("api",), ("api",))):
             self.find(token, *asked)
@@ -281,7 +281,7 @@ class LegacyTokenTests(TokenCase):
         self.assertRefused(token)
 
     def test_audiences(self) -> None:
-        """A token that names no audience is meant for all of this API's, and for no other (AUTHN-51)."""
+        """A token without an audience is valid for all of this API's, and for no other (AUTHN-51)."""
         token = self.settings.legacy(ACCOUNT, "s")
         self.keep(token)
         self.find(token, "other", "x")
@@ -295,7 +295,7 @@ class LegacyTokenTests(TokenCase):
         self.assertEqual(self.user(self.settings.legacy(ACCOUNT, "s")).uid, "u1")
 
     def test_noted_of_request(self) -> None:
-        """What is noted belongs to the request, whichever way its token came (AUTHN-11, AUTHN-27)."""
+        """Findings about a token are recorded on the request, whichever way its token came (AUTHN-11, AUTHN-27)."""
         token = self.settings.legacy(ACCOUNT, "s")
         self.keep(token)
         bearer = BearerTokens([self.method], self.settings.audiences)
@@ -325,7 +325,7 @@ class LegacyTokenTests(TokenCase):
 
 
 class HostileTokenTests(TokenCase):
-    """Tokens that pretend."""
+    """Forged and malformed tokens of ServiceAccounts."""
 
     def forged(self, header: Object, claims: Object, signature: bytes = b"") -> str:
         parts = (orjson.dumps(header), orjson.dumps(claims), signature)
@@ -373,7 +373,7 @@ class HostileTokenTests(TokenCase):
                 continue
 
     def test_large(self) -> None:
-        """A token of 1 MiB is not looked at (AUTHN-24)."""
+        """A token of 1 MiB is not parsed and identifies no user (AUTHN-24)."""
         self.assertIsNone(self.find(self.signed(self.claims(more="x" * (1 << 20)))))
 
     def test_nested(self) -> None:

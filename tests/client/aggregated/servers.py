@@ -44,7 +44,7 @@ class Stream(ClientExchange):
         self.sink.received(data)
 
     def close(self) -> None:
-        """Its end."""
+        """End the answer in good order."""
         assert self.sink is not None
         self.sink.ended(CallOutcome.WHOLE)
 
@@ -95,7 +95,7 @@ def listed(*resources: Object) -> Object:
 
 
 def widget(name: str, **meta: Any) -> Object:
-    """One object."""
+    """Return a Widget in namespace a."""
     own = {"name": name, "namespace": "a", "uid": f"uid-{name}", "resourceVersion": "7"}
     return {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {**own, **meta}}
 
@@ -123,7 +123,7 @@ class AggregatedCase(AggregationCase):
         self.serve("v1.example.com")
 
     def guard(self) -> None:
-        """What is asked before each write."""
+        """Raise Fenced if the test has taken the Lease away; called before each write."""
         if self.fenced:
             raise Fenced
 

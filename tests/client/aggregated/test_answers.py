@@ -1,4 +1,4 @@
-"""What clients of the release make of refusals (reference AGG-17)."""
+"""Refusals by aggregated API servers, as the release's clients read them (reference AGG-17)."""
 
 from __future__ import annotations
 

@@ -48,13 +48,13 @@ class ReadTests(AggregatedCase):
         self.assertEqual(raised.exception.message, "the answer of the aggregated API server is too large")
 
     def test_endless(self) -> None:
-        """A list that goes on without objects has no end."""
+        """A list whose pages continue without objects is refused."""
         self.server.answers[f"GET {ALL}?limit=500"] = page(token="t")
         with self.assertRaises(InternalError):
             self.world.run(self.client.list(self.widgets, "a"))
 
     def test_hostile(self) -> None:
-        """What is no list of objects is refused, whatever it is."""
+        """A response that is not a list of objects is refused."""
         widgets = self.widgets
         answers: tuple[Any, ...] = (
             {"items": 1}, {"items": [1]}, {"items": [{}]}, {"items": [{"metadata": 1}]}, {"metadata": ["x"]},
@@ -68,7 +68,7 @@ class ReadTests(AggregatedCase):
                 self.world.run(self.client.list(widgets, "a"))
 
     def test_find(self) -> None:
-        """An object that is not there is None, if the server names it or still shows its resource."""
+        """A missing object is None, if the server names it or still serves its resource."""
         widgets = self.widgets
         self.server.answers[f"GET {ONE}"] = widget("one")
         found = self.world.run(self.client.find(widgets, "a", "one"))
@@ -82,7 +82,7 @@ class ReadTests(AggregatedCase):
             self.world.run(self.client.find(widgets, "a", "one"))
 
     def test_down(self) -> None:
-        """Of a server that does not answer nothing is known: that is no answer that the object is gone."""
+        """A server that does not answer says nothing about an object: that is not proof of its absence."""
         widgets = self.widgets
         self.say("v1.example.com", available=False)
         with self.assertRaises(StatusError) as raised:
@@ -98,7 +98,7 @@ class ReadTests(AggregatedCase):
         self.assertEqual(len(self.server.asked), asked)
 
     def test_own(self) -> None:
-        """What this server serves is asked of nobody else."""
+        """A resource that this server serves itself is not requested from another server."""
         self.world.config_map("x")
         maps = self.client.resource("", "v1", "configmaps")
         asked = len(self.server.asked)
@@ -125,7 +125,7 @@ class WriteTests(AggregatedCase):
         self.assertEqual(self.server.users, {"collector"})
 
     def test_without_the_lease(self) -> None:
-        """Who has lost the right to write asks other servers for no write, but may read on (CTRL-51)."""
+        """A client that has lost the Lease sends no writes to other servers, but still reads (CTRL-51)."""
         widgets = self.widgets
         self.server.answers |= {f"GET {ONE}": widget("one"), f"DELETE {ONE}": {"kind": "Status"}}
         self.fenced = True
@@ -173,7 +173,7 @@ class WriteTests(AggregatedCase):
             self.assertIn(f"DELETE {ALL}/two", [asked for asked, _ in self.server.asked])
 
     def test_refused(self) -> None:
-        """A refusal is raised as it is."""
+        """A refusal is raised unchanged."""
         self.server.answers[f"DELETE {ALL}"] = (403, {"kind": "Status", "reason": "Forbidden", "message": "no"})
         with self.assertRaises(StatusError) as raised:
             self.world.run(self.client.delete_collection(self.widgets, "a"))

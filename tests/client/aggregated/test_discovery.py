@@ -1,4 +1,4 @@
-"""What aggregated API servers serve, and what is known while they do not answer (reference AGG-17)."""
+"""Discovery of aggregated API servers, and of those that do not answer at the moment (reference AGG-17)."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class DiscoveryTests(AggregatedCase):
             "example.com/v1", "Widget"))
 
     def test_follow(self) -> None:
-        """Who follows is told when a server comes or goes, and not after it has left."""
+        """A follower of discovery is notified when a server comes or goes, until it unsubscribes."""
         told: list[None] = []
         leave = self.client.follow_discovery(lambda gone, come: told.append(None))
         self.say("v1.example.com", available=False)

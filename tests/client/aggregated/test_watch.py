@@ -13,7 +13,7 @@ from tests.client.aggregated.servers import PATH, AggregatedCase, Stream, widget
 
 
 def event(kind: str, obj: Any) -> bytes:
-    """A frame."""
+    """Return an encoded watch event."""
     return orjson.dumps({"type": kind, "object": obj}) + b"\n"
 
 
@@ -49,7 +49,7 @@ class WatchTests(AggregatedCase):
         return self.server.streams[-1]
 
     def test_events(self) -> None:
-        """Events are told as they come, in whatever pieces; bookmarks and empty lines are nothing."""
+        """Events are delivered as they arrive, in whatever pieces; bookmarks and empty lines are ignored."""
         _, told = self.begin()
         self.assertRegex(
             self.server.asked[-1][0],
@@ -63,7 +63,7 @@ class WatchTests(AggregatedCase):
         self.assertEqual(told.events, wanted)
 
     def test_end(self) -> None:
-        """The end is told, at the soonest LEAST_S after the beginning: nobody is asked in a loop."""
+        """The end of a watch is delivered LEAST_S after its beginning at the earliest, so retries do not spin."""
         _, told = self.begin()
         self.stream.send(event("ADDED", widget("one")))
         self.stream.close()
@@ -97,7 +97,7 @@ class WatchTests(AggregatedCase):
         self.assertIsInstance(told.ends[0], Expired)
 
     def test_hostile(self) -> None:
-        """What is no event ends the watch, and so does one that is too large."""
+        """A frame that is not an event ends the watch, and so does one that is too large."""
         events = event("ADDED", {}), event("ERROR", 7), event("?", widget("one"))
         for data in (b"{\n", b"[]\n", b'{"type": 1}\n', *events, b"x" * (EVENT_BYTES + 1)):
             _, told = self.begin()
@@ -131,7 +131,7 @@ class WatchTests(AggregatedCase):
         self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 1)
 
     def test_stop(self) -> None:
-        """Nothing is told after a stop, and nothing is left."""
+        """After a stop no event is delivered, and no state remains."""
         watch, told = self.begin()
         watch.stop()
         self.assertTrue(self.stream.aborted)

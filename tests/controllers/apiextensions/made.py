@@ -1,4 +1,4 @@
-"""A server on a Clock whose definitions are looked after, and small definitions."""
+"""A server on a Clock that runs the definitions' controllers, and small definitions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def foo(name: str, **meta: Any) -> Object:
 
 
 class LookedAfterCase(ServedCase):
-    """Short ways to definitions and what becomes of them."""
+    """Helpers for creating definitions and reading their state."""
 
     period_s: ClassVar[float] = 0.01
 
@@ -55,13 +55,13 @@ class LookedAfterCase(ServedCase):
                 self.clock.advance(0)
 
     def install(self, *definitions: Object) -> None:
-        """Create definitions, one after the other, and let them be looked at."""
+        """Create definitions, one after the other, and let the controllers see them."""
         for each in definitions or (definition(),):
             self.done("POST", DEFINITIONS, each)
         self.wait()
 
     def read(self, name: str = "foos") -> Object:
-        """A definition as it is."""
+        """Return a definition as it is stored."""
         return self.done("GET", f"{DEFINITIONS}/{name}.{GROUP}")
 
     def condition(self, kind: str, name: str = "foos") -> tuple[str, str, str] | None:
@@ -72,7 +72,7 @@ class LookedAfterCase(ServedCase):
         return None
 
     def put(self, changes: Object, name: str = "foos", subresource: str = "") -> Object:
-        """Merge changes into a definition, and let it be looked at."""
+        """Merge changes into a definition, and let the controllers see it."""
         url = f"{DEFINITIONS}/{name}.{GROUP}{subresource}"
         headers = {"content-type": "application/merge-patch+json"}
         changed = self.done("PATCH", url, orjson.dumps(changes), headers)

@@ -1,4 +1,4 @@
-"""Waiting for changed definitions to decide on what is served (reference CRD-65)."""
+"""Waiting until changed definitions are in force (reference CRD-65)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class AcknowledgingTests(SynchronousTestCase):
         return Deferred.fromCoroutine(self.acknowledging.settled(uid, generation))
 
     def test_generation(self) -> None:
-        """Who waits for a generation goes on with it or a later one, not with an earlier one."""
+        """A wait for a generation ends with that generation or a later one, not with an earlier one."""
         second, third = self.wait(2), self.wait(3)
         self.acknowledging.settle("u", 1)
         self.acknowledging.settle("other", 9)
@@ -31,7 +31,7 @@ class AcknowledgingTests(SynchronousTestCase):
         self.successResultOf(self.wait(4))
 
     def test_limit(self) -> None:
-        """Nobody waits longer than LIMIT_S, and nothing is left of who has waited."""
+        """A wait ends after LIMIT_S at the latest, and leaves no state behind."""
         waiting = self.wait(1)
         self.clock.advance(LIMIT_S)
         self.successResultOf(waiting)
@@ -39,14 +39,14 @@ class AcknowledgingTests(SynchronousTestCase):
         self.assertEqual(self.acknowledging._waiting, {})
 
     def test_gone(self) -> None:
-        """Nobody waits for a definition that is gone."""
+        """A deleted definition is not waited for."""
         waiting = self.wait(1)
         self.acknowledging.forget("u")
         self.successResultOf(waiting)
         self.assertEqual((self.acknowledging._settled, self.clock.getDelayedCalls()), ({}, []))
 
     def test_stopped(self) -> None:
-        """When the server stops nobody waits, then or later."""
+        """When the server stops, all waits end, and later ones do not begin."""
         waiting = self.wait(1)
         self.acknowledging.stop()
         self.successResultOf(waiting)
@@ -54,7 +54,7 @@ class AcknowledgingTests(SynchronousTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_cancelled(self) -> None:
-        """Of who leaves nothing is left."""
+        """A cancelled wait leaves no state behind."""
         waiting = self.wait(1)
         waiting.cancel()
         self.failureResultOf(waiting, CancelledError)

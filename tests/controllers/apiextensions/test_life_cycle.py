@@ -75,7 +75,7 @@ class ConditionTests(LookedAfterCase):
         )
 
     def test_losers_are_looked_at_again(self) -> None:
-        """Names of a definition that goes, or changes, are given to who waits for them."""
+        """Names freed by a deleted or changed definition pass to the definitions that wait for them."""
         self.install(definition(shortNames=["fo"]))
         self.install(definition("bars", "Foo"), definition("cars", "Car", shortNames=["fo"]))
         clash = "False", "ListKindConflict", '"FooList" is already in use'
@@ -88,7 +88,7 @@ class ConditionTests(LookedAfterCase):
         self.assertEqual(self.code("GET", f"/apis/{GROUP}/v1/bars"), 200)
 
     def test_established_stays(self) -> None:
-        """What is established is served on by the names that it has, whatever it asks for."""
+        """An established definition stays served under its accepted names, even if it asks for others."""
         self.install(definition(shortNames=["fo"]), definition("bars", "Bar"))
         self.put({"spec": {"names": {"shortNames": ["fo"], "categories": ["all"]}}}, "bars")
         self.assertEqual(
@@ -114,7 +114,7 @@ class ConditionTests(LookedAfterCase):
             self.assertEqual((told["status"], told["reason"], told["message"]), expected)
 
     def test_others_cannot_unsay(self) -> None:
-        """Conditions that somebody else writes are put right, and then left alone."""
+        """Conditions that another client writes are corrected, and then left alone."""
         self.install()
         wrong = {"conditions": None, "acceptedNames": {"plural": "x", "kind": "X"}}
         self.put({"status": wrong}, subresource="/status")
@@ -152,7 +152,7 @@ class ServingTests(LookedAfterCase):
         self.assertRaises(WatchEnded, self.run_async, watch.next())
 
     def test_in_force_when_answered(self) -> None:
-        """What a client has changed decides on the next request, whatever way it was changed (reference CRD-65)."""
+        """A change to a definition applies to the next request, however it was made (reference CRD-65)."""
         self.install()
         path, headers = f"{DEFINITIONS}/foos.{GROUP}", {"content-type": "application/merge-patch+json"}
         text = {"type": "string"}
@@ -201,7 +201,7 @@ class ServingTests(LookedAfterCase):
         self.assertEqual(self.done("POST", FOOS, foo("a"))["spec"], {"size": 3})
 
     def test_nothing_new(self) -> None:
-        """Labels and status of a definition are nothing to what is served: its watches go on."""
+        """Labels and status of a definition do not affect its watches."""
         self.install()
         watch = self.run_async(self.server.watch(f"{FOOS}?watch=1"))
         self.put({"metadata": {"labels": {"a": "b"}}})
@@ -276,7 +276,7 @@ class EndTests(LookedAfterCase):
         self.assertEqual(answer["metadata"]["finalizers"], [FINALIZER])
 
     def test_unconfirmed(self) -> None:
-        """Objects that do not end in a minute are told of, once."""
+        """Objects that do not end within a minute are reported once."""
         self.install()
         self.done("POST", FOOS, foo("a", finalizers=["ex.io/held"]))
         self.delete()
@@ -289,7 +289,7 @@ class EndTests(LookedAfterCase):
         self.assertEqual(self.read()["metadata"]["resourceVersion"], version_then)
 
     def test_failed(self) -> None:
-        """Objects that cannot be deleted are told of, and tried again."""
+        """Objects that cannot be deleted are reported and retried."""
         self.install()
         self.done("POST", FOOS, foo("a"))
         deletion, refusing = self.server.instance.deletion, True
@@ -312,7 +312,7 @@ class EndTests(LookedAfterCase):
         self.assertEqual(self.code("GET", f"{DEFINITIONS}/foos.{GROUP}"), 404)
 
     def test_never_established(self) -> None:
-        """A definition that never got its names goes at once."""
+        """A definition that never got its names is deleted at once."""
         self.install(definition(), definition("bars", "Foo"))
         self.delete("bars")
         self.wait()
@@ -333,7 +333,7 @@ class EndTests(LookedAfterCase):
         self.assertEqual((self.code("GET", FOOS), self.code("GET", f"/apis/{GROUP}/v1/foos")), (404, 200))
 
     def test_forced(self) -> None:
-        """Without its finalizer a definition goes at once, and with it what is served."""
+        """Without its finalizer a definition is deleted at once and no longer served."""
         self.install()
         self.done("POST", FOOS, foo("a", finalizers=["ex.io/held"]))
         self.delete()
@@ -380,7 +380,7 @@ class RestartTests(LookedAfterCase):
         self.assertEqual(self.condition("Established", "cars"), ESTABLISHED)
 
     def test_end_goes_on(self) -> None:
-        """What has begun to end stays closed, and ends after a restart."""
+        """A terminating definition stays closed, and its deletion ends after a restart."""
         self.install()
         self.done("POST", FOOS, foo("a", finalizers=["ex.io/held"]))
         self.delete()
@@ -433,7 +433,7 @@ class ManyServersTests(LookedAfterCase):
         self.assertEqual(self.code("GET", FOOS), 200)
 
     def test_names_lost(self) -> None:
-        """Who has its names no more before it is established is not served (reference CRD-8)."""
+        """A definition that loses its names before it is established is not served (reference CRD-8)."""
         self.install(definition(), definition("bars", "Bar"))
         self.assertEqual(self.code("GET", f"/apis/{GROUP}/v1/bars"), 200)
         self.put({"spec": {"names": {"kind": "Foo", "listKind": "Bars"}}}, "bars")

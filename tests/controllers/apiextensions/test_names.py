@@ -1,4 +1,4 @@
-"""Who gets which name."""
+"""Distribution of names among definitions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class NameIndexTests(SynchronousTestCase):
         self.assertEqual(accept(asking("c", {"plural": "foos", "kind": "Foo"}), index)[1].reason, "NoConflicts")
 
     def test_given_back(self) -> None:
-        """What is given back, and by whom nothing is held, is known; nothing is remembered of who is gone."""
+        """A release of names is reported, and no state of removed definitions remains."""
         index = NameIndex()
         self.assertFalse(index.hold("a", "ex.io", {"plural": "a"}))
         self.assertFalse(index.hold("a", "ex.io", {"plural": "a"}, {"plural": "b"}))
@@ -54,7 +54,7 @@ class NameIndexTests(SynchronousTestCase):
         self.assertEqual((index._owners, index._held), ({}, {}))
 
     def test_several_short_names(self) -> None:
-        """All short names that are taken are told."""
+        """The message lists all short names already taken."""
         index = NameIndex()
         index.hold("a", "ex.io", {"shortNames": ["x", "y"]})
         message = accept(asking("b", {"shortNames": ["x", "z", "y"]}), index)[1].message

@@ -26,7 +26,7 @@ class BootstrapCase(ControllerTestCase):
         return str(time_text(int(self.world.now() + seconds)))
 
     def token(self, token_id: str = "abcdef", namespace: str = "", **values: Any) -> Object:
-        """Create a token."""
+        """Create a token's Secret and return it."""
         secret = token_secret(token_id=token_id, **values)
         made = self.world.run(self.world.client.create(self.secrets, namespace or self.system, secret))
         self.world.settle()
@@ -37,11 +37,11 @@ class CleanerTests(BootstrapCase):
     names = ("tokencleaner",)
 
     def secrets_left(self, namespace: str = "") -> list[str]:
-        """The names of what is there."""
+        """Return the names of the existing objects."""
         return self.world.names("secrets", namespace or self.system)
 
     def test_in_time(self) -> None:
-        """A token goes when it expires, not before; one that does not expire stays (CTRL-26)."""
+        """A token is deleted when it expires, not before; one without an expiry stays (CTRL-26)."""
         self.token("aaaaaa", expiration=self.after(60))
         self.token("bbbbbb")
         self.world.settle(55, 1)
@@ -50,7 +50,7 @@ class CleanerTests(BootstrapCase):
         self.assertEqual(self.secrets_left(), ["bootstrap-token-bbbbbb"])
 
     def test_at_once(self) -> None:
-        """One that has expired, or whose time cannot be read, goes at once."""
+        """A token that has expired, or whose expiry cannot be parsed, is deleted at once."""
         self.token("aaaaaa", expiration=self.after(-60))
         self.token("bbbbbb", expiration="tomorrow")
         self.assertEqual(self.secrets_left(), [])
@@ -79,13 +79,13 @@ class SignerTests(BootstrapCase):
     names = ("bootstrapsigner",)
 
     def info(self, **data: str) -> None:
-        """Create the ConfigMap."""
+        """Create the ConfigMap cluster-info."""
         obj = {"metadata": {"name": "cluster-info"}, "data": {"kubeconfig": CONTENT, **data}}
         self.world.run(self.world.client.create(self.world.resource("configmaps"), self.public, obj))
         self.world.settle()
 
     def signatures(self) -> dict[str, str]:
-        """What the ConfigMap holds beside its content."""
+        """Return the ConfigMap's entries other than its kubeconfig."""
         found = self.world.get("configmaps", "cluster-info", self.public)
         assert found is not None
         return {name: text for name, text in found["data"].items() if name != "kubeconfig"}
@@ -119,7 +119,7 @@ class SignerTests(BootstrapCase):
         self.assertEqual(self.signatures(), wanted)
 
     def test_follows(self) -> None:
-        """Another content is signed anew."""
+        """Changed content is signed anew."""
         self.token()
         self.info()
         changes = {"data": {"kubeconfig": "other"}}
@@ -129,7 +129,7 @@ class SignerTests(BootstrapCase):
         self.assertEqual(self.signatures(), {"jws-kubeconfig-abcdef": self.signature("abcdef", "other")})
 
     def test_takes_away(self) -> None:
-        """Signatures of tokens that are gone, or that nobody knows, go; other keys stay."""
+        """Signatures of deleted or unknown tokens are removed; other keys stay."""
         self.token()
         self.info(**{"jws-kubeconfig-zzzzzz": "x", "other": "y"})
         self.assertEqual(set(self.signatures()), {"jws-kubeconfig-abcdef", "other"})
@@ -138,7 +138,7 @@ class SignerTests(BootstrapCase):
         self.assertEqual(self.signatures(), {"other": "y"})
 
     def test_expires(self) -> None:
-        """The signature goes when its token expires, whether or not the Secret is deleted."""
+        """A signature is removed when its token expires, whether or not the Secret is deleted."""
         self.token(expiration=self.after(60))
         self.info()
         self.world.settle(50, 1)

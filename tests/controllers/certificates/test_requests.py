@@ -33,7 +33,7 @@ AUTHORITY = certificates.new_authority("ca", START - timedelta(days=1))
 
 
 class Rights:
-    """Who may create which sub-resource of requests."""
+    """Stand-in for the authorizer: the users and the request sub-resources that they may create."""
 
     def __init__(self) -> None:
         self.given: set[tuple[str, str]] = set()
@@ -100,7 +100,7 @@ class ApproverTests(RequestCase):
     usages = [*BITS, "client auth"]
 
     def test_own_name(self) -> None:
-        """Who asks for its own name needs the right for that (reference CTRL-30)."""
+        """A request for the requester's own name needs the right to selfnodeclient (reference CTRL-30)."""
         self.rights.given = {("test", "selfnodeclient")}
         self.ask("other", pem(NODE, NODES), NODE_CLIENT, self.usages)
         self.assertEqual(self.outcome("other"), [])
@@ -165,7 +165,7 @@ class SignerTests(RequestCase):
     names = ("csrsigning",)
 
     def test_approved(self) -> None:
-        """What is approved is signed, and nothing else (reference CTRL-31, CSR-14)."""
+        """An approved request is signed, and no other (reference CTRL-31, CSR-14)."""
         self.ask("a", pem("jane", ("dev",)), CLIENT, ["client auth"])
         self.assertNotIn("certificate", self.status("a"))
         self.decide("a")
@@ -188,7 +188,7 @@ class SignerTests(RequestCase):
             self.assertEqual(self.certificate(name).not_valid_after_utc, START + timedelta(seconds=expected_s))
 
     def test_failed(self) -> None:
-        """What a signer may not sign becomes Failed, for good."""
+        """A request that the signer may not sign becomes Failed, for good."""
         self.ask("a", pem(NODE, NODES, (IP,)), NODE_SERVING, ["server auth"])
         self.decide("a")
         failed = "usages did not match [digital signature key encipherment server auth]"
@@ -199,7 +199,7 @@ class SignerTests(RequestCase):
         self.assertNotIn("certificate", self.status("a"))
 
     def test_unreadable(self) -> None:
-        """What cannot be judged fails too (reference CSR-17)."""
+        """A request that cannot be parsed fails too (reference CSR-17)."""
         self.ask("a", pem("jane", ("x" * 60,) * 1200), CLIENT, ["client auth"])
         self.decide("a")
         message = "unable to parse request: the request has more than 16384 bytes"
@@ -259,7 +259,7 @@ class CleanerTests(RequestCase):
         self.assertEqual(self.ages("a"), 25)
 
     def test_decided(self) -> None:
-        """What is decided or failed goes after an hour, at the next look."""
+        """A decided or failed request is deleted after an hour, at the next pass."""
         for kind, sub in (("Approved", "approval"), ("Denied", "approval"), ("Failed", "status")):
             self.ask(kind.lower(), pem(), "example.com/signer", ["client auth"])
             self.decide(kind.lower(), kind, sub)
@@ -269,7 +269,7 @@ class CleanerTests(RequestCase):
         self.assertEqual([self.found(name) for name in ("approved", "denied", "failed")], [None] * 3)
 
     def test_expired(self) -> None:
-        """A request whose certificate has ended goes at the next look."""
+        """A request whose certificate has expired is deleted at the next pass."""
         self.ask("a", pem(), CLIENT, ["client auth"], expirationSeconds=600)
         self.decide("a")
         self.world.settle(HOUR_S - 60, 60)

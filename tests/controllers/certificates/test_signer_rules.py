@@ -1,4 +1,4 @@
-"""What the built-in signers sign (reference CSR-13, CTRL-31)."""
+"""Rules of the built-in signers (reference CSR-13, CTRL-31)."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class DefaultAccountTests(AccountCase):
         self.assertIsNone(self.found("serviceaccounts", "other"))
 
     def test_terminating(self) -> None:
-        """A namespace that is being deleted gets none (CTRL-19)."""
+        """A namespace that is being deleted gets no ServiceAccount (CTRL-19)."""
         self.delete("namespaces", "a", "")
         self.delete("serviceaccounts", "default")
         self.assertIsNone(self.found("serviceaccounts", "default"))
@@ -154,7 +154,7 @@ class TokenControllerTests(AccountCase):
         self.assertEqual(made["metadata"]["annotations"], {NAME: "sa", UID: uid})
 
     def test_put_right(self) -> None:
-        """What is missing or wrong is filled in again (CTRL-20)."""
+        """Missing or wrong entries of a token Secret are restored (CTRL-20)."""
         uid = self.account()
         self.secret()
         wrong = b64encode(b"x").decode()
@@ -233,7 +233,7 @@ class GeneratedSecretTests(AccountCase):
         self.assertNotEqual(second, third)
 
     def test_ending_namespace(self) -> None:
-        """In a namespace that ends none is made, and nobody tries again and again (CTRL-22)."""
+        """A terminating namespace gets no token Secret, and creation is not retried again and again (CTRL-22)."""
         self.patch_object("serviceaccounts", "default", {"metadata": {"finalizers": ["example.com/f"]}})
         (name,) = self.listed("default")
         self.delete("namespaces", "a", "")
