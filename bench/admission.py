@@ -1,4 +1,4 @@
-"""What admission costs a write: read off the server's own metrics, for a namespace without and one with policies."""
+"""Cost of admission to a write, read off the server's own metrics, for a namespace without and one with policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What admission costs a write in CPU: the same dry runs with the default plugins and without.
+"""CPU cost of admission to a write: the same dry runs with the default plugins and without.
 
 Two servers in a process of their own, without a network, take turns: nothing else is in the figures but noise, of
 which the best of many parts has the least.

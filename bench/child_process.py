@@ -35,7 +35,7 @@ class ChildProcess:
         self._pipe.send((command, arguments))
 
     def answer(self) -> Any:
-        """What the last command returned; BenchError if it failed or nothing comes."""
+        """Return the result of the last command; BenchError if it failed or nothing comes."""
         try:
             if not self._pipe.poll(REPLY_LIMIT_S):
                 raise BenchError("the watchers' process does not answer")

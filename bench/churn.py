@@ -80,7 +80,7 @@ class Churn:
 
 
 def differences(expected: Sequence[Seen], seen: Sequence[Seen]) -> int:
-    """How many events are missing, doubled, foreign or out of place; 0 if what was seen is what was to be seen."""
+    """Return the number of events that are missing, doubled, foreign or out of place; 0 if all are as expected."""
     if list(expected) == list(seen):
         return 0
     out_of_place = sum(one != other for one, other in zip(expected, seen, strict=False))

@@ -152,7 +152,7 @@ def object_of(endpoint: Endpoint, kind: Kind, **spec: object) -> bytes:
 
 
 def await_served(endpoint: Endpoint, connection: Connection, kind: Kind) -> float:
-    """How many ms it takes until the collection is there."""
+    """Return the time in ms until the collection is there."""
     began = time.monotonic()
     request = endpoint.request("GET", f"{_collection(kind)}?limit=1")
     while connection.call(request).status != 200:

@@ -126,7 +126,7 @@ def _phase(bench: Bench, watchers: TailProcess, churns: list[Churn], seconds: fl
 
 
 def _is_expired(bench: Bench, path: str, revision: int) -> bool:
-    """Whether a watch from `revision` is told that it is too old."""
+    """Report whether a watch from `revision` is told that it is too old."""
     connection = Connection(bench.endpoint)
     watch = f"{path}?watch=true&timeoutSeconds=1&resourceVersion={revision}"
     answer = connection.call(bench.endpoint.request("GET", watch))

@@ -102,7 +102,7 @@ class Load:
 
     @property
     def watching(self) -> bool:
-        """Whether watchers go on."""
+        """Report whether watchers go on."""
         return self._watching
 
     def door(self, number: int) -> Door:
@@ -211,7 +211,7 @@ class Watcher:
             await self._load.wait(AGAIN_S)
 
     def has(self, last: dict[str, int]) -> bool:
-        """Whether everything up to these revisions of registers was told."""
+        """Report whether everything up to these revisions of registers was told."""
         return all(self._at.get(key, 0) >= revision for key, revision in last.items())
 
     def _told(self, line: bytes) -> None:

@@ -1,4 +1,4 @@
-"""How long one request holds up another: the worst that a client may send, and `/livez` beside it.
+"""Time that one request holds up another: the worst that a client may send, and `/livez` beside it.
 
 One connection sends the request. Meanwhile another process asks for `/livez` and for a small object, each on a
 connection of its own, as fast as they are answered with a short rest between. What it waits longest is the figure.

@@ -73,7 +73,7 @@ class Endpoint:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host` is this machine, by name or address."""
+    """Report whether `host` is this machine, by name or address."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -112,7 +112,7 @@ class Answer:
         return self.headers.get(b"content-type", b"").split(b";")[0].decode()
 
     def problem(self, accept: str) -> str:
-        """What is wrong with this answer, in words; empty if it is an object of the type asked for."""
+        """Return the fault of this answer, in words; empty if it is an object of the type asked for."""
         if self.status not in GOOD:
             return f"status {self.status}: {self.content[:300]!r}"
         if self.media_type != accept.split(";")[0]:

@@ -1,4 +1,4 @@
-"""What watchers cost that have nothing to see."""
+"""Cost of watchers that have nothing to see."""
 
 from __future__ import annotations
 

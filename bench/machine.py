@@ -1,4 +1,4 @@
-"""What processes and the machine used, read from /proc.
+"""Resource use of processes and the machine, read from /proc.
 
 CPU is user plus system time, which the kernel counts here in steps of 10 ms.
 """
@@ -115,5 +115,5 @@ def rss_mib(pid: int) -> float:
 
 
 def open_files(pids: Sequence[int]) -> int:
-    """How many files, sockets among them, these processes have open; 0 for those that are gone."""
+    """Return the number of open files, sockets included, of these processes; 0 for those that are gone."""
     return sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in pids if Path(f"/proc/{pid}").exists())

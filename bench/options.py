@@ -1,4 +1,4 @@
-"""The command line."""
+"""Command line of the benchmarks."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ QUICK = {
 
 
 class Options(argparse.Namespace):
-    """What to measure, and how much of it."""
+    """Choice of scenarios, and how much each measures."""
 
     scenarios: tuple[str, ...]
     conc: tuple[int, ...]

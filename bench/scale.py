@@ -117,7 +117,7 @@ def _memory(pid: int, about: Mapping[str, object]) -> dict[str, object]:
 
 
 def _slope(plural: str, sizes: Sequence[int], found: Sequence[Mapping[str, float]]) -> dict[str, object]:
-    """How many times as much the larger store costs as the smaller one."""
+    """Return the larger store's cost as a multiple of the smaller one's."""
     small, large = found
     ratios = {name: round(large[name] / small[name], 2) for name in small if name in large and small[name]}
     return {"kind": plural, "from": sizes[0], "to": sizes[1], **ratios, "errors": 0}

@@ -1,4 +1,4 @@
-"""What every scenario works with: a server, its meter, and a place for the lines."""
+"""Common parts of every scenario: a server, its meter, and a place for the lines."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ class Tails(Commands):
         return tally
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections of the process."""
         for fd, tail in self._tails.items():
             self._epoll.unregister(fd)
             tail.close()

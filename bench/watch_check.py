@@ -1,4 +1,4 @@
-"""Whether a watcher saw every write once and in order, and how long after it was sent and answered."""
+"""Check that a watcher saw every write once and in order, and how long after it was sent and answered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Write:
 
 @dataclass(slots=True)
 class Seen:
-    """What one watcher received, in order: numbers, revisions and moments (ns)."""
+    """Events that one watcher received, in order: numbers, revisions and moments (ns)."""
 
     numbers: array[int] = field(default_factory=lambda: array("I"))
     revisions: array[int] = field(default_factory=lambda: array("Q"))

@@ -1,4 +1,4 @@
-"""What admission webhooks cost a write, and how many writes go through one that takes its time."""
+"""Cost of admission webhooks to a write, and the write rate through one that takes its time."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class EtcdMember:
 
     @property
     def running(self) -> bool:
-        """Whether the process is there."""
+        """True while the process is running."""
         return self._process is not None and self._process.poll() is None
 
     def spawn(self, cluster: str, flags: tuple[str, ...]) -> None:
@@ -159,7 +159,7 @@ class EtcdMember:
             atexit.unregister(self._end_with_owner)
 
     async def serves(self, reactor: Any) -> bool:
-        """Whether it takes requests: it has a leader, and no alarm but that for space."""
+        """Report whether it takes requests: it has a leader, and no alarm but that for space."""
         try:
             agent: Any = Agent(reactor, connectTimeout=1)  # type: ignore[no-untyped-call]
             response = await agent.request(b"GET", f"{self.health}/health".encode())
@@ -221,7 +221,7 @@ class EtcdCluster:
                 await deferLater(reactor, LOOK_S)
 
     def control(self, *arguments: str) -> str:
-        """What `etcdctl` prints for these arguments; the program lies beside etcd's. Raises CalledProcessError."""
+        """Return the output of `etcdctl`; the program lies beside etcd's. Raises CalledProcessError."""
         command = [str(Path(find()).with_name("etcdctl")), f"--endpoints={','.join(self.endpoints)}", *arguments]
         if self._files is not None:
             command += [
@@ -234,11 +234,11 @@ class EtcdCluster:
         return ended.stdout.decode(errors="replace")
 
     def log(self, member: EtcdMember) -> str:
-        """What a member has printed."""
+        """Return the output of a member so far."""
         return (self.folder / f"{member.name}.log").read_text(errors="replace")
 
     def end(self) -> None:
-        """Kill all members."""
+        """Kill all members of the cluster."""
         for member in self.members:
             member.kill()
 

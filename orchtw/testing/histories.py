@@ -49,7 +49,7 @@ class Operation:
 
     @property
     def answered(self) -> bool:
-        """Whether the client knows what became of it."""
+        """True if the client knows the outcome of the operation."""
         return self.ended < NEVER
 
 
@@ -68,7 +68,7 @@ class Register:
         self.watched.setdefault(watcher, array("Q")).append(revision)
 
     def problems(self) -> list[str]:
-        """What cannot be; nothing if all is well."""
+        """Return the contradictions found; empty if the history is consistent."""
         states = self._states()
         located = self._located(states)
         return [
@@ -175,7 +175,7 @@ class History:
     registers: dict[str, Register] = attrs.field(factory=dict)
 
     def of(self, key: str) -> Register:
-        """The key's register."""
+        """Return the register of a key."""
         return self.registers.setdefault(key, Register())
 
     def write(self, key: str, value: str, expected: int, now: float) -> Operation:
@@ -197,7 +197,7 @@ class History:
                 register.watched.setdefault(name, array("Q"))
 
     def problems(self) -> list[str]:
-        """What cannot be, each with its key; nothing if all is well."""
+        """Return the contradictions found, each with its key; empty if all is well."""
         return [f"{key}: {text}" for key, register in self.registers.items() for text in register.problems()]
 
     @property

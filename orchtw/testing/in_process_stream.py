@@ -31,7 +31,7 @@ class Collected:
         """Never full, so it is never paused."""
 
     def finish(self, ending: Ending = Ending.COMPLETE) -> None:
-        """That was all."""
+        """End the stream and deliver its pieces."""
         self.whole.callback(b"".join(self._pieces))
 
     def abort(self) -> None:

@@ -90,7 +90,7 @@ class ServerProcess:
 
     @property
     def errors(self) -> str:
-        """What the latest start has written to standard error."""
+        """Standard error of the latest start, as text."""
         return _text(self._beside("err"))
 
     @property
@@ -100,7 +100,7 @@ class ServerProcess:
 
     @property
     def running(self) -> bool:
-        """Whether the process is there."""
+        """True while the process is running."""
         return self._process is not None and self._process.status is None
 
     async def start(self) -> None:

@@ -67,7 +67,7 @@ class WebhookServer:
 
     @property
     def url(self) -> str:
-        """`https://127.0.0.1:40123`."""
+        """URL of the webhook, such as `https://127.0.0.1:40123`."""
         return f"http{'s' if self._tls else ''}://{host_and_port(self._address, self.port)}"
 
     @property
@@ -91,7 +91,7 @@ class WebhookServer:
         return len(self._connections)
 
     def client_config(self, path: str = "") -> dict[str, Any]:
-        """What a webhook's configuration says of it."""
+        """Return the `clientConfig` of a webhook's configuration."""
         return {"url": self.url + path, "caBundle": self.ca_bundle}
 
     def start(self) -> None:
@@ -140,10 +140,10 @@ class WebhookServer:
     # For its connections
 
     def opened(self, connection: WebhookConnection) -> None:
-        """One more."""
+        """Count one more connection."""
         self.accepted += 1
         self._connections.add(connection)
 
     def closed(self, connection: WebhookConnection) -> None:
-        """One less."""
+        """Forget a connection that has closed."""
         self._connections.discard(connection)

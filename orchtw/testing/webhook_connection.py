@@ -88,7 +88,7 @@ class WebhookConnection(Protocol):
         self._answering: Deferred[None] | None = None
 
     def connectionMade(self) -> None:
-        """Somebody calls."""
+        """Tell the server of the new connection."""
         self._server.opened(self)
 
     def dataReceived(self, data: bytes) -> None:
