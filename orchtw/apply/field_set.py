@@ -58,7 +58,7 @@ class FieldSet:
         return FieldSet(field_tree.insert(self.tree, _steps(path)))
 
     def has(self, *path: PathElement | str) -> bool:
-        """Whether the path itself is a member."""
+        """Report whether the path itself is a member."""
         tree = self.tree
         for step in _steps(path):
             found = tree.get(step)
@@ -68,19 +68,19 @@ class FieldSet:
         return bool(path) and field_tree.is_member(tree)
 
     def union(self, other: FieldSet) -> FieldSet:
-        """What is in either."""
+        """Return the members of either set."""
         return self._new(field_tree.union(self.tree, other.tree))
 
     def difference(self, other: FieldSet) -> FieldSet:
-        """What is in this set and not in the other; the parts of a path in `other` stay."""
+        """Return the members of this set that are not in the other; children of a path in `other` stay."""
         return self._new(field_tree.difference(self.tree, other.tree))
 
     def recursive_difference(self, other: FieldSet) -> FieldSet:
-        """What is in this set and neither in the other nor below a path in it."""
+        """Return the members of this set that are neither in the other nor below a path in it."""
         return self._new(field_tree.recursive_difference(self.tree, other.tree))
 
     def intersection(self, other: FieldSet) -> FieldSet:
-        """What is in both."""
+        """Return the members of both sets."""
         return self._new(field_tree.intersection(self.tree, other.tree))
 
     def leaves(self) -> FieldSet:

@@ -21,7 +21,7 @@ LEAF: Final[Tree] = {}
 
 
 def is_member(tree: Tree) -> bool:
-    """Whether the path to this tree (not the root) is in the set."""
+    """Report whether the path to this tree (not the root) is in the set."""
     return not tree or SELF in tree
 
 
@@ -31,7 +31,7 @@ def as_member(tree: Tree) -> Tree:
 
 
 def union(a: Tree, b: Tree) -> Tree:
-    """What is in either root."""
+    """Return the union of two roots."""
     if not a:
         return b
     return _joined(a, b) if b else a
@@ -56,12 +56,12 @@ def _joined(a: Tree, b: Tree) -> Tree:
 
 
 def _both(left: Tree, right: Tree) -> Tree:
-    """What is in either of two trees below the root."""
+    """Return the union of two trees below the root."""
     return _joined(left, right) if left and right else as_member(left or right)
 
 
 def union_of(roots: Iterable[Tree]) -> Tree:
-    """What is in any of the roots."""
+    """Return the union of all roots."""
     return _in_pairs(union, list(roots)) or {}
 
 
@@ -74,7 +74,7 @@ def _in_pairs(join: Callable[[Tree, Tree], Tree], trees: list[Tree]) -> Tree | N
 
 
 def difference(a: Tree, b: Tree) -> Tree:
-    """What is in root `a` and not in root `b`; the parts of a path in `b` stay."""
+    """Return the paths of root `a` that are not in root `b`; children of a path in `b` stay."""
     return _without(a, b) or {} if a and b else a
 
 
@@ -114,7 +114,7 @@ def _normal(tree: Tree) -> Tree | None:
 
 
 def recursive_difference(a: Tree, b: Tree) -> Tree:
-    """What is in root `a` and neither in root `b` nor below a path in it."""
+    """Return the paths of root `a` that are neither in root `b` nor below a path in it."""
     return _cut(a, b) or {} if a and b else a
 
 
@@ -137,7 +137,7 @@ def _cut(a: Tree, b: Tree) -> Tree | None:
 
 
 def intersection(a: Tree, b: Tree) -> Tree:
-    """What is in both roots."""
+    """Return the intersection of two roots."""
     return _common(a, b) or {} if a and b else {}
 
 
@@ -166,7 +166,7 @@ def leaves(tree: Tree) -> Tree:
 
 
 def size(tree: Tree) -> int:
-    """How many paths are in the root."""
+    """Return the number of paths in the root."""
     return sum(1 if not part else size(part) for part in tree.values())
 
 

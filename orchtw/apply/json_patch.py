@@ -44,7 +44,7 @@ class CannotApply(StatusError):
 
 
 class _Problem(Exception):
-    """What is wrong with one step of an operation, in the reference's words."""
+    """Error in one step of an operation, in the words of the release."""
 
 
 def parse_json_patch(body: bytes) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ def parse_json_patch(body: bytes) -> list[dict[str, Any]]:
 
 
 def unknown_members(operations: list[dict[str, Any]]) -> list[str]:
-    """What is in the operations that no operation has (reference WRITE-28)."""
+    """Return the unknown members of operations (reference WRITE-28)."""
     return [
         f'json patch unknown field "[{index}].{name}"'
         for index, operation in enumerate(operations)
@@ -107,7 +107,7 @@ class _Patching:
             raise _Problem("the patch moves too many elements of lists")
 
     def container(self, path: list[str], missing: str) -> Any:
-        """What holds the last part of `path`, which is not the root."""
+        """Return the container of the last part of `path`, which is not the root."""
         value = self.document
         for part in path[:-1]:
             value = _found(value, part)
@@ -311,7 +311,7 @@ def _equal(left: Any, right: Any) -> bool:
 
 
 def _same_types(left: Any, right: Any) -> bool:
-    """Whether two values that Python finds equal are equal as JSON."""
+    """Report whether two values that Python finds equal are equal as JSON."""
     if type(left) is dict:
         return all(_same_types(value, right[key]) for key, value in left.items())
     if type(left) is list:

@@ -1,4 +1,4 @@
-"""What follows from the parts of objects alone, whoever writes them: found out once (reference APPLY-18).
+"""Cache of field sets by the content of object parts, independent of the writer (reference APPLY-18).
 
 Most large objects are made from templates, and clients apply the same manifests again and again: one specification
 comes under other names, or once more. The fields of new objects and those that applied ones name are kept by it.
@@ -29,9 +29,9 @@ SHORTEST, LONGEST = 512, 8192
 
 
 class _Parts(Generic[T]):
-    """What `find` says of the parts of objects of a type: those under top keys, but metadata, that have fields.
+    """Results of `find` for the parts of objects of a type: those under top-level keys, without metadata.
 
-    It is given with each call, always the same: a method that was kept would be a reference to whoever keeps this.
+    `find` is given with each call, always the same: a kept method would make a reference cycle with its owner.
     """
 
     def __init__(self, kind: MapType) -> None:
@@ -39,7 +39,7 @@ class _Parts(Generic[T]):
         self._known: dict[tuple[str, bytes], T] = {}
 
     def of(self, obj: Object, find: Callable[[Object], T]) -> tuple[list[T], Object]:
-        """What was found of each part, and the rest of the object, which is to be looked at each time."""
+        """Return the results for each part, and the rest of the object, which has to be examined each time."""
         fields, found, rest = self._kind.fields, [], {}
         for key, part in obj.items():
             kind = fields[key][1] if key in fields else None
@@ -66,7 +66,7 @@ class _Parts(Generic[T]):
 
 
 class Additions:
-    """What objects of a type have that `empty` has not, without what nobody owns and what is `ignored`."""
+    """Fields that objects of a type have and `empty` has not, without unowned and `ignored` ones."""
 
     def __init__(self, kind: MapType, empty: Object, ignored: Tree) -> None:
         self._kind = kind
@@ -87,7 +87,7 @@ class Additions:
 
 
 class Claims:
-    """What applied objects of a type name (see `claimed`)."""
+    """Fields that applied objects of a type name (see `claimed`)."""
 
     def __init__(self, kind: MapType) -> None:
         self._kind = kind

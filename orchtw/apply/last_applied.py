@@ -36,7 +36,7 @@ def still_disputed(
 ) -> list[FieldConflict]:
     """The conflicts that a client-side apply before does not excuse.
 
-    Excused are fields that were applied last and are still so: they belonged to who applies now.
+    Excused are fields whose last applied value is still live: they belonged to the present applier.
     """
     applied = _last_applied(live, kind, api_version, names)
     if applied is None:

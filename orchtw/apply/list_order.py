@@ -7,7 +7,7 @@ from typing import Any
 
 
 def is_subsequence(part: Sequence[Any], whole: Sequence[Any]) -> bool:
-    """Whether `part` comes in `whole` in this order, perhaps with others between."""
+    """Report whether `part` is a subsequence of `whole`."""
     rest = iter(whole)
     return all(item in rest for item in part)
 

@@ -55,7 +55,7 @@ class ManagedFieldsError(ValueError):
 
 
 class FieldOwner(NamedTuple):
-    """Who the entry belongs to. Applying again in another version replaces an entry, updating in one makes a second:
+    """Owner of an entry. Applying again in another version replaces an entry, updating in one makes a second:
     `api_version` is "" for appliers."""
 
     manager: str
@@ -65,17 +65,17 @@ class FieldOwner(NamedTuple):
 
     @classmethod
     def applier(cls, manager: str, subresource: str = "") -> FieldOwner:
-        """Who applies."""
+        """Return the owner for an apply."""
         return cls(manager or UNKNOWN_MANAGER, APPLY, "", subresource)
 
     @classmethod
     def updater(cls, manager: str, api_version: str, subresource: str = "") -> FieldOwner:
-        """Who writes in any other way."""
+        """Return the owner for any other write."""
         return cls(manager or UNKNOWN_MANAGER, UPDATE, api_version, subresource)
 
 
 class Owned:
-    """What an owner owns, as seen in `api_version`, and since when (RFC 3339 text; None: unsaid)."""
+    """Fields of an owner, as seen in `api_version`, and their time (RFC 3339 text; None: unset)."""
 
     __slots__ = ("_entry", "api_version", "fields", "time")
 
@@ -213,7 +213,7 @@ def _throw_together(managed: Managed, owners: list[FieldOwner], version: str) ->
 
 
 def is_reset(entries: Any) -> bool:
-    """Whether a write asks to forget all ownership: a list with one empty entry (reference APPLY-12)."""
+    """Report whether a write asks to clear managedFields: a list with one empty entry (reference APPLY-12)."""
     return type(entries) is list and len(entries) == 1 and not any((entries[0] or {}).values())
 
 

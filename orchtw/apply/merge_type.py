@@ -32,10 +32,10 @@ class KeylessItem(ValueError):
 
 
 class Type:
-    """How values of one schema node merge.
+    """Merge semantics of one schema node.
 
-    `shape` is how a merge treats them. `loose`: an untyped value may be inside, whose numbers and booleans
-    Python's equality takes for each other.
+    `shape` is the way that a merge treats its values. `loose`: an untyped value may be inside, whose numbers and
+    booleans Python's equality takes for each other.
     """
 
     __slots__ = ("loose", "shape")

@@ -37,7 +37,7 @@ class Mechanism:
     finding_prefix: str = ""
 
     def findings(self, body: bytes, document: Any) -> list[str]:
-        """What a strict reader finds in the patch itself: repeated keys and unknown members (reference WRITE-28)."""
+        """Return the strict findings in the patch itself: repeated keys and unknown members (reference WRITE-28)."""
         repeated = repeated_keys(body, document)
         return [*self.surplus(document), *(self.finding_prefix + text for text in repeated)]
 

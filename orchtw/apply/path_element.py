@@ -147,7 +147,7 @@ def canonical_text(text: str) -> str | None:
 
 @_cached
 def order(text: str) -> tuple[Any, ...]:
-    """What steps are sorted by: the thing itself, names, keys, values, indexes; numbers before strings."""
+    """Return the sort key of a path element: itself, names, keys, values, indexes; numbers before strings."""
     if text == SELF:
         return (0,)
     element = parse_element(text)

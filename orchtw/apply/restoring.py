@@ -17,7 +17,7 @@ _NUMBERS: Final = (Scalar.INT32, Scalar.INT64)
 
 
 def restoring_fault(node: Node, value: Any) -> str:
-    """What is told of the first part of a JSON value that is of another type than its node; empty: nothing.
+    """Return the error for the first part of a JSON value that is of another type than its node, or an empty text.
 
     Forms that read themselves, such as times and quantities, are left out. May raise RecursionError.
     """

@@ -1,4 +1,4 @@
-"""Who owns what after an update or an apply, and what an apply makes of the object (reference APPLY-20).
+"""Server-side apply: the merged object, and the owners of fields after an update or an apply (reference APPLY-20).
 
 Works on whole objects without metadata.managedFields; `field_manager.py` puts the API's rules around it.
 """
@@ -213,7 +213,7 @@ def _without_emptied(whole: Object, pruned: Object) -> Object:
 
 
 class _Views:
-    """What changed between two objects, as seen in each version that an owner used."""
+    """Changes between two objects, as seen in each version that an owner used."""
 
     def __init__(
         self, versions: Versions, reset_fields: Mapping[str, FieldSet], live: Object, new: Object, api_version: str
@@ -234,7 +234,7 @@ class _Views:
         return found
 
     def touched(self, api_version: str) -> Tree:
-        """What is new or other than before in a version; put together once for all owners."""
+        """Return the added and modified fields in a version; computed once for all owners."""
         found = self._touched.get(api_version)
         if found is None:
             changes = self.changes(api_version)

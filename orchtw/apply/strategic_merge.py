@@ -93,7 +93,7 @@ class _Merging:
         return merged
 
     def _value(self, live: Any, value: Any, parent: Node | None, key: str) -> Any:
-        """What stands under `key` of a `parent` afterwards; None: nothing."""
+        """Return the merged value under `key` of a `parent`; None removes it."""
         if type(value) is dict:
             node, field = _child(parent, key)
             replaced = type(live) is not dict or (field is not None and "replace" in field.patch_strategies)
@@ -205,7 +205,7 @@ def _key_of(item: Map, key: str) -> Any:
 
 
 def _retained(live: Map, patch: Map) -> Map:
-    """What `$retainKeys` leaves of the live map."""
+    """Return what `$retainKeys` leaves of the live map."""
     kept = patch[RETAIN_KEYS]
     if type(kept) is not list or not all(type(key) is str for key in kept):
         raise BadRequest(_BAD_RETAIN_KEYS)
@@ -218,7 +218,7 @@ def _retained(live: Map, patch: Map) -> Map:
 
 
 def _identities(items: list[Any], merge_key: str) -> list[Any]:
-    """What tells the elements apart. Raises BadRequest (400) for elements of the wrong form."""
+    """Return the merge keys of elements. Raises BadRequest (400) for elements of the wrong form."""
     if merge_key:
         if not all(type(item) is dict for item in items):
             raise BadRequest(_BAD_ORDER)

@@ -1,4 +1,4 @@
-"""What in an applied object does not fit its type: every place with what is wrong there (reference APPLY-24)."""
+"""Type check of applied objects: every mismatch with its path (reference APPLY-24)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _text(place: Place) -> str:
 
 
 def fits(kind: Type, value: Any) -> bool:
-    """Whether there is no problem; the quick answer, without places."""
+    """Report whether a value fits its type: the quick way, without paths."""
     if value is None:
         return True
     if isinstance(kind, MapType):

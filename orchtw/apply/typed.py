@@ -30,7 +30,7 @@ _CONTAINERS: Final[dict[int, type]] = {MAP_SHAPE: dict, LIST_SHAPE: list}
 
 
 def same(kind: Type, left: Any, right: Any) -> bool:
-    """Whether two values of a type are equal as JSON."""
+    """Report whether two values of a type are equal as JSON."""
     if left is right:
         return True
     if left != right:
@@ -83,7 +83,7 @@ def claimed(kind: MapType, value: dict[str, Any]) -> Tree:
 
 
 def _claimed(kind: Type, value: Any) -> Tree | None:
-    """What is below a path that holds `value`; LEAF for a leaf, None for an empty container."""
+    """Return the tree below a path that holds `value`; LEAF for a leaf, None for an empty container."""
     shape = kind.shape
     if shape == LEAF_SHAPE:
         return LEAF
@@ -129,7 +129,7 @@ def present(kind: Type, value: Any) -> Tree:
 
 
 class Changes:
-    """What one object has that another has not: roots of added, modified and removed fields, disjoint."""
+    """Differences between two objects: disjoint roots of added, modified and removed fields."""
 
     __slots__ = ("added", "modified", "removed")
 
@@ -146,7 +146,7 @@ NO_CHANGES: Final = Changes({}, {}, {})
 
 
 def compare(kind: MapType, left: dict[str, Any], right: dict[str, Any]) -> Changes:
-    """What changed from `left` to `right`. A container that is only in one of them counts with all its parts."""
+    """Return the changes from `left` to `right`. A container in only one of them counts with all its parts."""
     if same(kind, left, right):
         return NO_CHANGES
     changes = Changes({}, {}, {})
@@ -354,7 +354,7 @@ def with_structs(kind: Type, paths: Tree) -> Tree:
 
 
 def unowned(kind: Type, formerly: Tree, owned: Tree) -> Tree:
-    """What to remove when `formerly` was owned and `owned` is what anybody owns now, as root of topmost paths.
+    """Return the topmost paths to remove: those in `formerly` that are not in `owned` any more.
 
     A struct field is owned as long as something below it is; an item of a list or a map only by itself.
     """

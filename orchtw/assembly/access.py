@@ -1,4 +1,4 @@
-"""Who asks and what they may: what methods of authentication and modes of authorization are made with."""
+"""Authentication methods and authorization modes: their construction from flags."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from orchtw.request import Request
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Access:
-    """What both have in common; their services are children of `services`."""
+    """Common parts of authentication and authorization; their services are children of `services`."""
 
     config: Config
     resources: Resources

@@ -22,9 +22,9 @@ from orchtw.pki.certificates import pem
 
 
 def account_tokens(config: Config, naming: Naming, address: str, generated: PrivateKey | None) -> AccountTokens:
-    """What signs tokens and is believed; `generated` is the key for servers that are given none.
+    """Return the keys and issuers of service account tokens; `generated` is the key for servers without a flag.
 
-    `address` is what clients are told, host and port. Without any key one is made that ends with the process.
+    `address` is the public host and port. Without any key one is made for the life of the process.
     Raises ConfigError for files that cannot be used.
     """
     issuers = config.service_account_issuer or (default_issuer(naming),)

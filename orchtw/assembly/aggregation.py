@@ -105,7 +105,7 @@ class Aggregation(MultiService):
             self._availability.suspect(service)
 
     def authentication_info(self, client_ca_pem: str) -> AuthenticationInfo:
-        """What is published of this server."""
+        """Return the authentication data that this server publishes."""
         config, identity = self._config, self._identity
         if identity is None or not identity.authorities:
             return AuthenticationInfo(client_ca=client_ca_pem)

@@ -1,4 +1,4 @@
-"""What is served: the verbs on resources, the kinds that are never stored, and the endpoints beside them."""
+"""Handlers of the API: verbs on resources, kinds that are never stored, and other endpoints."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from orchtw.writes.write_path import WritePath
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class ApiParts:
-    """What requests are answered with.
+    """Parts that request handlers are built from.
 
     `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The
     authorizer and `tokens` answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to

@@ -1,4 +1,4 @@
-"""What every cluster has: made at the start and looked after by one of its processes (reference CTRL-6, OPS-8)."""
+"""Bootstrap objects, created at the start and maintained by one process of the cluster (reference CTRL-6, OPS-8)."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Bootstrap:
         await self._upkeep.start()
 
     def stop(self) -> None:
-        """Stop looking."""
+        """Cancel the next look."""
         self._registration.stop()
         self._upkeep.stop()
 

@@ -95,7 +95,7 @@ class Collector(Service):
         self._call: IDelayedCall | None = None
 
     def startService(self) -> None:
-        """Begin."""
+        """Begin to watch the garbage collector."""
         super().startService()  # type: ignore[no-untyped-call]
         gc.collect()
         gc.freeze()
@@ -106,7 +106,7 @@ class Collector(Service):
         self._again()
 
     def stopService(self) -> None:
-        """Look no more."""
+        """Stop watching the garbage collector."""
         super().stopService()  # type: ignore[no-untyped-call]
         if self._passing in gc.callbacks:
             gc.callbacks.remove(self._passing)
@@ -128,7 +128,7 @@ class Collector(Service):
         self._again()
 
     def _is_due(self) -> bool:
-        """Whether memory has grown so much that everything is to be looked at now."""
+        """Report whether memory has grown enough for a full collection."""
         used_s = self._used_s()
         is_idle = used_s - self._used_before < IDLE_SHARE * EACH_S * LOOK_TICKS
         self._used_before = used_s

@@ -1,4 +1,4 @@
-"""What looks after definitions of custom resources and serves what they define, in every server process."""
+"""Controllers of custom resource definitions in every server process, and the resources they serve."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from orchtw.registry.custom.versioning import Versionings
 
 
 async def establishing_delay_s(leases: ServerLeases, config: Config) -> float:
-    """How long other processes that serve may take to see that names are accepted; 0: there are none."""
+    """Return how long other serving processes may take to see accepted names, in seconds; 0 without any."""
     if await leases.several():
         return ESTABLISHING_DELAY_S
     return WORKERS_DELAY_S if config.workers > 1 else 0.0

@@ -30,14 +30,14 @@ NOTHING: Final = Transformers({})
 
 @attrs.frozen(slots=True)
 class Sealing:
-    """What seals each resource, and the checks of the services that this takes, by name."""
+    """Transformers of each resource, and health checks of key services by name."""
 
     transformers: Transformers
     checks: Mapping[str, Callable[[], Awaitable[None]]]
 
 
 def sealing(path: Path, reactor: Any, plugins: Plugins) -> Sealing:
-    """What the file at `path` says, with the providers of `plugins` beside the built-in ones.
+    """Read the configuration at `path`, with the providers of `plugins` beside the built-in ones.
 
     Raises ConfigError with one line for what is wrong with it.
 

@@ -1,4 +1,4 @@
-"""What this server publishes of its settings, for the others of its cluster to compare (reference CTRL-52)."""
+"""Facts that this server publishes of its settings, for others of its cluster to compare (reference CTRL-52)."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _text(value: object) -> str:
 
 
 def _read(path: Path) -> bytes:
-    """What a file holds; those that cannot be read have ended the start elsewhere."""
+    """Read a file; unreadable ones have ended the start elsewhere."""
     try:
         return path.read_bytes()
     except OSError:

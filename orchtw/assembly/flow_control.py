@@ -1,4 +1,4 @@
-"""What limits the requests at a time: priority and fairness, or two plain limits (reference FLOW-1, FLOW-2)."""
+"""Limits of concurrent requests: priority and fairness, or two plain limits (reference FLOW-1, FLOW-2)."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Limiting:
 
 
 def has_priorities(config: Config) -> bool:
-    """Whether there is priority and fairness."""
+    """Report whether priority and fairness is on."""
     return config.enable_priority_and_fairness and config.gates["APIPriorityAndFairness"]
 
 
 def limiting(config: Config, resources: Resources) -> Limiting:
-    """What the flags ask for; without the gate, priority and fairness is off whatever its flag says."""
+    """Return the limits that the flags ask for; without the gate, priority and fairness is always off."""
     clock, reads, writes = resources.clock, config.max_requests_inflight, config.max_mutating_requests_inflight
     if not has_priorities(config):
         in_flight = InFlight()

@@ -18,7 +18,7 @@ LONG: Final = INLINE_BYTES + 1
 
 
 class Handover:
-    """Offers `keys`, files by their names, to whoever knows the `secret`."""
+    """Offer of `keys`, files by their names, to servers that know the `secret`."""
 
     _log = Logger()
 

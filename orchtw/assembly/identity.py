@@ -1,4 +1,4 @@
-"""What a server says of itself to others: that it is there, and in which versions it stores (CTRL-40, VER-19)."""
+"""Identity of a server towards others: its Lease, and its StorageVersions (CTRL-40, VER-19)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Identity:
             await self._do(duty)
 
     def stop(self) -> None:
-        """Say nothing more."""
+        """Stop renewing and publishing."""
         self._stopped = True
         for call in self._calls.values():
             if call.active():

@@ -138,7 +138,7 @@ class Instance:
         service.setServiceParent(self._services)  # type: ignore[no-untyped-call]
 
     def _agree(self) -> None:
-        """What others are told of this server, and how it stands to them."""
+        """Publish the facts of this server, and compare those of others."""
         config, resources, place = self._config, self.resources, self._place
         told = facts(
             config,
@@ -180,7 +180,7 @@ class Instance:
         self._join(self.caller)
 
     def _know_users(self) -> None:
-        """Who asks, what they may, and what is written down of it."""
+        """Build authentication, authorization and audit."""
         config, resources, instruments = self._config, self.resources, self.instruments
         self.roles = LiveRoles(resources.targets, resources.naming, resources.offload.run)
         self._auditor = auditing(config, resources, self.caller, self.reloads, self._reactor)
@@ -238,7 +238,7 @@ class Instance:
         self.instruments.show_aggregation(self._aggregation.api_services)
 
     def _follow(self, registry: Registry) -> None:
-        """What objects say of this server: definitions of resources, and of who is served first."""
+        """Follow objects that configure this server: definitions, flow schemas and priority levels."""
         config, instruments = self._config, self.instruments
         self.definitions = definitions(
             self.resources,
@@ -260,7 +260,7 @@ class Instance:
             self._join(self._limiting.control)
 
     def _keep_up(self) -> None:
-        """What this process says of itself, and makes for the cluster if that is its task."""
+        """Publish the identity of this process, and bootstrap the cluster if that is its task."""
         self._bootstrap = self._made_bootstrap() if self._config.bootstrap else None
         renewed = None if self._bootstrap is None else self._bootstrap.point
         self._presence = Presence(self._leases, self._agreement, self._reactor, renewed)
@@ -284,7 +284,7 @@ class Instance:
     def _parts(
         self, admissions: Admissions, secret: bytes, origins: AllowedOrigins, passing: PassingOn
     ) -> ApiParts:
-        """What the handlers of requests work with."""
+        """Return the parts that request handlers are built from."""
         aggregation, reactor = self._aggregation, self._reactor
         return ApiParts(
             resources=self.resources,
@@ -310,7 +310,7 @@ class Instance:
         )
 
     def _host(self, api: API, origins: AllowedOrigins) -> StageHost:
-        """What the stages work with."""
+        """Return the services for the stages."""
         return StageHost(
             naming=self.resources.naming,
             clock=self._reactor,
@@ -331,7 +331,7 @@ class Instance:
         )
 
     def _made_bootstrap(self) -> Bootstrap:
-        """What this process makes for the cluster, and keeps saying of aggregated servers."""
+        """Build the bootstrap of the cluster, and the upkeep of APIServices."""
         aggregation = self._aggregation
         config = self._config
         reconciler = RECONCILERS[config.endpoint_reconciler_type](self._leases, config.apiserver_count)
@@ -466,7 +466,7 @@ class Instance:
 
 
 def server_name(config: Config, place: LeasePlace) -> str:
-    """What a server is called among others, the same after a restart: many advertise the same address by default."""
+    """Return the server's name, the same after a restart: many servers advertise the same address by default."""
     folder = sha256(str(config.data_dir).encode()).hexdigest()[:8]
     return f"{host_and_port(place.address, place.port)} {socket.gethostname()} {folder}"
 

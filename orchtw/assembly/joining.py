@@ -1,7 +1,7 @@
-"""How a server without keys gets those of its cluster, before it is made (reference CTRL-54).
+"""Joining a cluster: a server without keys fetches the cluster's before it starts (reference CTRL-54).
 
-The store needs the reactor, which does not run yet and can run but once: a process of its own asks the store. It is
-given nothing that is secret but what is sealed.
+The store needs the reactor, which does not run yet and can run but once: a process of its own asks the store. It
+handles sealed secrets only.
 """
 
 from __future__ import annotations

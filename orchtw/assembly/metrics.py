@@ -1,4 +1,4 @@
-"""What the process measures of itself, and from where `/metrics` reads it (reference METRIC-5, METRIC-7)."""
+"""Registry of all metrics of the process (reference METRIC-5, METRIC-7)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _BUILD = {
 
 
 class AllProcesses(Processes, debug_flags.Processes, Protocol):
-    """What is asked of all processes together."""
+    """Requests to all processes together."""
 
 
 class Instruments:
@@ -176,7 +176,7 @@ def told_apart(naming: Naming) -> tuple[str, ...]:
 
 
 def build_info(registry: Registry, naming: Naming) -> None:
-    """What serves, as `/version` says it."""
+    """Register the build info, as `/version` reports it."""
     document = version_of(naming)
     family = gauges(naming.build_info_metric, "What the server was built from.", tuple(_BUILD))
     registry.add(family).of(*(document[key] for key in _BUILD.values())).value = 1

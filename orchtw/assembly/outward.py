@@ -1,4 +1,4 @@
-"""What leads out of the process: dialer and caller, Services, the agents of nodes, and the certificates for them."""
+"""Outbound connections: dialer and caller, Services, node agents, and their certificates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 def outward(config: Config, resources: Resources, origins: AllowedOrigins, reloads: Reloads) -> Outward:
-    """What the flags ask for. Raises ConfigError for certificates that cannot be used."""
+    """Build what the flags ask for. Raises ConfigError for certificates that cannot be used."""
     certificates = _Certificates(config)
     if certificates.given:
         reloads.add("certificates for node agents", certificates.read)
@@ -47,13 +47,13 @@ def outward(config: Config, resources: Resources, origins: AllowedOrigins, reloa
 
 
 def caller(resources: Resources, metrics: CallMetrics | None = None) -> Caller:
-    """What webhooks and other servers are called by; it knows the Services of the cluster."""
+    """Build the caller of webhooks and other servers; it resolves Services of the cluster."""
     naming = resources.naming
     return Caller(resources.clock, resolver(resources), f"{naming.api_server}/{naming.git_version}", metrics)
 
 
 def resolver(resources: Resources) -> Resolver:
-    """What finds the places of the cluster's Services."""
+    """Build the resolver of the cluster's Services."""
     naming = resources.naming
     own = ServiceReference(namespace=naming.default_namespace, name=naming.product)
     return Resolver(_Cluster(resources.targets), own, SystemRandom())

@@ -1,4 +1,4 @@
-"""What the operating system and the interpreter say of the process (reference METRIC-7)."""
+"""Metrics of the process from the operating system and the interpreter (reference METRIC-7)."""
 
 from __future__ import annotations
 

@@ -22,12 +22,12 @@ class ReactorLag(Service):
         self._call: IDelayedCall | None = None
 
     def startService(self) -> None:
-        """Begin."""
+        """Begin to measure the lag."""
         super().startService()  # type: ignore[no-untyped-call]
         self._again()
 
     def stopService(self) -> None:
-        """Look no more."""
+        """Stop measuring the lag."""
         super().stopService()  # type: ignore[no-untyped-call]
         if self._call is not None:
             self._call.cancel()

@@ -39,10 +39,11 @@ PRIORITY_HOOKS = ("priority-and-fairness-config-consumer", "priority-and-fairnes
 
 
 class Readiness:
-    """`steps` are the names of the bootstrap steps that this process carries out; each is a start hook.
+    """Readiness checks. `steps` are the names of the bootstrap steps that this process carries out; each is a start
+    hook.
 
-    The store has `store_s` seconds to answer a check. `agreement` is with the servers that share the store; None:
-    there can be none. `priorities` says whether there is priority and fairness.
+    The store has `store_s` seconds to answer a check. `agreement` is with the servers that share the store, or None
+    for a store of its own. `priorities`: whether priority and fairness is on.
     """
 
     def __init__(
@@ -93,12 +94,12 @@ class Readiness:
             condition.met = True
 
     def services_started(self) -> None:
-        """What works in the background does, and established custom resources are served (reference REQ-31)."""
+        """Note that background services run and established custom resources are served (reference REQ-31)."""
         for condition in self._started:
             condition.met = True
 
     def step_ended(self, name: str) -> Callable[[bool], None]:
-        """What is to be told after each try whether a bootstrap step has been carried out."""
+        """Return a callback that takes, after each try, whether a bootstrap step has succeeded."""
         hook = self._steps[name]
 
         def ended(done: bool) -> None:

@@ -21,7 +21,7 @@ from orchtw.watch.log import HISTORY_S
 
 
 class Resources:
-    """What everything else works on; `store` is what `claim_store` returned.
+    """Base of all other parts: catalogue, codecs, caches; `store` is the result of `claim_store`.
 
     `offload` are the threads for computations that take long; `unsettled` is what quotas are charged for writes on
     their way.
@@ -61,5 +61,5 @@ class Resources:
 
     @property
     def objects(self) -> int:
-        """How many objects there are."""
+        """Return the number of stored objects."""
         return sum(map(len, self.cacher.caches))

@@ -45,7 +45,7 @@ from orchtw.rules.origins import AllowedOrigins
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class StageHost:
-    """What the process gives to its stages.
+    """Services of the process to its stages.
 
     `refuse` makes the answer of a refusal, `limiting` limits the requests at a time. `doors` open when the start
     is over and close at the end; `health` answers health checks before that.

@@ -78,7 +78,7 @@ def _rotate(file: LogFile) -> None:
 
 
 def lines_of(error: BaseException) -> list[str]:
-    """What the operator reads of a failed start: one line for each problem, each beginning with `Error: `."""
+    """Return the lines of a failed start: one for each problem, each beginning with `Error: `."""
     problems = error.problems if isinstance(error, ConfigError) else (f"{type(error).__name__}: {error}",)
     return [f"Error: {' '.join(problem.split())}" for problem in problems]
 

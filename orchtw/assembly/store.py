@@ -59,7 +59,7 @@ def evidence(transformers: Transformers) -> Evidence:
 
 
 def _other_names(new: Naming, transformers: Transformers, vocabulary: str) -> SealedTranslation:
-    """What rewrites a store of `vocabulary`. Raises ConfigError for one that a later version may know."""
+    """Return the translation of a store of `vocabulary`. Raises ConfigError for an unknown one."""
     old = Naming.of(vocabulary)
     if sys.__stderr__ is not None:
         made, wanted = old.vocabulary, new.vocabulary

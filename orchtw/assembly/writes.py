@@ -1,4 +1,4 @@
-"""What every write goes through, whoever makes it: admission, ownership of fields, stamps."""
+"""Write path of every writer: admission, ownership of fields, stamps."""
 
 from __future__ import annotations
 
@@ -82,5 +82,5 @@ def write_path(
 
 
 def new_uid() -> str:
-    """A random one."""
+    """Return a random UID."""
     return uuid_text(os.urandom(SIZE))

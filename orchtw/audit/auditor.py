@@ -63,7 +63,7 @@ class Auditor:
     _finishing: set[Deferred[None]] = attrs.field(factory=set, init=False)
 
     def outcome(self, request: Request) -> PolicyOutcome:
-        """What the policy says of a request, which is counted."""
+        """Return the policy's outcome for a request, and count it."""
         assert request.info is not None
         outcome = self.policy.outcome(request.authenticated, request.info)
         self.counts.levels[outcome.level] += 1
@@ -132,7 +132,7 @@ class Auditor:
         finishing.addErrback(_failed).addCallback(ended)
 
     def start(self) -> None:
-        """Threads may begin."""
+        """Start the threads of the backends."""
         self.sink.start()
 
     async def stop(self) -> None:
@@ -147,7 +147,7 @@ def _failed(failure: Failure) -> None:
 
 
 class Record:
-    """What is known of one request, from which an event is made at each of its stages."""
+    """Audit record of one request, from which an event is made at each stage."""
 
     __slots__ = (
         "_asked",
@@ -281,7 +281,7 @@ class Record:
             self._response_object = await self._worked(len(body), work) or b""
 
     async def _worked(self, size: int, work: Callable[[], bytes | None]) -> bytes | None:
-        """What `work` makes of so many bytes; nothing, which is noted, where too much waits for the thread."""
+        """Return the result of `work` on so many bytes; None, which is noted, where too much waits for the thread."""
         try:
             return await self._auditor.offload.run(size, work)
         except TooManyRequests:

@@ -37,7 +37,7 @@ _DEFAULT_MEGABYTES: Final = 100
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class AuditHost:
-    """What the process gives to its backends: `clock` is the reactor, `seconds` the time since the epoch."""
+    """Services of the process to audit backends: `clock` is the reactor, `seconds` the time since the epoch."""
 
     naming: Naming
     clock: Any
@@ -90,7 +90,7 @@ def _log(host: AuditHost, config: Config) -> AuditSink:
 
 
 def _file(host: AuditHost, config: Config, settings: LogSettings) -> LogFile:
-    """Raises OSError."""
+    """Open the log file. Raises OSError."""
     if config.workers == 1:
         return LogFile(settings, host.seconds, host.say)
     return SharedLogFile(settings, host.seconds, host.say, config.data_dir / LOCK)

@@ -37,7 +37,7 @@ class Delivery(Holder, Protocol):
         """Bring the events to where they belong; what becomes of them is the delivery's business."""
 
     def start(self) -> None:
-        """Threads may begin."""
+        """Start the threads that deliver batches."""
 
     async def stop(self) -> None:
         """Everything has arrived or is given up."""
@@ -82,7 +82,7 @@ class Batches:
             self._timer = self._clock.callLater(settings.max_wait_s, self._waited)
 
     def start(self) -> None:
-        """Threads may begin."""
+        """Start the threads that deliver batches."""
         self._delivery.start()
 
     async def stop(self) -> None:
@@ -96,7 +96,7 @@ class Batches:
         await self._delivery.stop()
 
     def _waited(self) -> None:
-        """What is there now is due."""
+        """Send what has waited for its time."""
         self._timer = None
         self._due = len(self._waiting)
         self._hand_over()

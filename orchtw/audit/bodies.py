@@ -52,7 +52,7 @@ def whole_body(response: Response) -> bytes | None:
 
 
 def may_be_status(body: bytes) -> bool:
-    """Whether a body is, by its beginning, a Status as JSON or Protobuf."""
+    """Report whether a body begins like a Status in JSON or Protobuf."""
     return body.startswith(_STATUS) or (body.startswith(PREFIX) and _PROTOBUF_STATUS in body[:_TYPE_BYTES])
 
 

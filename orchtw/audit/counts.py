@@ -1,4 +1,4 @@
-"""What audit has done and lost, as metrics (reference METRIC-1), and the lines of the log about losses."""
+"""Metrics of audit events and losses (reference METRIC-1), and log lines about losses."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Event:
 
     @property
     def has_objects(self) -> bool:
-        """Whether its level lets it carry objects."""
+        """Report whether the level includes objects."""
         return self.level >= REQUEST
 
     def without_objects(self, group: str) -> Event:
@@ -54,7 +54,7 @@ class Event:
 
 
 def json_lines(api_version: str) -> Callable[[Event], bytes]:
-    """What makes lines of a log: events with their kind."""
+    """Return an encoder of events, with their kind, as lines of a log."""
     head = orjson.dumps({"kind": "Event", "apiVersion": api_version})[:-1]
     head += b","
     return lambda event: head + event.json[1:] + b"\n"

@@ -47,7 +47,7 @@ class DirectLog:
         self.prompt = not strict
 
     def process(self, *events: Event) -> bool:
-        """Whether they are in the file, by one call; True whatever comes, if it is not strict."""
+        """Write events in one call, and report whether they are in the file; always True unless strict."""
         try:
             self._file.write(b"".join(map(self._form, events)))
         except OSError as error:
@@ -60,7 +60,7 @@ class DirectLog:
         self._file.tidy()
 
     async def stop(self) -> None:
-        """Close the file."""
+        """Close the log file."""
         self._file.close()
 
 
@@ -94,7 +94,7 @@ class ThreadLog:
 
     @property
     def bytes(self) -> int:
-        """Of them."""
+        """Return the bytes that wait."""
         return self._given_bytes - self._taken_bytes
 
     def deliver(self, batch: list[Event]) -> None:
@@ -111,7 +111,7 @@ class ThreadLog:
         return done
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start the thread that writes."""
         self._file.tidy()
         self._thread.start()
 

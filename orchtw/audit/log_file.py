@@ -49,7 +49,7 @@ class LogFile:
 
     @property
     def regular(self) -> bool:
-        """Whether writing does not wait for a reader."""
+        """Report whether the path is a regular file, whose writes wait for no reader."""
         return stat.S_ISREG(os.fstat(self._fd).st_mode)
 
     def write(self, data: bytes) -> None:
@@ -141,7 +141,7 @@ class LogFile:
             raise
 
     def _is_ours(self) -> bool:
-        """Whether the path still leads to the open file."""
+        """Report whether the path still leads to the open file."""
         try:
             return os.path.samestat(os.stat(self._path), os.fstat(self._fd))
         except FileNotFoundError:

@@ -25,7 +25,7 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}", re.ASCII)
 
 @attrs.frozen(slots=True, kw_only=True)
 class Keeping:
-    """What is kept: so many files, for so many days (0: all, for ever), compressed or not."""
+    """Retention of old log files: number and days (0: unlimited), compressed or not."""
 
     files: int = 0
     days: int = 0

@@ -1,4 +1,4 @@
-"""How closely a request is audited: the rules of a policy, and which of them fits (reference AUDIT-8, AUDIT-9)."""
+"""Audit policy: its rules, and the choice of the one for a request (reference AUDIT-8, AUDIT-9)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RECEIVED, STARTED, COMPLETE, PANIC = STAGES = ("RequestReceived", "ResponseStart
 
 @attrs.frozen(slots=True, kw_only=True)
 class PolicyOutcome:
-    """What a policy says of a request: its level, the stages without an event, and a detail of its objects."""
+    """Outcome of a policy for a request: its level, the omitted stages, and whether managedFields are omitted."""
 
     level: int
     omit_stages: frozenset[str] = frozenset()
@@ -33,7 +33,7 @@ class GroupResources:
     names: frozenset[str] = frozenset()
 
     def fits(self, info: RequestInfo) -> bool:
-        """Whether the request is about one of them."""
+        """Report whether the request is about one of them."""
         if info.group != self.group:
             return False
         if not self.resources:
@@ -65,11 +65,11 @@ class AuditRule:
 
     @property
     def fits_all(self) -> bool:
-        """Whether the rule is about every request."""
+        """Report whether the rule matches every request."""
         return not (self.verbs or self.users or self.groups or self.resources or self.namespaces or self.urls)
 
     def fits(self, user: UserInfo | None, info: RequestInfo) -> bool:
-        """Whether the rule is about this request; `user` is who has shown credentials, None: nobody has."""
+        """Report whether the rule matches a request; `user` is the authenticated user, or None."""
         if self.verbs and info.verb not in self.verbs:
             return False
         if self.users and (user is None or user.name not in self.users):
@@ -102,7 +102,7 @@ class AuditPolicy:
         self._last = next((rule for rule in rules if rule.fits_all), None)
 
     def outcome(self, user: UserInfo | None, info: RequestInfo) -> PolicyOutcome:
-        """What it says of a request; without a rule that fits, that there is no event."""
+        """Return the outcome for a request; without a matching rule, level None."""
         rules = self._by_verb.get((info.verb, info.is_resource))
         for rule in self._others[info.is_resource] if rules is None else rules:
             if rule is self._last or rule.fits(user, info):

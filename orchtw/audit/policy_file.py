@@ -135,7 +135,7 @@ class _Given:
         )
 
     def causes(self) -> Iterator[Cause]:
-        """What the rule may not be."""
+        """Yield the causes that reject the rule."""
         place = f"{self.where}.level"
         if not self.level:
             yield required(place)

@@ -1,4 +1,4 @@
-"""Who sends a request, as an event shows it: addresses, agent, user, and what was tried in vain."""
+"""Sender of a request, as events show it: addresses, agent, user, and failed credentials."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _address(text: str) -> str:
 
 
 def user_agent(request: Request) -> str:
-    """What the client calls itself, cut where it is long."""
+    """Return the User-Agent, cut where it is long."""
     agent = request.headers.get("user-agent", "")
     if not agent.isascii():
         agent = utf8_text(agent)

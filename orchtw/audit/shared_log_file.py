@@ -1,4 +1,4 @@
-"""The audit log of a server with several processes: all append to one file, and whoever comes to its end rotates it.
+"""Audit log of a server with several processes: all append to one file, and the one that fills it rotates it.
 
 A process takes a lock for each write, in which it looks whether the file is still the one at the path.
 """
@@ -35,7 +35,7 @@ class SharedLogFile(LogFile):
         self._keeper.alone = self._alone
 
     def write(self, data: bytes) -> None:
-        """See `LogFile.write`."""
+        """Append data under the lock, as `LogFile.write`."""
         self._locked = self._take()
         try:
             self._follow()
@@ -45,7 +45,7 @@ class SharedLogFile(LogFile):
                 fcntl.flock(self._lock_fd, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """See `LogFile.close`."""
+        """Close the file, as `LogFile.close`."""
         super().close()
         os.close(self._lock_fd)
 

@@ -1,4 +1,4 @@
-"""What takes events: one backend, all of them, or a stage on the way to one."""
+"""Sinks of audit events: one backend, all of them, or a stage in front of one."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Cancelling it ends the wait, not the delivery: that belongs to the server, whate
 
 
 class AuditSink(Protocol):
-    """Where events go."""
+    """Receiver of audit events."""
 
     @property
     def prompt(self) -> bool:
-        """Whether `process` always returns True: no request waits for its events, or fails for them."""
+        """Report whether `process` always returns True: no request waits for its events, or fails for them."""
 
     def process(self, *events: Event) -> Stored:
-        """Take events of one request. False: one is lost, and who insists on it (mode blocking-strict) is to know."""
+        """Take events of one request. False: one is lost, which mode blocking-strict reports."""
 
     def start(self) -> None:
         """Threads may begin: the process has its final id."""
@@ -52,7 +52,7 @@ class SinkUnion:
         return Deferred.fromCoroutine(_all(found))
 
     def start(self) -> None:
-        """Start each."""
+        """Start each of the sinks."""
         for sink in self._sinks:
             sink.start()
 
@@ -78,7 +78,7 @@ class AuditBackend(Holder, Protocol):
         """Bring events to where they belong: False in the end if they are lost."""
 
     def start(self) -> None:
-        """Threads may begin."""
+        """Start the threads of the sink."""
 
     async def stop(self) -> None:
         """Everything has arrived or is given up."""
@@ -98,7 +98,7 @@ class Blocking:
     prompt: ClassVar[bool] = False
 
     def process(self, *events: Event) -> Stored:
-        """Hand events over, whoever waits for them in the end."""
+        """Hand events to every sink, whether or not the request waits for it."""
         if not self.room.fits(sum(len(event.json) for event in events)):
             self.room.lose(len(events))
             return not self.strict
@@ -111,11 +111,11 @@ class Blocking:
         return stored.addTimeout(WAIT_S, self.clock, onTimeoutCancel=lambda *_: not self.strict)
 
     def start(self) -> None:
-        """As the backend."""
+        """Start the backend behind it."""
         self.backend.start()
 
     async def stop(self) -> None:
-        """As the backend."""
+        """Stop the backend behind it."""
         await self.backend.stop()
 
 
@@ -155,9 +155,9 @@ class Truncating:
         return event.without_objects(self.group) if event.has_objects else event
 
     def start(self) -> None:
-        """As the backend."""
+        """Start the backend behind it."""
         self.inner.start()
 
     async def stop(self) -> None:
-        """As the backend."""
+        """Stop the backend behind it."""
         await self.inner.stop()

@@ -13,21 +13,21 @@ BLOCKED: Final = "audit buffer queue blocked"
 
 
 class Holder(Protocol):
-    """What brings events to where they belong, and has them until then."""
+    """Holder of events that are being delivered."""
 
     @property
     def bytes(self) -> int:
-        """What it holds, `extra_bytes` for each handing over included."""
+        """Return the bytes that it holds, `extra_bytes` for each delivery included."""
 
     @property
     def extra_bytes(self) -> int:
-        """What is held for one handing over beside the events."""
+        """Return the bytes held for one delivery beside the events."""
 
 
 class WaitingEvents:
-    """What waits for one backend: `queued` bytes that are not handed over yet, and those that have not arrived.
+    """Events that wait for one backend: `queued` bytes that are not handed over yet, and those in delivery.
 
-    The gauge of the backend shows them; what finds no room is lost, which is counted under `plugin`.
+    The gauge of the backend shows them; events that find no room are lost and counted under `plugin`.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class WaitingEvents:
         return self.queued + self._holder.bytes
 
     def fits(self, size: int) -> bool:
-        """Whether there is room for so many bytes more."""
+        """Report whether there is room for so many bytes more."""
         return self.bytes + size + self._holder.extra_bytes <= self._limit_bytes
 
     def lose(self, count: int) -> None:

@@ -35,7 +35,7 @@ Send = Callable[[bytes], Any]
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Way:
-    """How the other server is asked: tries, the first further one after `first_s`."""
+    """Retry policy of the webhook: number of tries, the first retry after `first_s`."""
 
     caller: retries.Poster
     remote: Remote

@@ -1,6 +1,6 @@
-"""What a user may do: one authorizer per mode, the chain that asks them, and the text of a refusal.
+"""Authorization: one authorizer per mode, the union that asks them, and the text of a refusal.
 
-Who the user is was settled in `authn`. `MODES` makes what `--authorization-mode` can name.
+Users come from `authn`. `MODES` makes what `--authorization-mode` can name.
 """
 
 from __future__ import annotations

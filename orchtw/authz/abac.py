@@ -35,7 +35,7 @@ class AbacPolicy:
         return attrs.evolve(self, user="", group=AUTHENTICATED)
 
     def allows(self, info: RequestInfo) -> bool:
-        """Whether it covers the request, whoever asks."""
+        """Report whether the policy covers the request of any user."""
         if self.readonly and info.verb not in READS:
             return False
         if not info.is_resource:
@@ -53,14 +53,14 @@ class AbacPolicy:
 
     @property
     def verbs(self) -> tuple[str, ...]:
-        """What it lets one do, for those who ask for rules."""
+        """Return the allowed verbs, for SelfSubjectRulesReviews."""
         return READS if self.readonly else (_ANY,)
 
 
 class Policies:
-    """Allows what one of the policies allows; has no opinion on the rest.
+    """Authorizer that allows what one of the policies allows, without an opinion on the rest.
 
-    Policies are found by whom they are for, so that many of them for others cost a request nothing.
+    Policies are indexed by subject, so that those for other users cost a request nothing.
     """
 
     def __init__(self, policies: Iterable[AbacPolicy]) -> None:

@@ -1,4 +1,4 @@
-"""What an authorizer is and what it answers (reference AUTHZ-1, AUTHZ-5)."""
+"""Contract of authorizers, and their decisions (reference AUTHZ-1, AUTHZ-5)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Decision:
 
     @property
     def why(self) -> str:
-        """Reason and error together, for who is refused."""
+        """Return reason and error together, for the text of a refusal."""
         return "\n".join(text for text in (self.reason, self.error) if text)
 
 
@@ -58,7 +58,7 @@ class PathRule:
 
 @attrs.frozen(slots=True, kw_only=True)
 class UserRules:
-    """What a user may do in a namespace; `incomplete`: that may not be all. `error` is why, or what is wrong with the
+    """Rules of a user in a namespace; `incomplete`: there may be more. `error` says why, or what is wrong with the
     user's roles (reference AUTHZ-29).
     """
 
@@ -82,9 +82,9 @@ EVERYTHING = UserRules(
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class AuthzHost:
-    """What the process gives to its authorizers.
+    """Services of the process to its authorizers.
 
-    `targets` lead to stored objects, `roles` say who has which. By `caller` others are asked; what follows stored
+    `targets` lead to stored objects, `roles` to roles by user. `caller` calls webhooks; what follows stored
     objects is a child of `services`, which start once the caches are filled and before the first request. `clock` is
     the reactor.
     """
@@ -106,7 +106,7 @@ class Authorizer(Protocol):
     """One mode of `--authorization-mode`."""
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision | Awaitable[Decision]:
-        """Whether the user may do this; at once where it can be told, else an awaitable of the answer."""
+        """Decide whether the user may do this: at once where possible, else as an awaitable."""
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
-        """What the mode lets the user do in a namespace and beyond resources."""
+        """Return what the mode allows the user in a namespace and on non-resource paths."""

@@ -116,7 +116,7 @@ class GrantChecks:
         raise self._refusal(write, new, text)
 
     async def _missing(self, held: Sequence[PolicyRule], wanted: Sequence[PolicyRule]) -> list[str]:
-        """What is wanted and not held, as lines. Raises TooManyRules."""
+        """Return the wanted rules that are not held, as lines. Raises TooManyRules."""
         size = BYTES_A_RULE * len(held) + BYTES_AN_ATOM * sum(rule.atoms for rule in wanted)
         found: list[str] = await self.run(min(size, MAX_BYTES), partial(_told, held, wanted))
         return found

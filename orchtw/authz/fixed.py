@@ -12,11 +12,11 @@ class AlwaysAllow:
     """Everybody may do everything."""
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
-        """Allowed."""
+        """Allow every request of every user."""
         return ALLOWED
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
-        """Everything."""
+        """Return rules that allow everything."""
         return EVERYTHING
 
 
@@ -28,5 +28,5 @@ class AlwaysDeny:
         return _FORBIDDEN
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
-        """Nothing."""
+        """Return rules that allow nothing."""
         return UserRules()

@@ -45,10 +45,10 @@ async def at_once(size_bytes: int, work: Callable[[], Any]) -> Any:
 
 
 class LiveRoles:
-    """Who has which roles at this moment. It begins to follow with the first question, at the latest.
+    """Roles by user, kept up to date from the caches, which it follows from the first question on at the latest.
 
-    `run` is where large objects are read, None: at once. They give nobody anything until that is done; whom that
-    concerns, `reading` tells.
+    `run` reads large objects in a thread (None: at once). They grant nothing until that is done; `reading` reports
+    the objects that a user waits for.
     """
 
     def __init__(self, targets: Targets, naming: Naming, run: RoleRun | None = None) -> None:
@@ -115,7 +115,7 @@ class LiveRoles:
         return None
 
     def missing(self, role: RoleKey) -> str:
-        """What is said of a role that somebody has and that is not there."""
+        """Return the text about a role that is bound and does not exist."""
         kind = "role" if role[0] else "clusterrole"
         return f'{kind}.{self.group} "{role[1]}" not found'
 
@@ -179,7 +179,7 @@ def _place(role: RoleKey) -> Place:
 
 @attrs.frozen(slots=True, eq=False)
 class _Reading:
-    """An object that is being read, and who waits for that."""
+    """Object that is being read, and the waiters for it."""
 
     entry: Entry
     waiting: list[Deferred[None]] = attrs.field(factory=list)
@@ -203,11 +203,11 @@ class Large:
 
     @property
     def busy(self) -> bool:
-        """Whether anything is being read."""
+        """Report whether anything is being read."""
         return bool(self._reading)
 
     def concerns(self, entry: Entry) -> bool:
-        """Whether reading it would hold the reactor."""
+        """Report whether reading the entry would hold the reactor."""
         return self.run is not None and len(entry.raw) > LARGE_BYTES
 
     def one(self, place: Place) -> Deferred[None] | None:
@@ -232,7 +232,7 @@ class Large:
         Deferred.fromCoroutine(self._read(place, entry, work, keep)).addErrback(self._failed, place, entry)
 
     def forget(self, place: Place) -> None:
-        """What is being read has changed, or is gone; who waits for it is told by `release`."""
+        """Drop a read: the object has changed or is gone. `release` resumes its waiters."""
         found = self._reading.pop(place, None)
         if found is not None:
             self._ended += found.waiting

@@ -16,5 +16,5 @@ class Masters:
         return ALLOWED if MASTERS in user.groups else NO_OPINION
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
-        """Everything, for members."""
+        """Return rules that allow members everything."""
         return EVERYTHING if MASTERS in user.groups else UserRules()

@@ -1,7 +1,7 @@
-"""What is on which node, kept up to date from the caches (reference AUTHZ-31, AUTHZ-38).
+"""Graph of pods by node and of their references, kept up to date from the caches (reference AUTHZ-31, AUTHZ-38).
 
-A node's pods are known by a field of their cache entries. What they refer to is read when somebody asks about the
-node, each pod once: writes of pods cost next to nothing, and so does a start with many.
+A node's pods are known by a field of their cache entries. Their references are read at the first question about
+the node, each pod once: writes of pods cost next to nothing, and so does a start with many.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _Volumes:
         self._stored.cache.leave(self)
 
     def take(self, event: Event) -> None:
-        """See `Follower`."""
+        """Take in an event, as a `Follower`."""
         self.unread.discard(event.key)
         for secret in self._secrets.pop(event.key, ()):
             of_secret = self._claims[secret]
@@ -128,23 +128,23 @@ class NodeGraph(Service):
         self._of_volumes.open()
 
     def stopService(self) -> None:
-        """Follow no longer."""
+        """Stop following the caches."""
         super().stopService()  # type: ignore[no-untyped-call]
         self._pods.cache.leave(self)
         self._of_volumes.close()
 
     def refers(self, node: str, reference: Reference) -> bool | Awaitable[bool]:
-        """Whether pods on the node refer to it, directly or, for a secret, by a volume: at once if all are read."""
+        """Report whether pods on the node refer to an object, secrets also by volumes: at once if all are read."""
         answer = self._known(node, reference)
         return self._slowly(node, reference) if answer is None else answer
 
     def uses_volume(self, node: str, name: str) -> bool | Awaitable[bool]:
-        """Whether pods on the node use the claim that a PersistentVolume is bound to."""
+        """Report whether pods on the node use the claim that a PersistentVolume is bound to."""
         claim, _ = of_volume(self._loaded(self._volumes, name) or {})
         return claim is not None and self.refers(node, claim)
 
     def has_attachment(self, node: str, name: str) -> bool:
-        """Whether a VolumeAttachment is for the node."""
+        """Report whether a VolumeAttachment is for the node."""
         spec: Object = (self._loaded(self._attachments, name) or {}).get("spec") or {}
         return bool(node == spec.get("nodeName"))
 
@@ -239,7 +239,7 @@ class NodeGraph(Service):
         return not unread
 
     def _references(self, pod: Object | None) -> frozenset[Reference]:
-        """What a pod lets its node see: nothing for the mirror of one that the node made itself."""
+        """Return the references that a pod opens to its node: none for a mirror pod."""
         if pod is None or self._mirror in (pod["metadata"].get("annotations") or {}):
             return frozenset()
         return of_pod(pod)

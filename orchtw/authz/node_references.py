@@ -1,4 +1,4 @@
-"""What pods and volumes refer to, as far as a node may see it (reference AUTHZ-31)."""
+"""References of pods and volumes that a node may see (reference AUTHZ-31)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _OWN_NAMESPACE: Final = frozenset({"cephfs", "flexVolume", "iscsi", "rbd", "scal
 
 
 def of_pod(pod: Object) -> frozenset[Reference]:
-    """What a pod refers to, all of it in its namespace."""
+    """Return the references of a pod, all of them in its namespace."""
     namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
     spec = pod.get("spec") or {}
     found = [(ACCOUNTS, spec.get("serviceAccountName"))]

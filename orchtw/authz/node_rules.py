@@ -1,4 +1,4 @@
-"""What every node may do, whatever is on it: the rules of role `system:node` for resources that the Node authorizer
+"""Rules of every node, whatever runs on it: those of role `system:node` for resources that the Node authorizer
 does not look at more closely (reference ROLE-6, AUTHZ-32).
 """
 
@@ -40,6 +40,6 @@ class NodeRules:
         )
 
     def allow(self, info: RequestInfo) -> bool:
-        """Whether every node may do it."""
+        """Report whether every node may do it."""
         resource = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
         return info.is_resource and (info.verb, info.group, resource) in self._allowed

@@ -102,7 +102,7 @@ def _versioned(spec: dict[str, Any]) -> AbacPolicy:
 
 
 def _unversioned(line: dict[str, Any]) -> AbacPolicy:
-    """What the oldest form means: what it leaves out is anything, in every API group."""
+    """Convert the oldest form, in which a field that is left out means anything, in every API group."""
     user, group = _field(line, "user", str, ""), _field(line, "group", str, "")
     namespace, resource = _field(line, "namespace", str, ""), _field(line, "resource", str, "")
     return AbacPolicy(

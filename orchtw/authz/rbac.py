@@ -40,7 +40,7 @@ MAX_ROUNDS: Final = 8
 
 @attrs.frozen(slots=True)
 class _Answer:
-    """What holds for objects of the names in `named`, and for all others."""
+    """Decisions for objects of the names in `named`, and for all others."""
 
     other: Decision
     named: dict[str, Decision]
@@ -101,7 +101,7 @@ class RBAC:
         return self._decide(user, info) or await self._decide_elsewhere(user, info)
 
     def _decide(self, user: UserInfo, info: RequestInfo) -> Decision | None:
-        """What is known or can be worked out at once; None: there is too much to look at."""
+        """Return a decision that is cached or quick to make; None if there is too much to look at."""
         known, key = self._place(user, info)
         answer = known.get(key)
         if answer is None:

@@ -1,6 +1,6 @@
-"""Who has which roles: an index of roles and bindings that is kept up to date one object at a time.
+"""Index of roles and bindings by subject, kept up to date one object at a time.
 
-It knows plain objects and no caches; what follows from it is worked out when somebody asks (reference AUTHZ-16).
+It knows plain objects and no caches; what follows from it is computed on demand (reference AUTHZ-16).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _KINDS: Final = ("User", "Group")
 
 @attrs.frozen(slots=True, eq=False)
 class Binding:
-    """One binding: its key, the namespace in which it holds (empty: everywhere), its role, and who has that.
+    """Binding: its key, the namespace in which it holds (empty: everywhere), its role and its subjects.
 
-    `subjects` lead to their place, and to how the binding is told when that subject gave a right.
+    `subjects` map to their position, and to the text of the binding when that subject granted a right.
     """
 
     key: tuple[str, str]
@@ -59,7 +59,7 @@ class Binding:
 
 
 def _subject(subject: Object) -> tuple[Subject | None, str]:
-    """Whom a subject means, and how it is told; a service account without a namespace is nobody."""
+    """Return a subject and its text; a ServiceAccount without a namespace matches no one."""
     kind, name, namespace = subject.get("kind", ""), subject.get("name", ""), subject.get("namespace", "")
     if kind == "ServiceAccount":
         if not namespace:
@@ -133,5 +133,5 @@ class RoleIndex:
 
 
 def _first(binding: Binding, who: Iterable[Subject]) -> str:
-    """How the binding is told for the first of its subjects that is meant."""
+    """Return the text of the binding for the first of its subjects that matches."""
     return min(binding.subjects[subject] for subject in who if subject in binding.subjects)[1]

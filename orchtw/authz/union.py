@@ -30,7 +30,7 @@ class AuthorizerUnion:
         return _joined(undecided)
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
-        """What all of them together allow."""
+        """Return what all members together allow."""
         found = [each.rules_for(user, namespace) for each in self._authorizers]
         return UserRules(
             resources=tuple(rule for rules in found for rule in rules.resources),

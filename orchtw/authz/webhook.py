@@ -50,10 +50,10 @@ class WebhookSettings:
 
 
 class Webhook:
-    """Asks whoever `ask` leads to, once for all who have the same question at the same time.
+    """Authorizer that calls a webhook by `ask`, once for equal questions at the same time.
 
-    A webhook that cannot be asked has no opinion; that is not remembered. Permissions are kept apart from the rest:
-    whoever is allowed nothing cannot push them out.
+    A webhook that cannot be asked has no opinion; that is not cached. Permissions are cached apart from refusals:
+    users who are allowed nothing cannot evict them.
     """
 
     _log = Logger()
@@ -67,7 +67,7 @@ class Webhook:
         self._silent_until_s = 0.0
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision | Awaitable[Decision]:
-        """What the webhook said or says: at once what is remembered."""
+        """Return the webhook's decision, at once if it is cached."""
         spec = spec_of(user, info, self._settings.version)
         try:
             key = sha256(orjson.dumps(spec)).digest()

@@ -19,7 +19,7 @@ _BOTH: Final = "webhook subject access review returned both allow and deny respo
 
 
 def spec_of(user: UserInfo, info: RequestInfo, version: str) -> Object:
-    """Who asks for what. Empty fields are left out."""
+    """Return the spec of a SubjectAccessReview. Empty fields are left out."""
     spec: Object = {}
     if info.is_resource:
         attributes = {
@@ -54,7 +54,7 @@ def review(spec: Object, api_version: str) -> bytes:
 
 
 def decision_of(answer: bytes, api_version: str) -> Decision:
-    """What an answer comes to. Raises BadAnswer for one that cannot be understood: it allows nothing."""
+    """Return the decision of a response. Raises BadAnswer for one that cannot be understood: it allows nothing."""
     whole = answered(answer)
     check_type(whole, KIND, api_version)
     status = field(whole, "status", dict, {})

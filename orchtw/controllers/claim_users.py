@@ -38,7 +38,7 @@ class ClaimUsers:
             yield
 
     def changed(self, item: Item) -> None:
-        """See `Sink`."""
+        """Take in a changed pod."""
         if (known := self._claims.get(item.namespace)) is not None:
             before = known.get(item.name, NOTHING)
             known[item.name] = frozenset(claims_of(item.load()))
@@ -46,7 +46,7 @@ class ClaimUsers:
                 self._freed(item.namespace)
 
     def removed(self, item: Item) -> None:
-        """See `Sink`."""
+        """Take in a removed pod."""
         if (known := self._claims.get(item.namespace)) is not None:
             if item.namespace in self._complete:
                 known.pop(item.name, None)
@@ -55,7 +55,7 @@ class ClaimUsers:
             self._freed(item.namespace)
 
     async def used(self, namespace: str, claim: str) -> bool:
-        """Whether a pod uses the claim; the namespace is watched from now on."""
+        """Report whether a pod uses the claim; the namespace is watched from now on."""
         while namespace not in self._complete:
             await self._watch(namespace)
         return any(claim in claims for claims in self._claims.get(namespace, {}).values())
@@ -66,7 +66,7 @@ class ClaimUsers:
         self._complete.discard(namespace)
 
     async def _watch(self, namespace: str) -> None:
-        """What comes in while the list is read is newer than the list."""
+        """Watch a namespace; events that come while the list is read are newer than the list."""
         known = self._claims.setdefault(namespace, {})
         await in_turns(self._turns, _read(await self._client.list(self._pods, namespace), known))
         if self._claims.get(namespace) is known:

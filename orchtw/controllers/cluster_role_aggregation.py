@@ -36,7 +36,7 @@ class ClusterRoleAggregationController(Controller):
 
     @property
     def sources(self) -> Sequence[Informer]:
-        """ClusterRoles."""
+        """Return the informer of ClusterRoles."""
         return (self._informer,)
 
     def _seen(self, old: Item | None, new: Item | None) -> None:
@@ -75,7 +75,7 @@ class ClusterRoleAggregationController(Controller):
         return [role.item for selector in selectors for role in others if selector.matches(role.labels)]
 
     async def _apply(self, item: Item, rules: Sequence[Object], size_bytes: int) -> float | None:
-        """What has changed or gone meanwhile comes again by itself."""
+        """Apply the rules; a role that has changed or gone meanwhile is queued again by its event."""
         roles, name = self._roles, item.name
         wanted = {"metadata": {"name": item.name, "resourceVersion": item.version}, "rules": rules}
         try:
@@ -97,7 +97,7 @@ class _Role:
 
 
 def _selectors(item: Item) -> list[LabelSelector]:
-    """Whom a role selects; nobody where one of its selectors cannot be read, as none of them counts then."""
+    """Return the selectors of a role; none if one of them is malformed."""
     aggregation: Object = item.load().get("aggregationRule") or {}
     try:
         return [selector_of_object(each) for each in aggregation.get("clusterRoleSelectors") or ()]

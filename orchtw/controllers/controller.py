@@ -1,4 +1,4 @@
-"""What every controller is: a service that keeps looking at keys until the world is as it should be."""
+"""Base of controllers: a service that reconciles keys until the state is as desired."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def no_metrics(controller: str) -> QueueMetrics:
 
 
 class Access(Protocol):
-    """What a SubjectAccessReview asks."""
+    """Access checks for other users, as by SubjectAccessReview."""
 
     async def allowed(self, user: UserInfo, asked: RequestInfo) -> bool:
-        """Whether the user may do this."""
+        """Report whether the user may do this."""
 
 
 class NoAccess:
     """Allows nothing: the answer of a host that has nobody to ask."""
 
     async def allowed(self, user: UserInfo, asked: RequestInfo) -> bool:
-        """See `Access`."""
+        """Report whether the user may do this."""
         return False
 
 
@@ -62,13 +62,13 @@ async def at_once(size_bytes: int, work: Callable[[], T]) -> T:
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class ControllerHost:
-    """What the process that runs the controllers gives to each of them.
+    """Services of the process to its controllers.
 
     `new_client` makes the client of the service account of that name, which may write under a tenure alone, and
     `joined` of it one that sees aggregated API servers as well. `tenure` is that of the controllers that are made for
     this host. `now` is the time in seconds since the epoch;
-    `metrics_for` gives the metrics of a controller's queue; `access` tells what others may do; `run` is where large
-    objects are read, and `turns` are what long work is done in. `unsettled` is what quotas are charged for writes of
+    `metrics_for` gives the metrics of a controller's queue; `access` checks the rights of others; `run` reads large
+    objects in a thread, and long work is done in `turns`. `unsettled` is what quotas are charged for writes of
     this process on their way, and `foreign_charges_s` how long the charges of other processes may be without an
     object, 0: there are none. `contests` are those that its controllers have with other writers.
     """
@@ -97,7 +97,7 @@ class ControllerHost:
 
 @attrs.frozen(slots=True)
 class Published:
-    """What an object should always say. `content` is JSON, with a uid if another object may come in its place."""
+    """Desired content of an object. `content` is JSON, with a uid if another object may come in its place."""
 
     namespace: str
     name: str
@@ -105,17 +105,17 @@ class Published:
 
 
 class WorkSource(Protocol):
-    """What feeds a controller: an informer or a reflector."""
+    """Source of a controller's keys: an informer or a reflector."""
 
     @property
     def synced(self) -> bool:
-        """Whether everything that was there at the start has been seen."""
+        """Report whether the initial list has been delivered."""
 
     def start(self) -> None:
-        """Begin to feed."""
+        """Begin to deliver keys."""
 
     def stop(self) -> None:
-        """Stop feeding."""
+        """Stop delivering keys."""
 
 
 class Controller(Service, ABC):
@@ -148,7 +148,7 @@ class Controller(Service, ABC):
     @property
     @abstractmethod
     def sources(self) -> Sequence[WorkSource]:
-        """What feeds the queue at present."""
+        """Return the present sources of the queue."""
 
     @abstractmethod
     async def reconcile(self, key: str) -> float | None:
@@ -191,7 +191,7 @@ class Controller(Service, ABC):
 
     @property
     def synced(self) -> bool:
-        """Whether everything has been seen once."""
+        """Report whether every source has delivered its initial list."""
         return all(source.synced for source in self.sources)
 
     async def check(self) -> str | None:

@@ -1,4 +1,4 @@
-"""How the hosts of one cluster agree on the one whose controllers work (reference CTRL-4, CTRL-50)."""
+"""Leader election among the servers of a cluster, for their controllers (reference CTRL-4, CTRL-50)."""
 
 from __future__ import annotations
 

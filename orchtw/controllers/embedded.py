@@ -51,7 +51,7 @@ _STORAGE = ("persistentvolumeclaims", "persistentvolumes", "pods")
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class ControllerIdentity:
-    """How tokens for Secrets are made, and what the accounts of the cluster know this server by."""
+    """Issuer of tokens in Secrets, and the authorities that accounts of the cluster trust."""
 
     tokens: AccountTokens
     root_ca_pem: str = ""
@@ -59,7 +59,7 @@ class ControllerIdentity:
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class QuotaCharges:
-    """What quotas are charged for writes on their way in this process; `shared`: others charge them too."""
+    """Quota charges of writes in flight in this process; `shared`: other processes charge too."""
 
     unsettled: Unsettled
     shared: bool
@@ -80,7 +80,7 @@ def embedded(
     others: Store | None = None,
     metrics_for: Callable[[str], QueueMetrics] = no_metrics,
 ) -> Manager:
-    """The controllers that the flags ask for, yet to be started; `lost` ends the process.
+    """Build the controllers that the flags ask for; `lost` ends the process.
 
     `aggregated` asks other API servers for those controllers that they concern. `others` is the store that other
     servers share; None: there can be none.
@@ -129,7 +129,7 @@ def _joined(joining: Joining, naming: Naming, client: Client, account: str, tenu
 
 
 def host_of(naming: Naming, registry: Registry, clock: IReactorTime) -> ControllerHost:
-    """What this process gives to each of its controllers."""
+    """Return the services of this process to its controllers."""
 
     def new_client(account: str, tenure: Tenure | None) -> Client:
         guard = None if tenure is None else tenure.guard
@@ -148,7 +148,7 @@ class AskedAccess:
         self._authorizer = authorizer
 
     async def allowed(self, user: UserInfo, asked: RequestInfo) -> bool:
-        """See `Access`."""
+        """Report whether the user may do this."""
         decision = self._authorizer.authorize(user, asked)
         return bool((decision if isinstance(decision, Decision) else await decision).allowed)
 

@@ -43,7 +43,7 @@ _IGNORED = frozenset({GroupKind("", "Event"), GroupKind("events.orch.io", "Event
 
 
 class OwnerVerdict(Enum):
-    """What an owner reference is worth: the owner is there, it is gone, or it waits for its dependents to go."""
+    """State of an owner reference: the owner exists, is gone, or waits for its dependents."""
 
     SOLID = 0
     DANGLING = 1
@@ -55,7 +55,7 @@ class Unresolvable(Exception):
 
 
 def is_followed(resource: Resource, naming: Naming) -> bool:
-    """Whether a resource's objects can be owners and dependents: all that can be watched and deleted, but events."""
+    """Report whether the garbage collector follows a resource: all that can be watched and deleted, but events."""
     ignored = GroupKind.of(resource.group, resource.kind, naming) in _IGNORED
     return resource.allows("delete", "list", "watch") and not ignored
 
@@ -88,7 +88,7 @@ class Monitor:
             self._graph.changed(self._resource, item.namespace, item.name, meta)
 
     def removed(self, item: Item) -> None:
-        """What another API server says of an object that lives elsewhere does not count."""
+        """Take in a removal; what another API server says of an object that lives elsewhere is ignored."""
         uid, place = item.owner_metadata().uid, (self._resource, item.namespace, item.name)
         self._graph.missing(*place, uid)
         node = self._graph.nodes.get(uid)
@@ -118,14 +118,14 @@ class GarbageCollector(Controller):
 
     @property
     def synced(self) -> bool:
-        """Whether every resource has been listed, but those whose lists their own servers refuse for good."""
+        """Report whether every resource has been listed, but those whose lists their own servers refuse for good."""
         return bool(self._monitors) and all(
             each.synced or (resource.remote and each.refused) for resource, each in self._monitors.items()
         )
 
     @property
     def _knows_owners(self) -> bool:
-        """Whether the resources of this server have been listed: aggregated ones that fail hold up nobody else."""
+        """Report whether this server's own resources have been listed: failing aggregated ones do not hold up others."""
         return bool(self._monitors) and all(
             each.synced for resource, each in self._monitors.items() if not resource.remote
         )
@@ -142,7 +142,7 @@ class GarbageCollector(Controller):
         self._leave_discovery = self.client.follow_discovery(self._resources_changed)
 
     def stopService(self) -> Deferred[None]:
-        """See `Controller`."""
+        """Stop following resources, as a `Controller`."""
         if self._leave_discovery is not None:
             self._leave_discovery()
             self._leave_discovery = None
@@ -256,7 +256,7 @@ class GarbageCollector(Controller):
             await self._delete(node, meta, _policy(meta.get("finalizers") or ()))
 
     async def _judge(self, node: OwnerNode, owner: OwnerReference) -> OwnerVerdict:
-        """What a reference of `node` is worth; looked up where the graph does not know.
+        """Return the state of an owner reference of `node`; looked up where the graph does not know.
 
         Raises Unresolvable, and Retry while the owner's kind is not served.
         """
@@ -282,7 +282,7 @@ class GarbageCollector(Controller):
         return OwnerVerdict.WAITING if known is not None and known.foreground else OwnerVerdict.SOLID
 
     async def _exists(self, resource: Resource, namespace: str, owner: OwnerReference) -> bool:
-        """Whether exactly the object that is referred to is there now."""
+        """Report whether exactly the referenced object exists now."""
         item = await self.client.find(resource, namespace, owner.name)
         meta = item.owner_metadata() if item is not None else None
         if meta is not None and meta.uid == owner.uid:
@@ -398,7 +398,7 @@ class GarbageCollector(Controller):
 
 
 def _policy(finalizers: Sequence[str]) -> Propagation:
-    """How an object is deleted whose owners are gone: as its own finalizers ask, else in the background."""
+    """Return the propagation of deleting an object whose owners are gone: by its finalizers, else background."""
     if ORPHAN in finalizers:
         return "Orphan"
     return "Foreground" if FOREGROUND in finalizers else "Background"

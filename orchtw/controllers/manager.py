@@ -67,7 +67,7 @@ class Manager(Service):
 
     @property
     def leading(self) -> bool | None:
-        """Whether this process holds the lease; None: it does not ask for it."""
+        """Report whether this process holds the Lease; None: it does not compete for it."""
         return None if self._elector is None else self._elector.leading
 
     def startService(self) -> None:

@@ -48,12 +48,12 @@ class NamespaceController(Controller):
         return (self._informer,)
 
     def startService(self) -> None:
-        """See `Controller`."""
+        """Start, and follow discovery."""
         super().startService()
         self._leave_discovery = self.client.follow_discovery(self._discovery_changed)
 
     def stopService(self) -> Deferred[None]:
-        """See `Controller`."""
+        """Stop, and follow discovery no longer."""
         if self._leave_discovery is not None:
             self._leave_discovery()
             self._leave_discovery = None

@@ -44,7 +44,7 @@ class Progress:
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left, and nothing may have been overlooked."""
+        """Report whether nothing is left, and nothing may have been overlooked."""
         return not (self.remaining or self.failures or self.discovery_failures)
 
     def problems(self) -> dict[str, tuple[str, str]]:

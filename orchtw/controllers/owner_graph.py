@@ -20,7 +20,7 @@ PART_NODES: Final = 256
 
 
 class Presence(Enum):
-    """Whether a node's object is there, as far as known: only referred to, seen, or looked for in vain."""
+    """Presence of a node's object, as far as known: only referred to, seen, or looked for in vain."""
 
     UNKNOWN = 0
     PRESENT = 1
@@ -57,11 +57,11 @@ class OwnerNode:
         self.resource, self.namespace, self.name = resource, intern(namespace), name
 
     def is_one_of(self, resource: Resource) -> bool:
-        """Whether the object is known to be of that resource and there."""
+        """Report whether the object is known to exist in that resource."""
         return self.presence is Presence.PRESENT and (self.resource is resource or self.resource == resource)
 
     def is_at(self, resource: Resource, namespace: str, name: str) -> bool:
-        """Whether this is where the object is known to live, or known to be missing."""
+        """Report whether the object is known to live here, or known to be missing."""
         return (
             self.presence is not Presence.UNKNOWN
             and self.name == name
@@ -129,7 +129,7 @@ class Graph:
                     node.presence = Presence.UNKNOWN
 
     def has_seen_end(self, owner: OwnerReference, namespace: str) -> bool:
-        """Whether exactly the owner that an object of that namespace refers to is known to be gone."""
+        """Report whether exactly the owner that an object of that namespace refers to is known to be gone."""
         node = self.nodes.get(owner.uid)
         if node is None or node.presence is not Presence.ABSENT or node.resource is None:
             return False
@@ -159,7 +159,7 @@ class Graph:
         return (nodes[start : start + PART_NODES] for start in range(0, len(nodes), PART_NODES))
 
     def settled(self, node: OwnerNode) -> bool:
-        """Whether all owners of a node are known to be there, to stay, and to be allowed to own it."""
+        """Report whether all owners of a node are known to exist, to stay, and to be allowed to own it."""
         return all(self._stays(node, owner) for owner in node.owners)
 
     def _stays(self, node: OwnerNode, reference: OwnerReference) -> bool:
@@ -215,7 +215,7 @@ class Graph:
 
 
 def _blocking_by_uid(references: tuple[OwnerReference, ...]) -> dict[str, bool]:
-    """Whether an object blocks each of its owners; one that is named twice is blocked by either."""
+    """Return whether an object blocks each of its owners; one that is named twice is blocked by either."""
     out: dict[str, bool] = {}
     for each in references:
         out[each.uid] = out.get(each.uid, False) or each.blocking

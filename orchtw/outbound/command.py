@@ -39,9 +39,9 @@ class CommandFailed(Exception):
 
 
 async def run(reactor: Any, command: Command, *, time_s: float = TIME_S) -> bytes:
-    """What the command prints; what it says on standard error is logged. It has no terminal, and no input.
+    """Run a command without terminal and input, and return its output; its standard error is logged.
 
-    Raises CommandFailed. Who cancels this ends the command, and so does the end of the server.
+    Raises CommandFailed. Cancellation kills the command, and so does the end of the server.
     """
     environment = {**os.environ, **command.env}
     found = shutil.which(command.name, path=environment.get("PATH", os.defpath))
@@ -67,7 +67,7 @@ async def run(reactor: Any, command: Command, *, time_s: float = TIME_S) -> byte
 
 
 class _Process(ProcessProtocol):
-    """Collects what a command prints; whoever cancels `output` kills it."""
+    """Collector of a command's output; cancelling `output` kills the command."""
 
     transport: Any
 
@@ -80,11 +80,11 @@ class _Process(ProcessProtocol):
         self._errors = bytearray()
 
     def connectionMade(self) -> None:
-        """It runs."""
+        """Note that the command runs."""
         self.transport.closeStdin()
 
     def outReceived(self, data: bytes) -> None:
-        """Its output."""
+        """Collect standard output."""
         self._printed += data
         if len(self._printed) > OUTPUT_BYTES and not self.output.called:
             self._printed.clear()
@@ -94,11 +94,11 @@ class _Process(ProcessProtocol):
             )
 
     def errReceived(self, data: bytes) -> None:
-        """What it says beside that."""
+        """Collect standard error for the log."""
         self._errors += data[: _ERRORS_BYTES - len(self._errors)]
 
     def processEnded(self, reason: Failure) -> None:
-        """It is gone."""
+        """Report the end of the command."""
         if self._errors:
             text = self._errors.decode("utf-8", "replace").strip()
             self._log.info("{name}: {text}", name=self._name, text=text)

@@ -1,4 +1,4 @@
-"""Who the server is for another one: headers that stay, and tokens of a file (reference CLIENT-8)."""
+"""Credentials of the server at another one: fixed headers, and tokens of a file (reference CLIENT-8)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REREAD_S: Final = 60.0
 
 @attrs.frozen(slots=True, kw_only=True)
 class ShownHeaders:
-    """What one request shows: headers, and PEM bytes of a client certificate and key if there are any."""
+    """Credentials of one request: headers, and PEM bytes of a client certificate and key if there are any."""
 
     headers: tuple[tuple[str, str], ...] = attrs.field(default=(), repr=False)
     certificate: bytes = attrs.field(default=b"", repr=False)
@@ -43,7 +43,7 @@ class Fixed:
     shown: ShownHeaders
 
     async def current(self) -> ShownHeaders:
-        """Always the same."""
+        """Return the fixed credentials."""
         return self.shown
 
     def refused(self, _shown: ShownHeaders) -> bool:
@@ -53,7 +53,7 @@ class Fixed:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Certified:
-    """What `others` show, if anything, and a client certificate."""
+    """Credentials of `others`, if any, together with a client certificate."""
 
     certificate: bytes = attrs.field(repr=False)
     key: bytes = attrs.field(repr=False)
@@ -85,7 +85,7 @@ class TokenOf:
         return self._shown
 
     def refused(self, shown: ShownHeaders) -> bool:
-        """Whether the file holds another one by now."""
+        """Report whether the file holds another token by now."""
         if self._shown == shown:
             self._read()
         return self._shown != shown
@@ -101,7 +101,7 @@ class TokenOf:
 
 
 def bearer(token: str) -> ShownHeaders:
-    """Shows a token."""
+    """Return the header of a bearer token."""
     return ShownHeaders(headers=(("Authorization", f"Bearer {token}"),))
 
 

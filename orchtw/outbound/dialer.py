@@ -37,14 +37,14 @@ class Unreachable(Exception):
 
 
 class AddressNotAllowed(Unreachable):
-    """The destination is none that requests are passed on to."""
+    """Error: requests are not forwarded to this address."""
 
     def __init__(self) -> None:
         super().__init__("address not allowed")
 
 
 class Line(Interface):
-    """What is connected: a Twisted protocol that knows when it is secured, and tells of its end."""
+    """Connection: a Twisted protocol that reports when it is secured and when it ends."""
 
     @property
     def transport(self) -> Any:
@@ -61,7 +61,7 @@ class Line(Interface):
         """Set what the socket can do."""
 
     def abort(self) -> object:
-        """Drop it."""
+        """Drop the connection at once."""
 
 
 Connected = TypeVar("Connected", bound=Line)
@@ -88,7 +88,7 @@ class Dialer:
             raise
 
     def counted(self, make: Callable[[], Connected]) -> Connected:
-        """What `make` makes, which counts until it ends. Raises TooManyRequests (429)."""
+        """Make a connection that counts until it ends. Raises TooManyRequests (429)."""
         if self._open >= MOST:
             text = f"too many connections to {self._what} are open, please try again later"
             raise TooManyRequests(text, {"retryAfterSeconds": 1})

@@ -62,7 +62,7 @@ def dialling_words(problem: Exception, address: str, port: int) -> str:
 
 
 def tls_words(problem: SSL.Error) -> str:
-    """What is wrong with a TLS connection."""
+    """Return the text of a TLS error."""
     if isinstance(problem, Distrusted):
         return str(problem)
     reasons = [str(entry[-1]) for entry in (problem.args[0] if problem.args and problem.args[0] else ())]
@@ -88,7 +88,7 @@ def loss_words(reasons: Iterable[BaseException]) -> str:
 
 
 def status_words(code: int, said: str) -> str:
-    """What an answer that is no success means; `said` is its text, empty for none that a reader can use."""
+    """Return the text of an error response; `said` is its readable text, or empty."""
     if code in _STATUS:
         return _STATUS[code]
     if code in (403, 415):
@@ -101,7 +101,7 @@ def status_words(code: int, said: str) -> str:
 
 
 def said_by(content_type: str, body: bytes) -> str:
-    """What an answer says to a reader: the message of a Status object, or its text; empty for anything else."""
+    """Return the readable text of a response: the message of a Status, or plain text; empty for anything else."""
     kind = content_type.partition(";")[0].strip().lower()
     if kind == "application/json":
         return _message(body)

@@ -31,7 +31,7 @@ _KEEPALIVE: Final = ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 10), (soc
 
 
 class CallOutcome(Enum):
-    """How an exchange ended."""
+    """Outcome of an HTTP exchange."""
 
     WHOLE = "whole"
     """The answer was complete, or the other protocol's connection was closed in order."""
@@ -69,10 +69,10 @@ class BodySink(Interface):
 
 @implementer(IHandshakeListener, IHalfCloseableProtocol)
 class ClientExchange(Protocol):
-    """Sends a request when told to and reads its answer.
+    """HTTP/1.1 exchange: one request and its response.
 
     `secured` fires when bytes can be sent, and fails when the connection cannot be had. What follows the head waits,
-    up to HELD_BYTES, until a sink takes it: `read_into`. `pause` and `resume` are for who takes it slowly.
+    up to HELD_BYTES, until a sink takes it: `read_into`. `pause` and `resume` are for slow readers.
     """
 
     transport: Any = None
@@ -196,7 +196,7 @@ class ClientExchange(Protocol):
             self.secured.callback(None)
 
     def handshakeCompleted(self) -> None:
-        """TLS is there."""
+        """Note that the TLS handshake is complete."""
         if not self.secured.called:
             self.secured.callback(None)
 

@@ -86,7 +86,7 @@ class _Idle(Protocol):
         transport.resumeProducing()
 
     def wait(self, timer: IDelayedCall) -> None:
-        """`timer` ends it."""
+        """Let `timer` end the exchange."""
         if self._left:
             timer.cancel()
         else:
@@ -99,7 +99,7 @@ class _Idle(Protocol):
         exchange.go_on(self.transport)
 
     def end(self) -> None:
-        """Close it."""
+        """Close the connection of the exchange."""
         self._leave()
         self.transport.abortConnection()
 

@@ -57,7 +57,7 @@ class ExecPlugin:
         self._waiting: list[Deferred[ShownHeaders]] = []
 
     async def current(self) -> ShownHeaders:
-        """What the last run said, or a new one. Raises CredentialsError."""
+        """Return the credentials of the last run, or of a new one. Raises CredentialsError."""
         if self._shown is not None and (self._expires_s is None or self._wall_clock() <= self._expires_s):
             return self._shown
         waiting: Deferred[ShownHeaders] = Deferred(self._waiting.remove)
@@ -102,7 +102,7 @@ class ExecPlugin:
 
 
 def credential(output: bytes, api_version: str) -> tuple[ShownHeaders, float | None]:
-    """What a command's output shows, and until when by the wall clock. Raises CredentialsError."""
+    """Parse a plugin's output into credentials and their expiry by the wall clock. Raises CredentialsError."""
     try:
         found = loads(output)
     except ValueError as problem:

@@ -27,7 +27,7 @@ class Fields:
         self.value: dict[str, Any] = value
 
     def wrong(self, name: str, why: str) -> ConfigError:
-        """What to raise for a field."""
+        """Return the error for a field."""
         place = ".".join(part for part in (self.where, name) if part)
         return ConfigError(f"{self.path}: {place}: {why}" if place else f"{self.path}: {why}")
 
@@ -38,15 +38,15 @@ class Fields:
                 raise self.wrong("", f'unknown field "{name}"')
 
     def text(self, name: str) -> str:
-        """A string."""
+        """Return a string field."""
         return self._of(name, str, "", "must be a string")
 
     def flag(self, name: str) -> bool:
-        """A boolean."""
+        """Return a boolean field."""
         return self._of(name, bool, False, "must be true or false")
 
     def integer(self, name: str) -> int:
-        """A whole number."""
+        """Return an integer field."""
         if isinstance(self.value.get(name), bool):
             raise self.wrong(name, "must be an integer")
         return self._of(name, int, 0, "must be an integer")
@@ -59,7 +59,7 @@ class Fields:
         return tuple(found)
 
     def section(self, name: str) -> Fields:
-        """A mapping."""
+        """Return a mapping field."""
         found = self._of(name, dict, {}, "must be a mapping")
         return Fields(self.path, f"{self.where}.{name}" if self.where else name, found)
 

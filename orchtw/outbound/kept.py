@@ -96,7 +96,7 @@ class KeptConnections(HTTP11ClientProtocol):
             self.secured.callback(None)
 
     def handshakeCompleted(self) -> None:
-        """TLS is there."""
+        """Note that the TLS handshake is complete."""
         if not self.secured.called:
             self.secured.callback(None)
 

@@ -23,7 +23,7 @@ from orchtw.wire.objects import Object
 
 
 def load(path: Path, naming: Naming, reactor: Any) -> Remote:
-    """The server of the current context, or of the only one, and who this server is for it.
+    """Load the server of the current context, or of the only one, with its credentials.
 
     Files that it names are read now, those of the user again from time to time. Raises ConfigError with one line.
     """
@@ -36,7 +36,7 @@ def load(path: Path, naming: Naming, reactor: Any) -> Remote:
 
 
 def load_users(path: Path, naming: Naming, reactor: Any) -> dict[str, Credentials]:
-    """Who this server is for whom, by the names of the file's users; who shows nothing is not among them.
+    """Load the credentials of the file's users by name; users without credentials are left out.
 
     Files that it names are read now, that of a token again from time to time. Raises ConfigError with one line.
     """
@@ -90,7 +90,7 @@ class _Reader:
         self._reactor = reactor
 
     def url(self) -> str:
-        """The server's."""
+        """Return the URL of the server."""
         cluster, text = self._cluster, self._cluster.text("server")
         if cluster.text("proxy-url"):
             raise cluster.wrong("proxy-url", "is not supported: servers are reached directly")
@@ -104,7 +104,7 @@ class _Reader:
         return rooted_url(text)
 
     def tls(self) -> TLSPolicy:
-        """Whom to believe, and the certificate that is shown."""
+        """Return trusted authorities and the client certificate."""
         cluster = self._cluster
         authorities, insecure = cluster.content("certificate-authority"), cluster.flag("insecure-skip-tls-verify")
         if insecure and authorities:
@@ -121,7 +121,7 @@ class _Reader:
         return policy
 
     def credentials(self) -> Credentials | None:
-        """Who this server is, beyond a certificate that stays as it is."""
+        """Return the credentials beside a fixed client certificate."""
         user, others = self._user, self._shown()
         given = ("client-certificate", "client-key")
         if any(user.text(name) and not user.text(f"{name}-data") for name in given):
@@ -149,7 +149,7 @@ class _Reader:
         return None
 
     def identity(self) -> Credentials | None:
-        """Who this server is, with the certificate."""
+        """Return the credentials with the client certificate."""
         policy, others = self.tls(), self.credentials()
         if not policy.certificate:
             return others

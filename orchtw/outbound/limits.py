@@ -1,4 +1,4 @@
-"""How many calls to one server run at a time, so that one that hangs costs its own callers alone."""
+"""Limit of concurrent calls to one server, so that a server that hangs costs its own callers alone."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class CallTurns:
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """Return the number of waiting calls."""
         return len(self._room.waiting)
 
     @property
     def idle(self) -> bool:
-        """Whether nobody has or wants one."""
+        """Report whether no call runs or waits."""
         return self._room.tokens == self._room.limit
 
     async def take(self) -> None:

@@ -1,4 +1,4 @@
-"""What calls of other servers come to (reference METRIC-5)."""
+"""Metrics of calls to other servers (reference METRIC-5)."""
 
 from __future__ import annotations
 

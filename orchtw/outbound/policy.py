@@ -1,4 +1,4 @@
-"""How an HTTPS server is believed and what it is shown, as a value: what connections may be shared by."""
+"""TLS policy towards a server, as a value: connections are shared by equal policies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TLSPolicy:
     server_name: str = ""
 
     def tls(self) -> ClientTLS:
-        """What connections are made with. Raises BadTLS."""
+        """Return the TLS settings of connections. Raises BadTLS."""
         return _parsed(self)
 
 

@@ -69,7 +69,7 @@ class Pool:
         await DeferredList([line.abort() for line in list(self._lines)])
 
     def endpointForURI(self, uri: URI) -> IStreamClientEndpoint:
-        """What connects to a URL's host."""
+        """Return the endpoint that connects to a URL's host."""
         return _Endpoint(lambda idle: self._connect(uri, idle))
 
     async def _connect(self, uri: URI, idle: Idle) -> KeptConnections:
@@ -84,7 +84,7 @@ class Pool:
         return line
 
     def _idle(self, keep: Idle, _shown: str) -> Idle:
-        """What Twisted's pool hands to the endpoint in place of a factory."""
+        """Return what Twisted's pool hands to the endpoint in place of a factory."""
         return lambda line: line.transport.loseConnection() if self._retired else keep(line)
 
 

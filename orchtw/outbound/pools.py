@@ -27,7 +27,7 @@ POOLS: Final = 200
 
 @attrs.frozen(slots=True, kw_only=True)
 class Way:
-    """What connections must have in common to carry each other's requests, beside scheme, host and port."""
+    """Key of connections that may carry each other's requests, beside scheme, host and port."""
 
     tls: TLSPolicy
     service: ServiceReference | None = None
@@ -75,7 +75,7 @@ class Pools:
         return pool
 
     async def destination(self, way: Way, scheme: str, host: str, port: int) -> Destination:
-        """What is dialled. Raises Unresolved, BadTLS."""
+        """Return the destination to dial. Raises Unresolved, BadTLS."""
         place = ServicePlace(host=host, port=port, public=False)
         if way.service is not None:
             place = await self._resolver.place(way.service, endpoints_only=way.endpoints_only)

@@ -28,12 +28,12 @@ _LASTING: Final = ("x509:", "tls:", "dial ")
 
 
 class Poster(Protocol):
-    """What a `Caller` does for those who try again."""
+    """Part of a `Caller` that retries need."""
 
     async def post(
         self, remote: Remote, body: bytes, *, timeout_s: float, left_s: float | None, limit_bytes: int
     ) -> bytes:
-        """As `Caller.post`."""
+        """Post with retries, as `Caller.post`."""
 
 
 async def post(
@@ -71,7 +71,7 @@ async def post(
 
 
 def _passes(problem: CallFailed) -> bool:
-    """Whether a trouble may be over soon."""
+    """Report whether a failure may be temporary."""
     if problem.code:
         return problem.code == _TOO_MANY or problem.code >= _SERVER_ERROR
     return problem.why != LATE and not problem.why.startswith(_LASTING)

@@ -32,7 +32,7 @@ class ServiceReference:
 
 @attrs.frozen(slots=True, kw_only=True)
 class ServicePlace:
-    """What to dial. With `public` only addresses that pods and nodes can have (see `addresses`)."""
+    """Place to dial. With `public` only addresses that pods and nodes can have (see `addresses`)."""
 
     host: str
     port: int
@@ -40,7 +40,7 @@ class ServicePlace:
 
 
 class ServiceObjects(Interface):
-    """What a resolver looks at; None: there is no such object."""
+    """Objects that a resolver reads; None for a missing one."""
 
     async def service(self, namespace: str, name: str) -> Object | None:
         """A Service as it is now."""

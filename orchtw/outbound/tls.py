@@ -26,9 +26,9 @@ _HOSTS: Final = 256
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class ClientTLS:
-    """How the server shows itself and whom it believes.
+    """TLS settings of a client: its certificate and trusted authorities.
 
-    `certificates` is the chain that is shown, the server's own first; empty: none is. Without `authorities` nobody is
+    `certificates` is the chain to present, the client's own first; may be empty. Without `authorities` no server is
     verified: pods and services have certificates of their own making, and so do node agents by default. With `system`
     the authorities of the machine are believed. `protocols` are offered for what is spoken over it.
     """
@@ -45,7 +45,7 @@ class ClientTLS:
         return attrs.evolve(self, authorities=(), system=False)
 
     def creator(self, host: str) -> Any:
-        """What makes the TLS connections to `host`; with authorities its certificate must be for that host.
+        """Return the creator of TLS connections to `host`; with authorities its certificate must be for that host.
 
         Raises ConfigError when key and certificate do not belong together.
         """

@@ -1,4 +1,4 @@
-"""Whether a certificate is believed, with the words of the reference when it is not."""
+"""Verification of server certificates, with the release's texts of errors."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Verifier:
         """Raises Distrusted. The chain's certificates come one after the other, the other side's own last."""
         try:
             why = self._why_not(certificate.to_cryptography(), number, depth, ok)
-        except Exception as problem:  # noqa: BLE001 - whoever made the certificate chooses what is wrong with it
+        except Exception as problem:  # noqa: BLE001 - the certificate's author chooses what is wrong with it
             why = f"x509: malformed certificate: {problem}"
         if why:
             raise Distrusted(why)
@@ -97,7 +97,7 @@ def _wrong_address(addresses: list[str], host: str) -> str:
 
 
 def _matches(pattern: str, host: str) -> bool:
-    """Whether a name of a certificate is the host's; a star stands for its first part, all of it."""
+    """Report whether a name of a certificate matches the host; a star stands for the whole first label."""
     first, _, rest = pattern.rstrip(".").partition(".")
     if first != "*":
         return pattern.rstrip(".") == host and bool(host)

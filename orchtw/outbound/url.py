@@ -16,12 +16,12 @@ class _AsItIs(EncodedURL):
     """A URL that treq sends as it is written."""
 
     def to_uri(self) -> EncodedURL:
-        """The same."""
+        """Return itself: the URL is encoded."""
         return self
 
 
 def asked_url(text: str) -> EncodedURL:
-    """What treq is given for a URL; one that needs escapes gets them. Raises ValueError for what is no URL.
+    """Encode a URL for treq, with escapes where needed. Raises ValueError for anything but a URL.
 
     Without this treq refuses hosts that are no proper names, IPv6 addresses and names with underscores among them.
     """

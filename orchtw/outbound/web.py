@@ -1,4 +1,4 @@
-"""What needs treq and Twisted's web client, under one name: it is imported as a whole, late and in a thread."""
+"""Modules that need treq and Twisted's web client, under one name: imported late, as a whole and in a thread."""
 
 from orchtw.outbound.bodies import Bytes, collected
 from orchtw.outbound.pool import Pool

@@ -107,17 +107,17 @@ class Names:
         return self._flow_schemas.get(name, name)
 
     def version_first(self, name: str) -> str:
-        """An APIService: `v1.node.orch.io`."""
+        """Rename an APIService such as `v1.node.orch.io`."""
         version, dot, group = name.partition(".")
         return version + dot + self.group(group)
 
     def resource_last(self, name: str) -> str:
-        """A StorageVersion: `node.orch.io.runtimeclasses`."""
+        """Rename a StorageVersion such as `node.orch.io.runtimeclasses`."""
         group, dot, resource = name.rpartition(".")
         return self.group(group) + dot + resource
 
     def resource_name(self, name: str) -> str:
-        """What a quota counts or a container asks for: `count/ingresses.networking.orch.io`, `orch.io/batteries`."""
+        """Rename a resource of a quota or container: `count/ingresses.networking.orch.io`, `orch.io/batteries`."""
         if name.startswith(_COUNT):
             resource, dot, group = name.partition(".")
             return resource + dot + self.group(group)

@@ -1,4 +1,4 @@
-"""What kind of identifier stands where: the table of all positions with names of the product's.
+"""Table of all fields that hold product names, with the kind of identifier in each.
 
 A rule is the name of a method of `Names`. It applies to the string in a field, to each string of a list, or to
 each key of a map. User data (data of ConfigMaps and Secrets, environment, arguments, images, descriptions, values of

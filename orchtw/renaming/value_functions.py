@@ -33,7 +33,7 @@ class ValueFunctions:
         }
 
     def rule(self, struct: StructSchema, key: str) -> Rename | None:
-        """How the names in a field are translated; None: there are none."""
+        """Return the translation of the names in a field, or None if it has no names."""
         method = IN.get((_short(struct), key)) or ANYWHERE.get(key)
         node = struct.keys[key].node
         if method is None and isinstance(node, MapSchema) and node.value is NodeForm.QUANTITY:
@@ -101,7 +101,7 @@ class ValueFunctions:
         return None if inner is None else partial(_each_value, inner)
 
     def _reference(self, old: Object, new: Object) -> Object:
-        """What is referred to may have another name; a kind without a group is the core's, or a subject's."""
+        """Rename the target of a reference; a kind without a group is the core's, or a subject's."""
         api_version, name = old.get("apiVersion", ""), old.get("name", "")
         group = old.get("apiGroup") or api_version.rpartition("/")[0]
         renamed = self.name(self.kind(group, old.get("kind", "")), old.get("namespace", ""), name)

@@ -1,4 +1,4 @@
-"""What the servers of one cluster must have in common, as facts that each publishes and compares (reference CTRL-52).
+"""Facts that the servers of one cluster publish and compare, as they must agree on them (reference CTRL-52).
 
 A fact is published as JSON in which nothing is secret: keys by fingerprints of their public halves, files by digests
 with a salt of their own.
@@ -22,17 +22,17 @@ class Fact(Protocol):
 
     @property
     def name(self) -> str:
-        """How people know it: a flag, or what it is about."""
+        """Return the name for people: a flag or a subject."""
 
     @property
     def fatal(self) -> bool:
-        """Whether servers must agree on it."""
+        """Report whether servers must agree on it."""
 
     def published(self) -> Any:
-        """What others are told, as JSON."""
+        """Return the published value as JSON."""
 
     def differs(self, other: Any) -> bool:
-        """Whether what another server has published does not go with it.
+        """Report whether another server's published value is incompatible.
 
         Raises KeyError, TypeError or ValueError for what no server of this version publishes.
         """
@@ -56,7 +56,7 @@ class Equal:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Content:
-    """What a file holds, which is not for everybody."""
+    """Content of a file, compared by digest because it may be confidential."""
 
     name: str
     content: bytes
@@ -76,7 +76,7 @@ class Content:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Believed:
-    """What a server makes things with (`used`), and what it believes: each must believe what the others use.
+    """Keys that a server signs with (`used`), and those it accepts: each must accept what the others use.
 
     So a key can be exchanged one server after the other, if all believe the new one before any uses it. Those who use
     nothing need only believe something in common.
@@ -106,7 +106,7 @@ class Difference:
 
 
 def statement(own: Iterable[Fact]) -> dict[str, Any]:
-    """What a server publishes of all its facts."""
+    """Return what a server publishes of all its facts."""
     return {fact.name: fact.published() for fact in own}
 
 

@@ -54,7 +54,7 @@ class TokenSecret:
 
     @property
     def token_id(self) -> str:
-        """The public half."""
+        """Return the public half of the token."""
         return self._value("token-id")
 
     @property
@@ -74,12 +74,12 @@ class TokenSecret:
         return seconds + microseconds / _MICROSECONDS - now
 
     def has_expired(self, now: float) -> bool:
-        """Whether it has expired."""
+        """Report whether the token has expired."""
         left_s = self.left_s(now)
         return left_s is not None and left_s <= 0
 
     def groups(self, token_id: str, token_secret: str, now: float) -> tuple[str, ...]:
-        """The groups of who shows a token of this id. Raises BadSecret if that is nobody."""
+        """Return the groups of a user with this token. Raises BadSecret if it does not authenticate."""
         if self.terminating:
             raise BadSecret("its Secret is being deleted")
         if not hmac.compare_digest(self.token_secret.encode(), token_secret.encode()):
@@ -97,7 +97,7 @@ class TokenSecret:
         return tuple(sorted(groups))
 
     def signs(self, now: float) -> bool:
-        """Whether it is to sign the cluster's information: its secret need not be one that authenticates."""
+        """Report whether the token signs `cluster-info`; its secret need not be one that authenticates."""
         return (
             _ID.fullmatch(self.token_id) is not None
             and self.token_secret != ""

@@ -15,7 +15,7 @@ from orchtw.rules.pem import blocks
 
 @attrs.frozen(slots=True, kw_only=True)
 class CertificateRequest:
-    """What a PKCS #10 request asks for. `alternatives` are of the four kinds below; others are dropped."""
+    """Content of a PKCS #10 request. `alternatives` are of the four kinds below; others are dropped."""
 
     pkcs10: x509.CertificateSigningRequest
     public_key: CertificatePublicKeyTypes
@@ -24,7 +24,7 @@ class CertificateRequest:
     alternatives: tuple[x509.GeneralName, ...]
 
     def has_names(self, *kinds: type[x509.GeneralName]) -> bool:
-        """Whether one of the alternative names is of one of these kinds."""
+        """Report whether one of the alternative names is of one of these kinds."""
         return any(isinstance(each, kinds) for each in self.alternatives)
 
 

@@ -1,4 +1,4 @@
-"""Objects that two writers keep making what each of them wants, and who waits for how long (reference CTRL-53)."""
+"""Contests between writers that undo each other's changes, and the delays that end them (reference CTRL-53)."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class _Write:
 
 
 class Contests:
-    """What a process has written to keep objects as they should be; `seconds` is a clock that nobody sets.
+    """Record of a process' corrections of objects; `seconds` is a monotonic clock.
 
     When another writer has put back what was there before, the same is not written again at once but after a delay,
-    twice as long each time: both would else go on for ever. One who undoes it in ever new ways is met at once a few
-    times. An object that is gone was there before only if it has been gone before.
+    twice as long each time: both would else go on for ever. A writer that undoes it in ever new ways is answered at
+    once a few times. An object that is gone was there before only if it has been gone before.
     """
 
     _log = Logger()
@@ -58,9 +58,9 @@ class Contests:
         self._writes: OrderedDict[str, _Write] = OrderedDict()
 
     def due_in_s(self, key: str, content: Any, found: Callable[[], Any]) -> float:
-        """How long `content` has to wait until it may be written in the place of what `found` gives; 0: not at all.
+        """Return the delay before `content` may be written in the place of what `found` returns, in seconds.
 
-        Both are JSON; None: there is no object. Each delay is logged when somebody first has to wait for it.
+        Both are JSON; None: there is no object. Each delay is logged when it first applies.
         """
         last = self._writes.get(key)
         if last is None or last.said != _digest(content):
@@ -95,7 +95,7 @@ def key_of(plural: str, namespace: str, name: str) -> str:
 
 
 def content_of(obj: Object | None) -> Object | None:
-    """What an object says: all but what each write changes by itself."""
+    """Return the content of an object without the metadata that each write changes."""
     if obj is None:
         return None
     meta = obj["metadata"]
@@ -110,7 +110,7 @@ def _delay_s(last: _Write, over: bytes) -> float:
 
 
 def _quiet_s(last: _Write) -> float:
-    """How long after a write another one is the first again."""
+    """Return how long after a write the next one counts as the first again, in seconds."""
     return max(QUIET_S, _QUIET_DELAYS * max(_delay_s(last, last.over), _delay_s(last, b"")))
 
 

@@ -52,7 +52,7 @@ class _Refused(ValueError):
 
 
 def schedule_error(schedule: str) -> str:
-    """What is wrong with a schedule; "": nothing."""
+    """Return why a schedule is invalid, or ""."""
     try:
         _check(schedule)
     except _Refused as refusal:
@@ -61,7 +61,7 @@ def schedule_error(schedule: str) -> str:
 
 
 def zone_error(name: str) -> str:
-    """What is wrong with the name of a time zone; "": nothing. An empty one is UTC."""
+    """Return why the name of a time zone is invalid, or "". An empty one is UTC."""
     if ".." in name or name[:1] in ("/", "\\"):
         return "time: invalid location name"
     return "" if name in ("", "UTC", "Local") or _is_zone(name) else f"unknown time zone {_shown(name)}"
@@ -77,7 +77,7 @@ def _is_zone(name: str) -> bool:
 
 
 def _check(schedule: str) -> None:
-    """Raise `_Refused` for a schedule that is none."""
+    """Raise `_Refused` for an invalid schedule."""
     if not schedule:
         raise _Refused("empty spec string")
     if schedule.startswith(_ZONES):

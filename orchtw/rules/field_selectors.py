@@ -39,7 +39,7 @@ class FieldSelector:
 
     @property
     def empty(self) -> bool:
-        """Whether everything matches."""
+        """Report whether the selector matches everything."""
         return not self.terms
 
     @property
@@ -61,7 +61,7 @@ class FieldSelector:
         return FieldSelector((*self.terms, (field, True, value)))
 
     def matches(self, fields: Mapping[str, str]) -> bool:
-        """Whether every term holds for the texts in `fields`; a missing field is empty."""
+        """Report whether every term holds for the texts in `fields`; a missing field is empty."""
         for field, equal, value in self.terms:
             if (fields.get(field, "") == value) is not equal:
                 return False

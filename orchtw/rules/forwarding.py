@@ -62,7 +62,7 @@ _COOKIE: Final = "set-cookie"
 
 
 def wants_upgrade(headers: Mapping[str, str]) -> bool:
-    """Whether a request asks to go on in another protocol."""
+    """Report whether a request asks for a protocol upgrade."""
     return "upgrade" in headers and "upgrade" in _tokens(headers.get("connection", ""))
 
 
@@ -82,7 +82,7 @@ def request_headers(headers: Mapping[str, str], *, client: str, host: str, size:
 
 
 def has_passed(headers: Mapping[str, str], name: str) -> bool:
-    """Whether a request has been passed on by the server of that name before (RFC 9110 §7.6.3)."""
+    """Report whether a request has been forwarded by the server of that name before (RFC 9110 §7.6.3)."""
     return "via" in headers and any(entry.split()[1:2] == [name] for entry in _entries(headers["via"]))
 
 

@@ -15,7 +15,7 @@ Point = Mapping[str, Any]
 
 
 def load_balancer_causes(balancer: Point, at: str) -> list[Cause]:
-    """Addresses are addresses, and host names are none."""
+    """Check that addresses are IP addresses, and host names are not."""
     return list(islice(_points_causes(balancer.get("ingress") or (), at), MAX_CAUSES + 1))
 
 

@@ -12,7 +12,7 @@ PREFIX: Final = "/debug/pprof/"
 
 
 def long_running(info: RequestInfo) -> bool:
-    """Whether this is a stream, or something that others answer for as long as they want."""
+    """Report whether a request is a stream, or answered by another server without a time limit."""
     if info.is_resource:
         return info.subresource in SUBRESOURCES or info.verb in VERBS
     return info.path.startswith(PREFIX)

@@ -130,7 +130,7 @@ class Negotiator:
     def _serve(
         self, clause: _Clause, media_type: str, form: Format, watch: bool, transforms: bool, pretty: bool
     ) -> Negotiated | None:
-        """What `clause` gets in `form`, or None when its parameters ask for what this form cannot be."""
+        """Return the result of `clause` in `form`, or None when the form cannot have its parameters."""
         parameters = dict(clause.parameters)
         stream = parameters.get("stream", "")
         if stream and (stream != "watch" or form == "yaml"):
@@ -182,7 +182,7 @@ def patch_type(content_type: str, *, strategic: bool = True) -> PatchType:
 
 
 def wants_pretty(params: Mapping[str, list[str]], user_agent: str) -> bool:
-    """Whether JSON is to be indented: query `pretty`, else a browser or a command-line client (reference REQ-20)."""
+    """Report whether to indent JSON: by query `pretty`, else for browsers and command lines (reference REQ-20)."""
     values = params.get("pretty")
     if values and values[0]:
         return values[0] in _TRUE

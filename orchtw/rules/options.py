@@ -55,9 +55,9 @@ _INT64: Final = 1 << 63
 
 @attrs.frozen(slots=True, kw_only=True)
 class ListOptions:
-    """What a list, watch or deletecollection selects and at which version.
+    """Options of a list, watch or deletecollection: selection and resourceVersion.
 
-    `limit` 0 is no limit, and is 0 too where a limit has no effect (version "0"). `revision` is the asked
+    `limit` 0 means no limit, and is 0 too where a limit has no effect (version "0"). `revision` is the asked
     resourceVersion, None when unset. `consistency` names the semantics of reference READ-4; for `continue`,
     `position` says where to go on. `timeout_s` is the client's timeoutSeconds, None when unset.
     """
@@ -73,13 +73,13 @@ class ListOptions:
 
     @property
     def selective(self) -> bool:
-        """Whether a selector may leave objects out."""
+        """Report whether a selector may leave objects out."""
         return not (self.labels.empty and self.fields.empty)
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class WriteOptions:
-    """What goes with a create, update or patch. `field_manager` is empty when not given; `force` only for apply."""
+    """Options of a create, update or patch. `field_manager` is empty when not given; `force` only for apply."""
 
     dry_run: bool = False
     field_manager: str = ""
@@ -89,7 +89,7 @@ class WriteOptions:
 
 @attrs.frozen(slots=True, kw_only=True)
 class DeleteOptions:
-    """How to delete. None is "not said"; an empty precondition is none. A negative grace period has become 1."""
+    """Options of a delete. None means unset; empty preconditions count as unset. Negative grace periods become 1."""
 
     dry_run: bool = False
     grace_period_s: int | None = None
@@ -222,7 +222,7 @@ def _write_options(kind: str, params: Params, naming: Naming, causes: list[Cause
 
 
 def _dry_run(values: list[str], causes: list[Cause]) -> bool:
-    """Whether nothing is to be stored; a bare or empty value asks for the ordinary request (reference WRITE-20)."""
+    """Report whether nothing is to be stored; a bare or empty value means a real request (reference WRITE-20)."""
     given = [value for value in values if value]
     if any(value != "All" for value in given):
         causes.append(not_supported("dryRun", given, ("All",)))
@@ -276,7 +276,7 @@ def _delete_query(params: Params) -> dict[str, Any]:
 
 
 def include_object(params: Params) -> IncludeObject:
-    """What each Table row carries of its object. Raises BadRequest (400) (reference TABLE-4)."""
+    """Return how much of its object each Table row includes. Raises BadRequest (400) (reference TABLE-4)."""
     value = _text(params, "includeObject")
     found = _INCLUDED.get(value)
     if found is not None:

@@ -26,14 +26,14 @@ class AllowedOrigins:
         return bool(self._patterns)
 
     def allow(self, origin: str) -> bool:
-        """Whether an expression matches; several origins in one header match nothing."""
+        """Report whether an expression matches; several origins in one header match nothing."""
         if not origin or len(origin) > LONGEST_ORIGIN or "," in origin:
             return False
         return any(pattern.search(origin) for pattern in self._patterns)
 
 
 def same_origin(origin: str, host: str) -> bool:
-    """Whether a page of `origin` came from the server that `host`, a Host header, names; it speaks HTTPS only."""
+    """Report whether `origin` is the server that the Host header `host` names, over HTTPS."""
     if len(origin) > LONGEST_ORIGIN:
         return False
     try:

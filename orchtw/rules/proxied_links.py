@@ -121,11 +121,11 @@ class Page:
         self._raw = ""
 
     def feed(self, data: bytes) -> bytes:
-        """What can be sent of the page after this piece."""
+        """Take a piece of the page; return what can be sent by now."""
         return self._rewrite(self._rest + data.decode("latin-1"), last=False)
 
     def end(self) -> bytes:
-        """What is left at the end of the page."""
+        """Return the rest at the end of the page."""
         return self._rewrite(self._rest, last=True)
 
     def _rewrite(self, text: str, *, last: bool) -> bytes:

@@ -40,7 +40,7 @@ class PolicyRule:
         return {key: list(value) for key, value in zip(_KEYS, values, strict=True) if value}
 
     def allows(self, verb: str, group: str, resource: str, subresource: str) -> bool:
-        """Whether it allows the verb on objects of that resource, if with names on those only (AUTHZ-17)."""
+        """Report whether the rule allows the verb on a resource; with names, on those only (AUTHZ-17)."""
         return (
             (verb in self.verbs or ALL in self.verbs)
             and (group in self.groups or ALL in self.groups)
@@ -55,12 +55,12 @@ class PolicyRule:
         return f"{resource}/{subresource}" in self.resources or f"*/{subresource}" in self.resources
 
     def allows_path(self, verb: str, path: str) -> bool:
-        """Whether it allows the verb on that path (reference AUTHZ-18)."""
+        """Report whether the rule allows the verb on that path (reference AUTHZ-18)."""
         return (verb in self.verbs or ALL in self.verbs) and any(_path_covers(each, path) for each in self.paths)
 
     @property
     def atoms(self) -> int:
-        """How many combinations of a verb, a group, a resource and a name, or of a verb and a path it stands for."""
+        """Return the number of combinations of verb, group, resource and name, or of verb and path."""
         objects = len(self.groups) * len(self.resources) * (len(self.names) or 1)
         return len(self.verbs) * (objects + len(self.paths))
 
@@ -119,7 +119,7 @@ def go_quote_all(texts: Iterable[str]) -> str:
 
 
 def uncovered(held: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """What is in `wanted` and in none of the rules `held`, each verb, resource and name by itself.
+    """Return the parts of `wanted` that no rule of `held` covers, each verb, resource and name by itself.
 
     Raises TooManyRules.
     """
@@ -183,7 +183,7 @@ class _Owned:
         self._paths = rule.paths
 
     def meets(self, rule: PolicyRule) -> bool:
-        """Whether it can cover any part of the rule."""
+        """Report whether this rule can cover any part of the other."""
         if not (ALL in self._verbs or not self._verbs.isdisjoint(rule.verbs)):
             return False
         if rule.paths:
@@ -191,7 +191,7 @@ class _Owned:
         return ALL in self._groups or not self._groups.isdisjoint(rule.groups)
 
     def covers(self, atom: PolicyRule) -> bool:
-        """Whether who holds it may do all that the single rule allows."""
+        """Report whether this rule allows everything that the single rule allows."""
         if not (ALL in self._verbs or atom.verbs[0] in self._verbs):
             return False
         if atom.paths:

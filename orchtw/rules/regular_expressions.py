@@ -30,14 +30,14 @@ _LAST_CHARACTER: Final = 0x10FFFF
 
 
 class _Fault(Exception):
-    """What keeps a text from being a regular expression."""
+    """Syntax error in a regular expression."""
 
     def __init__(self, why: str, what: str) -> None:
         super().__init__(f"{why}: `{what[:_LONGEST_SHOWN]}`")
 
 
 def fault(pattern: str) -> str:
-    """What is wrong with a pattern, in the words of the API; empty: nothing."""
+    """Return the syntax error of a pattern in the words of the API, or an empty text."""
     try:
         _Reader(pattern).read()
     except _Fault as found:
@@ -55,7 +55,7 @@ class _Reader:
         self._names: set[str] = set()
 
     def read(self) -> None:
-        """Raises _Fault."""
+        """Read the whole pattern. Raises _Fault."""
         pattern, repeatable, repeated_from = self._pattern, False, -1
         while self._at < len(pattern):
             char = pattern[self._at]
@@ -109,7 +109,7 @@ class _Reader:
         self._at = end
 
     def _group(self) -> bool:
-        """What opens a group, or sets flags from here on."""
+        """Read the opening of a group, or flags from here on."""
         pattern, inside = self._pattern, self._at + 1
         self._at = inside
         if pattern.startswith("?", inside):
@@ -172,7 +172,7 @@ class _Reader:
         return ord(pattern[here])
 
     def _escape(self, *, in_class: bool) -> int:
-        """What a backslash begins: the character that it means, or -1 for a set or a place."""
+        """Read an escape; return the character that it means, or -1 for a class or an anchor."""
         pattern, begin = self._pattern, self._at
         if begin + 1 >= len(pattern):
             raise _Fault("trailing backslash at end of expression", "")

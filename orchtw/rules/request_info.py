@@ -1,4 +1,4 @@
-"""What a request asks for, read off its method, path and query (reference REQ-4, REQ-11).
+"""Request info, read off method, path and query (reference REQ-4, REQ-11).
 
 Segments are percent-decoded once, after the path has been split: an encoded slash never makes a new segment. A name
 or namespace that no object can have stays in the `RequestInfo` as it was meant; `check_segments` refuses it.

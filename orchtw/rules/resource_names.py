@@ -30,39 +30,39 @@ _REQUESTS: Final = "requests."
 
 
 def is_huge_pages(name: str) -> bool:
-    """Whether it is memory in huge pages of one size."""
+    """Report whether a resource is memory in huge pages."""
     return name.startswith(_HUGE_PAGES)
 
 
 def is_quota_resource(name: str) -> bool:
-    """Whether quotas know it without a domain."""
+    """Report whether quotas know a resource without a domain."""
     return name in _QUOTA or name.startswith((_HUGE_PAGES, _REQUESTS + _HUGE_PAGES))
 
 
 def is_native(name: str, naming: Naming) -> bool:
-    """Whether it is the product's own: without a domain, or under that of its labels."""
+    """Report whether a resource is native: without a domain, or under the label domain."""
     return "/" not in name or f"{naming.label_domain}/" in name
 
 
 def is_extended(name: str, naming: Naming) -> bool:
-    """Whether it is a resource that others have added, such as a device."""
+    """Report whether a resource is an extended one, such as a device."""
     if is_native(name, naming) or name.startswith(_REQUESTS):
         return False
     return not qualified_name(_REQUESTS + name)
 
 
 def is_counted(name: str, naming: Naming) -> bool:
-    """Whether there are whole numbers of it only."""
+    """Report whether amounts of a resource must be integers."""
     return name in _COUNTS or is_extended(name, naming)
 
 
 def may_overcommit(name: str, naming: Naming) -> bool:
-    """Whether limits may be above requests."""
+    """Report whether limits of a resource may exceed requests."""
     return is_native(name, naming) and not is_huge_pages(name)
 
 
 def resource_name(name: str) -> tuple[str, ...]:
-    """What is wrong with the name of any resource."""
+    """Return why `name` is not a resource name."""
     texts = qualified_name(name)
     if not texts and "/" not in name and name not in _STANDARD and not is_quota_resource(name):
         return ("must be a standard resource type or fully qualified",)
@@ -70,7 +70,7 @@ def resource_name(name: str) -> tuple[str, ...]:
 
 
 def container_resource_name(name: str, naming: Naming) -> tuple[str, ...]:
-    """What is wrong with the name of a resource of a container."""
+    """Return why `name` is not a resource of a container."""
     if name in _CONTAINER:
         return ()
     texts = resource_name(name)
@@ -82,7 +82,7 @@ def container_resource_name(name: str, naming: Naming) -> tuple[str, ...]:
 
 
 def quota_resource_name(name: str) -> tuple[str, ...]:
-    """What is wrong with the name of a resource in a quota."""
+    """Return why `name` is not a resource of a quota."""
     if name in _QUOTA:
         return ()
     texts = resource_name(name)

@@ -62,7 +62,7 @@ class Requirement:
         return self.values if len(self.values) <= _SEARCHED else frozenset(self.values)
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether the term holds for `labels`; a missing key satisfies `!`, `!=` and `notin`."""
+        """Report whether the term holds for `labels`; a missing key satisfies `!`, `!=` and `notin`."""
         value = labels.get(self.key)
         operator = self.operator
         if operator in ("=", "==", "in"):
@@ -108,7 +108,7 @@ class LabelSelector:
 
     @property
     def empty(self) -> bool:
-        """Whether everything matches."""
+        """Report whether the selector matches everything."""
         return not self.requirements and not self.nothing
 
     @property
@@ -131,7 +131,7 @@ class LabelSelector:
         return tuple((r.key, r.values) for r in self.requirements if r.operator in _NOT)
 
     def matches(self, labels: Mapping[str, str] | None) -> bool:
-        """Whether every requirement holds for `labels`; None is no labels."""
+        """Report whether every requirement holds for `labels`; None means no labels."""
         if self.nothing:
             return False
         labels = labels or _EMPTY

@@ -1,4 +1,4 @@
-"""What a Service is by its spec: which of its fields its type needs, and which it takes over from before.
+"""Types of Services: the fields that each type needs, and those it takes over on update.
 
 A spec is that of a canonical Service: any field may be absent. Source: the release's registry of services (reference
 KIND-27).
@@ -26,43 +26,43 @@ _IPS, _FAMILIES_AT, _POLICY_AT = "spec.clusterIPs", "spec.ipFamilies", "spec.ipF
 
 
 def is_headless(spec: Spec) -> bool:
-    """Whether it has no address of its own by choice."""
+    """Report whether the Service is headless: its cluster IP is None."""
     return cluster_ips(spec)[:1] == [HEADLESS]
 
 
 def cluster_ips(spec: Spec) -> list[str]:
-    """Its addresses."""
+    """Return the cluster IPs of the Service."""
     return spec.get("clusterIPs") or []
 
 
 def families(spec: Spec) -> list[str]:
-    """Its IP families."""
+    """Return the IP families of the Service."""
     return spec.get("ipFamilies") or []
 
 
 def ports(spec: Spec) -> list[dict[str, Any]]:
-    """Its ports."""
+    """Return the ports of the Service."""
     return spec.get("ports") or []
 
 
 def needs_cluster_ip(spec: Spec) -> bool:
-    """Whether its type has addresses, be it None."""
+    """Report whether the type has cluster IPs, be it None."""
     return spec.get("type") in ("ClusterIP", "NodePort", "LoadBalancer")
 
 
 def needs_node_ports(spec: Spec) -> bool:
-    """Whether its type may have ports on the nodes, which is also where externalTrafficPolicy matters."""
+    """Report whether the type may have node ports; externalTrafficPolicy applies to the same types."""
     return spec.get("type") in ("NodePort", "LoadBalancer")
 
 
 def allocates_node_ports(spec: Spec) -> bool:
-    """Whether ports that name none on the nodes are given one."""
+    """Report whether node ports are allocated for ports without one."""
     balanced = spec.get("type") == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is not False
     return balanced or spec.get("type") == "NodePort"
 
 
 def needs_health_check_port(spec: Spec) -> bool:
-    """Whether the nodes tell at a port whether they have pods of it."""
+    """Report whether the Service needs a healthCheckNodePort."""
     return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 
@@ -78,7 +78,7 @@ def family_of(address: str) -> str:
 
 
 def same(new: Spec, old: Spec, key: str) -> bool:
-    """Whether both have the same in a field, or nothing."""
+    """Report whether both specs have the same value in a field, or both lack it."""
     return (new.get(key) or None) == (old.get(key) or None)
 
 

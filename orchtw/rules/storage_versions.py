@@ -1,4 +1,4 @@
-"""What a StorageVersion says: in which version each server stores a resource, and whether all agree (VER-19)."""
+"""StorageVersions: the version in which each server stores a resource, and whether all agree (VER-19)."""
 
 from __future__ import annotations
 

@@ -31,12 +31,12 @@ class Cover:
             self.add(each)
 
     def add(self, toleration: Object) -> None:
-        """One more."""
+        """Add one toleration more."""
         place = _place(toleration)
         self._times[place] = max(self._times.get(place, -inf), _time(toleration))
 
     def covers(self, toleration: Object) -> bool:
-        """Whether one of them tolerates all that this one does."""
+        """Report whether one of them tolerates all that this one does."""
         time_s = inf if (given := toleration.get("tolerationSeconds")) is None else given
         return any(self._times.get(place, -inf) >= time_s for place in _wider(toleration))
 
@@ -71,7 +71,7 @@ def _place(toleration: Object) -> _Place:
 
 
 def _time(toleration: Object) -> float:
-    """How long it holds; only the evicting effect knows an end."""
+    """Return how long a toleration lasts, in seconds; only effect NoExecute has an end."""
     given = toleration.get("tolerationSeconds")
     return inf if given is None or toleration.get("effect") != _TIMED else given
 

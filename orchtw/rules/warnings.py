@@ -13,7 +13,7 @@ CUT_CHARACTERS = 256
 
 
 def deprecation(resource: ResourceType, release: str) -> str:
-    """What a request to a version that is deprecated in `release` ("1.24") is told; empty for any other."""
+    """Return the warning for requests to a version that is deprecated in `release` ("1.24"); empty for any other."""
     if resource.deprecated is None or _order(resource.deprecated) > _order(release):
         return resource.warning
     text = f"{resource.api_version} {resource.kind} is deprecated in v{resource.deprecated}+"

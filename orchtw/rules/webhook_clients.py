@@ -1,4 +1,4 @@
-"""How a webhook is reached, and in which versions it is asked, as its configuration says (reference HOOK-4)."""
+"""Client configuration of webhooks: address or service, and review versions (reference HOOK-4)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DESIRED: Final = "; desired format: https://host[/path]"
 
 
 def client_causes(client: Mapping[str, Any]) -> list[Cause]:
-    """What is wrong with a client's configuration: a webhook is at an address or behind a service."""
+    """Return the causes that reject a clientConfig, which has either a URL or a service."""
     url, service = client.get("url"), client.get("service")
     if (url is None) is (service is None):
         return [required("", "exactly one of url or service is required")]
@@ -62,7 +62,7 @@ def service_causes(service: Mapping[str, Any], field: str) -> list[Cause]:
 
 
 def _path_causes(path: str, field: str) -> list[Cause]:
-    """What is wrong with the path of the request; one final slash counts for nothing."""
+    """Return the causes that reject the path of a service; one final slash is ignored."""
     if path in ("", "/"):
         return []
     if path == "//":
@@ -81,7 +81,7 @@ def _path_causes(path: str, field: str) -> list[Cause]:
 
 
 def review_causes(versions: Sequence[str], must_know: bool, field: str) -> list[Cause]:
-    """What is wrong with versions of reviews: repeated ones, bad names, or, if one must be, none is known here."""
+    """Return the causes that reject review versions: repeated, malformed, or none known where one is needed."""
     causes: list[Cause] = []
     seen: set[str] = set()
     for index, version in enumerate(versions):
@@ -98,5 +98,5 @@ def review_causes(versions: Sequence[str], must_know: bool, field: str) -> list[
 
 
 def knows_review(versions: Sequence[str]) -> bool:
-    """Whether the server knows one of the versions of reviews."""
+    """Report whether the server knows one of the review versions."""
     return any(version in REVIEW_VERSIONS for version in versions)

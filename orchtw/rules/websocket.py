@@ -31,7 +31,7 @@ class UpgradeRequired(StatusError):
 
 
 def is_websocket(headers: Headers) -> bool:
-    """Whether a request asks to go on as a WebSocket."""
+    """Report whether a request asks for an upgrade to a WebSocket."""
     upgrade = headers.get("upgrade")
     if upgrade is None:
         return False

@@ -1,4 +1,4 @@
-"""How bodies of known length are sent: at once, in pieces, or compressed."""
+"""Sending of bodies of known length: at once, in pieces, or compressed."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Answering(Counted):
         return self._request is not None and self._request.method == "HEAD"
 
     def _fits(self, body: Body) -> bool:
-        """Whether there is room for a long answer. That of a write, which has happened, is sent in any case."""
+        """Report whether there is room for a long response. That of a write, which has happened, is always sent."""
         return self._pin(body) or (self._request is not None and self._request.method != "GET")
 
     @abc.abstractmethod

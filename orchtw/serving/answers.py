@@ -31,5 +31,5 @@ def size_of(response: Response) -> int:
 
 
 def ending_of(reason: Failure) -> Ending:
-    """How an answer ended whose connection was lost for `reason`: it is ours if we aborted the connection."""
+    """Return the outcome of a response whose connection was lost: ours if we aborted the connection."""
     return Ending.ABORTED if isinstance(reason.value, ConnectionAborted) else Ending.CLIENT_GONE

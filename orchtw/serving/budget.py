@@ -90,7 +90,7 @@ class InflightBudget:
 
 
 class Holding:
-    """What one connection holds: bytes of its own, and pinned pieces that others may hold too."""
+    """Bytes that one connection holds: its own, and pinned pieces that others may hold too."""
 
     __slots__ = ("_budget", "_bytes", "_end", "_pins", "_pool", "moved_s")
 
@@ -104,14 +104,14 @@ class Holding:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is held."""
+        """Report whether nothing is held."""
         return not self._bytes and not self._pins
 
     def hold(self, count: int) -> bool:
         """Have `count` bytes of its own from now on; False, and nothing changes, where there is no room."""
         more = count - self._bytes
         if more > 0:
-            # Whoever asks does not make room for itself.
+            # The connection that asks does not make room for itself.
             self.settle()
             if not self._budget.take(self._pool, more):
                 return False

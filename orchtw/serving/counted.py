@@ -61,7 +61,7 @@ class Counted(abc.ABC):
         return True
 
     def _to_count(self, size: int) -> int:
-        """How much of `size` counts."""
+        """Return how much of `size` counts."""
         return size if size > FREE_BYTES else 0
 
     def _held_bytes(self) -> int:

@@ -1,4 +1,4 @@
-"""What all connections of a listener share: the app, the limits, a coarse clock and the count of requests."""
+"""Edge: the state that all connections of a listener share (app, limits, coarse clock, number of requests)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SWEEP_TICKS = 2
 
 
 class Channel(Protocol):
-    """What the edge asks of a connection."""
+    """Connection, as the edge sees it."""
 
     def expire(self, now: float) -> None:
         """Close if a limit has passed at `now` (seconds of the edge's clock)."""

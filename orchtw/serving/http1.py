@@ -44,7 +44,7 @@ class HTTPChannel(Responding):
         self._stalled_since = 0.0
 
     def makeConnection(self, transport: Any) -> None:
-        """As Twisted's protocols."""
+        """Take the transport, as Twisted's protocols."""
         self.transport = transport
         self.connectionMade()
 
@@ -95,7 +95,7 @@ class HTTPChannel(Responding):
         elif self._stream is not None:
             self._end_stream(self._stream)
         elif self._request is not None and self._request.passed_on:
-            # Others may take for ever to answer, and who has left altogether looks the same.
+            # Others may take for ever to answer, and a client that has left altogether looks the same.
             self.transport.abortConnection()
 
     def writeConnectionLost(self) -> None:
@@ -162,7 +162,7 @@ class HTTPChannel(Responding):
             self.transport.resumeProducing()
 
     def _receive(self, parser: RequestParser) -> bool:
-        """Whether the rest of a request is to be received; it has been answered if not."""
+        """Report whether to receive the rest of a request; if not, it has been answered."""
         if parser.head_done and not (self._known or self._screened):
             refused = self._screen(parser.head())
             if refused is not None:

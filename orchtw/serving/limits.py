@@ -1,4 +1,4 @@
-"""How much and how long the edge tolerates, and the refusals that only the edge gives."""
+"""Limits of the edge in size and time, and the refusals that only the edge gives."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class Listener(Service):
         self._accepting = False
 
     def startService(self) -> None:
-        """Accept connections."""
+        """Begin to accept connections."""
         super().startService()
         self._accepting = True
         self._bound.listen(BACKLOG)

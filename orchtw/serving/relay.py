@@ -119,10 +119,10 @@ class Relay(Protocol):
             self._leave(Ending.COMPLETE)
 
     def distrust(self) -> None:
-        """What was begun goes on."""
+        """Ignore: a relay that has begun goes on."""
 
     def take_no_more(self) -> None:
-        """What was begun goes on."""
+        """Ignore: a relay that has begun goes on."""
 
     def wind_down(self) -> None:
         """The server stops: both sides are closed."""

@@ -151,7 +151,7 @@ class RequestParser:
 
     @property
     def head_is_known(self) -> bool:
-        """Whether a request is under way whose head is done and holds no more than a few bytes."""
+        """Report whether a request is under way whose head is complete and small."""
         return self.mid and self.head_done and self._head_bytes < FREE_BYTES
 
     def _size(self) -> int:
@@ -160,7 +160,7 @@ class RequestParser:
         return self._head_bytes + body + _LINE_BYTES * (len(self._headers) + self._again)
 
     def _gather(self, data: bytes) -> bytes:
-        """What is to be parsed now: parts of lines that trickle in wait for each other, plain bodies never."""
+        """Return the data to parse now: parts of lines wait for each other, plain bodies never."""
         gathered = self._gathered
         if gathered is None:
             if len(data) >= _GATHER_BYTES or (self.head_done and self.expected_bytes):

@@ -184,7 +184,7 @@ class _Exchange:
             self._web.finish()
 
     def abort(self) -> None:
-        """Drop the connection."""
+        """Drop the connection at once."""
         self._stream = None
         self._ended(Ending.ABORTED)
         self._web.loseConnection()

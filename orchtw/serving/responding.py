@@ -1,4 +1,4 @@
-"""How an HTTP/1 connection writes answers, one after the other: heads, streams, upgrades, what comes after them."""
+"""Writing of HTTP/1 responses, one after the other: heads, streams, upgrades, and what follows them."""
 
 from __future__ import annotations
 

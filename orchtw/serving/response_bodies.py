@@ -97,7 +97,7 @@ def framed(parts: Iterator[bytes], frame: Callable[[bytes], bytes]) -> Iterator[
 
 
 def kept_bytes(parts: Iterator[Part], part: Part) -> int:
-    """What the last part keeps in memory."""
+    """Return the bytes that the last part keeps in memory."""
     return parts.kept_bytes if isinstance(parts, Joined) else len(part)
 
 
@@ -200,7 +200,7 @@ class StreamChannel:
         self._owner.stream_ended(ending)
 
     def abort(self) -> None:
-        """Drop the connection."""
+        """Drop the connection at once."""
         self._owner.stream_aborted()
 
 

@@ -60,7 +60,7 @@ class ServerNames:
 
 
 def own_names(pair: NamedPair) -> tuple[str, ...]:
-    """What the certificate is for: its common name if that can be a host's, DNS names and addresses."""
+    """Return the names of a certificate: its common name if that can be a host, DNS names and addresses."""
     certificate = pair.certificates[0]
     common = [str(each.value) for each in certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
     names = [name for name in common if name and " " not in name and ":" not in name]

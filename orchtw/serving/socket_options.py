@@ -1,4 +1,4 @@
-"""What the system is told of an accepted connection."""
+"""Socket options of accepted connections."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class TLSServer(tcp.Server):
 
     @property
     def waiting(self) -> bool:
-        """Whether bytes, or a pull producer that has more, wait for the socket to take data again."""
+        """Report whether bytes, or a pull producer that has more, wait for the socket to take data again."""
         return self.unsent > 0 or (self.producer is not None and not self.streamingProducer)
 
     # Reading
@@ -365,7 +365,7 @@ class TLSServer(tcp.Server):
         self.startReading()
 
     def resumeProducing(self) -> None:
-        """Read again."""
+        """Resume reading from the socket."""
         if self.connected and not self.disconnecting and not self._read_ended:
             self.startReading()
 

@@ -53,9 +53,9 @@ _SESSION_S = 3600
 
 @attrs.frozen(slots=True, kw_only=True)
 class TLSOptions:
-    """What a TLS listener shows and whom it believes.
+    """TLS settings of a listener: certificates and trusted client authorities.
 
-    `certificates` is the chain, the server's own first. Without `client_cas` no client certificate is asked for.
+    `certificates` is the chain, the server's own first. Without `client_cas` no client certificate is requested.
     Certificates of the `announced_cas` are asked for as well, and verified by others than TLS.
     `named` are for clients that ask for their names.
     `min_version` is a key of MIN_VERSIONS; `cipher_suites` are IANA names for TLS 1.2, empty = safe defaults.
@@ -125,7 +125,7 @@ class ServingTLS:
         return self._certificates.setdefault(digest, found), True
 
     def _believes(self, connection: Any, digest: bytes) -> bool:
-        """Whether the certificate is verified: in this handshake, or by this context when the session began."""
+        """Report whether the certificate is verified: in this handshake, or by this context when the session began."""
         context = connection.get_context()
         if verified(connection):
             context.believed.add(digest)
@@ -173,7 +173,7 @@ def build_context(options: TLSOptions) -> ServingContext:
 
 
 def verified(connection: SSL.Connection) -> bool:
-    """Whether in this handshake the client's certificate chain ended in a configured CA, without any error.
+    """Report whether in this handshake the client's certificate chain ended in a configured CA, without any error.
 
     Purposes count as in the reference server's verifier: extended key usage alone decides, and one that names any
     purpose is fine.
@@ -194,7 +194,7 @@ def _note_verification(connection: SSL.Connection, _cert: object, error: int, de
 
 
 def _made_for_clients(connection: Any) -> bool:
-    """Whether every certificate of the verified chain that limits its purposes allows clients."""
+    """Report whether every certificate of the verified chain that limits its purposes allows clients."""
     try:
         chain: list[x509.Certificate] = connection.get_verified_chain(as_cryptography=True) or []
         return bool(chain) and all(map(_allows_clients, chain))

@@ -83,6 +83,6 @@ class TLSPort(tcp.Port):
         return deferred
 
     def abort(self) -> None:
-        """Drop every connection."""
+        """Drop every connection at once."""
         for transport in list(self.transports):
             transport.abortConnection()

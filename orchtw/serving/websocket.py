@@ -135,7 +135,7 @@ class WebSocket(Protocol):
         self._begin_close(CloseReason.NORMAL_CLOSURE)
 
     def abort(self) -> None:
-        """Drop the connection."""
+        """Drop the connection at once."""
         self.transport.abortConnection()
 
     # Received
@@ -246,10 +246,10 @@ class WebSocket(Protocol):
             transport.abortConnection()
 
     def distrust(self) -> None:
-        """What was begun goes on."""
+        """Ignore: a WebSocket that has begun goes on."""
 
     def take_no_more(self) -> None:
-        """What was begun goes on."""
+        """Ignore: a WebSocket that has begun goes on."""
 
     def wind_down(self) -> None:
         """The server stops: end the watch in order, if it has not been ended yet."""

@@ -66,7 +66,7 @@ class AdmissionWebhook:
 
     @property
     def configuration(self) -> dict[str, Any]:
-        """What makes an API server ask it."""
+        """Return the configuration that makes an API server call the webhook."""
         webhook = {"name": self.name, "clientConfig": self.server.client_config("/admit"), **self._settings}
         meta = {"name": self.name}
         return {"apiVersion": self._api_version, "kind": self._kind, "metadata": meta, "webhooks": [webhook]}

@@ -1,4 +1,4 @@
-"""Whether what clients of a store were told can be the doing of one store that does one thing after the other.
+"""Linearizability checker for recorded client histories.
 
 ```python
 history = History()
@@ -120,7 +120,7 @@ class Register:
             before = revision
 
     def _untimely(self, located: dict[int, Operation]) -> Iterator[str]:
-        """What is older than what had been told before it was asked for, or was read before it was written."""
+        """Yield reads that are older than an earlier response, or that precede their write."""
         reads = [(each, each.revision) for each in self.operations if not each.write and each.answered]
         writes = [(each, revision) for revision, each in located.items()]
         ends = sorted((each.ended, revision) for each, revision in (*reads, *writes))

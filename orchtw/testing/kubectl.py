@@ -148,7 +148,7 @@ class Command(ProcessProtocol):
         self._wake()
 
     def processEnded(self, reason: Failure) -> None:
-        """The result; whoever waits for output in vain is told."""
+        """Set the result, and fail the Deferreds that still wait for output."""
         self._ended = True
         status, errors = getattr(reason.value, "exitCode", None), self._errors.decode(errors="replace")
         if not self.result.called:

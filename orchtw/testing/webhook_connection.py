@@ -61,16 +61,16 @@ Answering = Callable[[WebhookRequest], Any]
 
 
 class ReviewServer(Interface):
-    """What a connection belongs to."""
+    """Server that a webhook connection belongs to."""
 
     answer: Answering
     asked: list[WebhookRequest]
 
     def opened(self, connection: WebhookConnection) -> None:
-        """It is there."""
+        """Add an opened connection."""
 
     def closed(self, connection: WebhookConnection) -> None:
-        """It is gone."""
+        """Remove a closed connection."""
 
 
 @implementer(IHalfCloseableProtocol)

@@ -1,4 +1,4 @@
-"""What becomes of custom resource definitions: their names, their state, what is served by them, and their end.
+"""Controllers of custom resource definitions: names, conditions, serving, and finalization.
 
 Every server process runs this, whatever controllers it was asked for: what is not served here is not served.
 """

@@ -35,7 +35,7 @@ SURVEY_S: Final = 0.05
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class DefinitionParts:
-    """What definitions are looked after with; `target` is their own."""
+    """Parts of the definition controller; `target` is that of the definitions."""
 
     target: Target
     acknowledging: Acknowledging
@@ -71,7 +71,7 @@ class DefinitionController(Controller):
 
     @property
     def sources(self) -> Sequence[Informer]:
-        """Definitions alone."""
+        """Return the informer of definitions."""
         return (self._informer,)
 
     def startService(self) -> None:
@@ -107,7 +107,7 @@ class DefinitionController(Controller):
             surveyed.callback(None)
 
     def _changed(self, old: Item | None, new: Item | None) -> None:
-        """What is to end is closed, and what is gone is not served, before its deletion is answered."""
+        """Close resources that are to end, and stop serving those that are gone, before a deletion is answered."""
         if new is not None:
             if new.owner_metadata().terminating:
                 self._parts.serving.close(new.name)

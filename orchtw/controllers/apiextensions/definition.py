@@ -48,10 +48,10 @@ class Definition:
 
     @property
     def established(self) -> bool:
-        """Whether clients have been told that it is served."""
+        """Report whether condition Established is True."""
         return holds(self.conditions, ESTABLISHED)
 
     @property
     def served(self) -> bool:
-        """Whether it is to be served: from its names on, so that each server does when one says that it does."""
+        """Report whether to serve it: once its names are accepted, so that every server does before one says so."""
         return self.established or holds(self.conditions, NAMES_ACCEPTED)

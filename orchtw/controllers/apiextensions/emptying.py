@@ -34,7 +34,7 @@ class Emptying:
         self._clock = clock
 
     async def remaining(self, stored: Stored) -> int:
-        """How many objects are still there, those that cannot be read included."""
+        """Return the number of remaining objects, unreadable ones included."""
         if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
             await wait
         return len(stored.cache) + len(stored.cache.damaged)

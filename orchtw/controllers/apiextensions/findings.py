@@ -1,4 +1,4 @@
-"""What the conditions of a definition are to say, names aside (reference CRD-7)."""
+"""Conditions of a definition apart from its names (reference CRD-7)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def failed(why: str) -> Finding:
 
 
 def establishment(definition: Definition, *, names_accepted: bool, due: bool) -> Finding | None:
-    """Whether a definition is served; None: it is, whatever becomes of its names. `due`: every server knows of it."""
+    """Return the Established condition, or None to keep it True whatever happens to the names. `due`: every server knows."""
     if definition.established:
         return None
     if not names_accepted:

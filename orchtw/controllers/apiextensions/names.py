@@ -19,7 +19,7 @@ _Name = tuple[str, bool, str]
 
 
 class NameIndex:
-    """Who has which name. A name that is given to a definition is its own until it is given back."""
+    """Index of names by definition. A name that is given to a definition is its own until it is released."""
 
     def __init__(self) -> None:
         self._owners: dict[_Name, set[str]] = {}
@@ -44,7 +44,7 @@ class NameIndex:
         del self._held[definition]
 
     def is_taken(self, name: _Name, definition: str) -> bool:
-        """Whether another definition than that has the name."""
+        """Report whether another definition has the name."""
         owners = self._owners.get(name, ())
         return len(owners) > (definition in owners)
 

@@ -1,4 +1,4 @@
-"""What the status of a definition is to say: its names, whether it is established, and the state of its schemas."""
+"""Observer of definitions: derives names, conditions and the state of schemas for their status."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Observer:
         self._due.pop(uid, None)
 
     async def news(self, definition: Definition, obj: Object, size_bytes: int) -> tuple[News, float | None]:
-        """What to tell of a definition that is not terminating, and after how many seconds to look again.
+        """Return the status of a definition that is not terminating, and the seconds until the next look.
 
         The names that it tells are held for the definition from now on, beside those that it has until that is told.
         """
@@ -82,7 +82,7 @@ class Observer:
         return found
 
     async def _establishing_s(self, definition: Definition) -> float:
-        """How long a definition whose names are accepted is not yet to be served."""
+        """Return how long to wait before a definition with accepted names is established, in seconds."""
         delay_s = await self._delay_s()
         if not delay_s:
             return 0.0

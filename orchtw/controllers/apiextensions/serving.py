@@ -1,4 +1,4 @@
-"""What established definitions define is served, until they are gone (reference CRD-8)."""
+"""Serving of the resources of established definitions, until they are gone (reference CRD-8)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CLOSED: Final = "create not allowed while custom resource definition is terminat
 
 @attrs.frozen(slots=True)
 class Served:
-    """What is served of a definition: everything in it that decides on that, and one of its targets."""
+    """Served state of a definition: everything that decides on it, and one of its targets."""
 
     state: Hashable
     target: Target
@@ -59,7 +59,7 @@ class Serving:
         return None if served is None else served.target
 
     def concerns(self, name: str) -> bool:
-        """Whether what a definition defines is served, or is about to be."""
+        """Report whether a definition's resources are served, or about to be."""
         return name in self._served or name in self._adding
 
     async def serve(self, definition: Definition, obj: Object, size_bytes: int) -> None:
@@ -111,7 +111,7 @@ class Serving:
 
 
 def _state(definition: Definition, spec: Object) -> Hashable:
-    """What is served follows from the spec and the accepted names; a generation is also new when the end begins."""
+    """Return the state that decides on serving: spec and accepted names; deletion also makes a new generation."""
     return definition.uid, sha256(orjson.dumps(spec)).digest(), _frozen(definition.accepted)
 
 

@@ -29,7 +29,7 @@ _ORDER: Final = ("conditions", "acceptedNames", "storedVersions")
 
 @attrs.frozen(slots=True, kw_only=True)
 class News:
-    """What is to be told of a definition: findings, conditions that it has no longer, the names that it has.
+    """Status update of a definition: findings, conditions to remove, and accepted names.
 
     `accepted` None: they stay. `released` is a finalizer that goes.
     """
@@ -41,11 +41,11 @@ class News:
 
     @property
     def accepts(self) -> bool:
-        """Whether all names that the definition asks for are its own."""
+        """Report whether all names that the definition asks for are its own."""
         return any(each.type == NAMES_ACCEPTED and each.holds for each in self.findings)
 
     def concern(self, definition: Definition) -> bool:
-        """Whether the definition does not say so already."""
+        """Report whether the definition's status differs."""
         conditions = definition.conditions
         return (
             any(not is_told(conditions, finding) for finding in self.findings)

@@ -1,1 +1,1 @@
-"""What becomes of bootstrap tokens: they sign what newcomers are told of the cluster, and end."""
+"""Controllers of bootstrap tokens: signatures of `cluster-info`, and removal of expired tokens."""

@@ -32,7 +32,7 @@ class TokenCleaner(Controller):
 
     @property
     def sources(self) -> Sequence[Informer]:
-        """Secrets."""
+        """Return the informer of Secrets."""
         return (self._informer,)
 
     def _seen(self, old: Item | None, new: Item | None) -> None:

@@ -108,6 +108,6 @@ class BootstrapSigner(Controller):
 
     @staticmethod
     def _changes(data: Object, wanted: dict[str, str]) -> Object:
-        """What to change, as a merge patch has it."""
+        """Return the changes as a merge patch."""
         stale = {name: None for name in data if name.startswith(SIGNATURE) and name not in wanted}
         return {**stale, **{name: text for name, text in wanted.items() if data.get(name) != text}}

@@ -1,1 +1,1 @@
-"""What becomes of requests for certificates: approved, signed, and in the end deleted (reference CSR-1)."""
+"""Controllers of CertificateSigningRequests: approval, signing, and cleanup (reference CSR-1)."""

@@ -67,7 +67,7 @@ class Approver(RequestController):
 
 
 def _readable(spec: Object) -> CertificateRequest | None:
-    """What is asked for; None for what cannot be read, which is not a node's."""
+    """Parse the request; None if it cannot be read, and so is not a node's."""
     try:
         return read_request(b64decode(spec["request"]))
     except ValueError:
@@ -75,7 +75,7 @@ def _readable(spec: Object) -> CertificateRequest | None:
 
 
 def _rights(asked: CertificateRequest, spec: Object) -> Iterator[str]:
-    """What the sender has to have one of: for its own name there is a right of its own."""
+    """Yield the rights of which the sender needs one: for its own name there is a separate right."""
     if asked.common_name == spec.get("username"):
         yield _OWN
     yield _ANY

@@ -49,7 +49,7 @@ def _as_seen(request: Object) -> DeleteOptions:
 
 
 def past(request: Object, now: datetime) -> bool:
-    """Whether nobody needs the request any more."""
+    """Report whether the request is obsolete."""
     decided = [each for each in state.conditions(request) if each.get("type") in _FINAL]
     if any(_older(each.get("lastUpdateTime"), DECIDED, now) for each in decided):
         return True
@@ -63,7 +63,7 @@ def _older(stamp: str | None, age: timedelta, now: datetime) -> bool:
 
 
 def _expired(issued: str, now: datetime) -> bool:
-    """Whether the certificate has ended; what another signer issued may be none that can be read."""
+    """Report whether the certificate has expired; an unreadable one of another signer has not."""
     if not issued:
         return False
     try:

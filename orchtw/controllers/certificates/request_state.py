@@ -1,4 +1,4 @@
-"""How far a request for a certificate has come (reference CSR-1)."""
+"""State of a CertificateSigningRequest (reference CSR-1)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def conditions(request: Object) -> list[Object]:
 
 
 def has(request: Object, *kinds: str) -> bool:
-    """Whether a condition of one of these types is there; they are never there but as True."""
+    """Report whether a condition of one of these types exists; such conditions are always True."""
     return any(each.get("type") in kinds for each in conditions(request))
 
 
 def certificate(request: Object) -> str:
-    """What has been issued, in base64; empty: nothing yet."""
+    """Return the issued certificate in base64, or an empty text."""
     text: str = (request.get("status") or {}).get("certificate") or ""
     return text
 

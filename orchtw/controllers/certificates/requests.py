@@ -1,4 +1,4 @@
-"""What the controllers of requests for certificates have in common."""
+"""Base of the controllers of CertificateSigningRequests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RequestController(Controller):
 
     @property
     def sources(self) -> Sequence[Informer]:
-        """All requests."""
+        """Return the informer of requests."""
         return (self._informer,)
 
     def seen(self, old: Item | None, new: Item | None) -> None:

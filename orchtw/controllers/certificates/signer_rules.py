@@ -1,4 +1,4 @@
-"""What the built-in signers sign, and whose requests are a node's own (reference CSR-13, CTRL-31)."""
+"""Rules of the built-in signers, and of nodes' own requests (reference CSR-13, CTRL-31)."""
 
 from __future__ import annotations
 

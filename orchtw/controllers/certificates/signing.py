@@ -33,7 +33,7 @@ _REASON: Final = "SignerValidationFailure"
 
 @attrs.frozen(slots=True, eq=False)
 class Means:
-    """What signatures are made with: the authorities, the longest life of a certificate, and a thread."""
+    """Means of signing: the authorities, the longest life of a certificate, and a thread."""
 
     authorities: ClusterSigning
     life: timedelta
@@ -94,7 +94,7 @@ class Signer(RequestController):
 
 
 def _due(request: Object) -> bool:
-    """Whether it is approved, and nothing has come of it yet."""
+    """Report whether the request is approved, and neither issued nor failed."""
     if state.certificate(request) or state.has(request, state.DENIED, state.FAILED):
         return False
     return state.has(request, state.APPROVED)

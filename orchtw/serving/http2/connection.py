@@ -61,7 +61,7 @@ class HTTP2Channel(Streams):
         self._holding: Holding | None = None
 
     def makeConnection(self, transport: Any) -> None:
-        """As Twisted's protocols."""
+        """Take the transport, as Twisted's protocols."""
         self.transport = transport
         self.peer = transport.peer()
         self.known = self.peer.verified
@@ -357,7 +357,7 @@ class HTTP2Channel(Streams):
         for number in list(self._receiving):
             self._streams.pop(number).left()
         for stream in list(self._streams.values()):
-            # Others may take for ever to answer, and who has left altogether looks the same.
+            # Others may take for ever to answer, and a client that has left altogether looks the same.
             if stream.passed_on:
                 self.reset(stream.number, Code.CANCEL)
         self.wind_down()

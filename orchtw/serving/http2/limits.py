@@ -1,4 +1,4 @@
-"""What HTTP/2 tolerates beside the limits that all requests have (reference LIMIT-20 to LIMIT-23)."""
+"""Limits of HTTP/2 beside those of all requests (reference LIMIT-20 to LIMIT-23)."""
 
 from __future__ import annotations
 

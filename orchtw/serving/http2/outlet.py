@@ -1,4 +1,4 @@
-"""What one stream sends: as much as the other side's windows let pass, the rest when they open."""
+"""Outlet of one stream: sends as much as the peer's windows allow, and the rest when they open."""
 
 from __future__ import annotations
 
@@ -289,7 +289,7 @@ class Outlet:
             self._connection.stuck.setdefault(self, self._connection.now())
 
     def _has_room(self) -> bool:
-        """Whether the windows are open; if only the stream's is, it goes on in its turn."""
+        """Report whether the windows are open; if only the stream's is, it goes on in its turn."""
         if self.window > 0 >= self._connection.window:
             self._connection.block(self)
         return self.window > 0 and self._connection.window > 0

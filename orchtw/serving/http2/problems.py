@@ -1,4 +1,4 @@
-"""What ends a connection or a stream: the other side's fault, with the code that it is told."""
+"""Errors of the peer that end a connection or a stream, with their codes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ConnectionProblem(Exception):
 
 
 class Malformed(Exception):  # noqa: N818 - what it is, not that it is an error
-    """A request that is none (RFC 9113 §8.1.1): its stream is reset."""
+    """Malformed request (RFC 9113 §8.1.1): its stream is reset."""
 
 
 class FieldsTooLarge(Exception):  # noqa: N818

@@ -39,12 +39,12 @@ class FrameReader:
 
     @property
     def waits(self) -> bool:
-        """Whether something has begun and is not complete."""
+        """Report whether a frame has begun and is not complete."""
         return self._at < len(self._data) or self._block is not None or not self._opened
 
     @property
     def held_bytes(self) -> int:
-        """What has come and is not taken."""
+        """Return the bytes that have come and are not processed."""
         return len(self._data) - self._at + (self._block.size if self._block is not None else 0)
 
     def close(self) -> None:

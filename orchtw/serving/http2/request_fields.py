@@ -38,7 +38,7 @@ class RequestHead:
 
 
 def head_of(fields: Sequence[Field], size: int, peer: Peer, limits: EdgeLimits) -> RequestHead:
-    """What the fields say, which take `size` bytes. Raises Malformed."""
+    """Parse the fields, which take `size` bytes. Raises Malformed."""
     pseudo: dict[str, str] = {}
     headers: dict[str, str] = {}
     repeated: dict[str, list[str]] | None = None

@@ -1,4 +1,4 @@
-"""What all HTTP/2 connections of a listener share: settings, the end of a turn, and chunks without their framing."""
+"""State that all HTTP/2 connections of a listener share: settings, the end of a turn, unframed chunks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _log = Logger()
 
 
 class Turning(Protocol):
-    """Who has something to do at the end of a turn."""
+    """Connection with work at the end of a turn."""
 
     transport: Any
 
@@ -57,7 +57,7 @@ class Shared:
                 connection.transport.abortConnection()
 
     def content_of(self, framed: bytes) -> bytes:
-        """What is in HTTP chunks: taken out once for all who are given the same, one after the other."""
+        """Return the content of HTTP chunks: extracted once for streams that send the same."""
         chunk, content = self._chunk
         if chunk is not framed:
             content = unframed(framed)

@@ -30,7 +30,7 @@ _ABORTED = Failure(ConnectionAborted())  # type: ignore[no-untyped-call]
 
 
 class StreamConnection(Protocol):
-    """What a stream asks of its connection."""
+    """Connection, as a stream sees it."""
 
     peer: Peer
     known: bool  # whether the client has shown who it is
@@ -137,7 +137,7 @@ class Stream(ServerExchange):
             self._connection.receiving(self.number, begun=False)
 
     def _receive(self) -> bool:
-        """Whether the rest of a body is to be received; the request has been answered if not."""
+        """Report whether to receive the rest of a body; if not, the request has been answered."""
         request = self._request
         if not (self._known or self._screened) and request is not None:
             refused = self._screen(copy(request))
@@ -273,7 +273,7 @@ class Stream(ServerExchange):
         self._connection.over(self.number, heard=self.heard, last=self._last)
 
     def wind_down(self) -> None:
-        """The server stops: end a stream in order; a request that is not complete is none."""
+        """End the stream in order as the server stops; an incomplete request is dropped."""
         stream = self._stream
         if stream is not None:
             self._stream = None
@@ -300,12 +300,12 @@ class Stream(ServerExchange):
 
     @property
     def patient(self) -> bool:
-        """Whether the answer is read by people, who may stop for a while."""
+        """Report whether the response is read by people, who may pause."""
         return self._patient
 
     @property
     def passed_on(self) -> bool:
-        """Whether others answer the request."""
+        """Report whether another server answers the request."""
         return self._request is not None and self._request.passed_on
 
     def left(self) -> None:
@@ -367,7 +367,7 @@ class EventChannel:
         self._outlet.registerProducer(self, streaming)
 
     def pauseProducing(self) -> None:
-        """Something waits."""
+        """Note that data waits for the window."""
         self._producer.pauseProducing()
 
     def resumeProducing(self) -> None:
@@ -385,5 +385,5 @@ class EventChannel:
         self._owner.stream_ended(ending)
 
     def abort(self) -> None:
-        """Reset the stream."""
+        """Reset the stream at once."""
         self._owner.stream_aborted()

@@ -89,7 +89,7 @@ class Streams(Sending):
         return self._edge.now
 
     def _known_stream(self, number: int) -> bool:
-        """Whether a stream that is not there has been, or is one of those that come too late."""
+        """Report whether a stream without state has existed, or comes too late."""
         return bool(number & 1) and (number <= self._last or self._leaving)
 
     # The end
