@@ -115,7 +115,7 @@ class WorkSource(Protocol):
         """Begin to deliver keys."""
 
     def stop(self) -> None:
-        """Stop delivering keys."""
+        """Stop delivering keys to the queue."""
 
 
 class Controller(Service, ABC):

@@ -83,7 +83,7 @@ def embedded(
     """Build the controllers that the flags ask for; `lost` ends the process.
 
     `aggregated` asks other API servers for those controllers that they concern. `others` is the store that other
-    servers share; None: there can be none.
+    servers share, or None for a store of its own.
     """
     host = attrs.evolve(
         host_of(naming, registry, clock),

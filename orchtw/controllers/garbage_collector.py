@@ -125,7 +125,7 @@ class GarbageCollector(Controller):
 
     @property
     def _knows_owners(self) -> bool:
-        """Report whether this server's own resources have been listed: failing aggregated ones do not hold up others."""
+        """Report whether this server's own resources have been listed: failing aggregated ones hold up no others."""
         return bool(self._monitors) and all(
             each.synced for resource, each in self._monitors.items() if not resource.remote
         )

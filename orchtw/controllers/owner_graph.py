@@ -172,7 +172,7 @@ class Graph:
         return owner.is_at(resource, node.namespace if resource.namespaced else "", reference.name)
 
     def _set_owners(self, node: OwnerNode, references: tuple[OwnerReference, ...]) -> None:
-        """Draw the node's edges anew; whoever is concerned gets attention."""
+        """Replace the node's edges, and queue the nodes concerned."""
         before, after = _blocking_by_uid(node.owners), _blocking_by_uid(references)
         node.owners = references
         for uid in before:

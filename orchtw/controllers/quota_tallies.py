@@ -1,4 +1,4 @@
-"""How much the objects of one resource use, by namespace, kept up to date by its events (reference CTRL-33)."""
+"""Quota usage of one resource by namespace, kept up to date by its events (reference CTRL-33)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Told = Callable[[str, bool], None]
 
 
 class Uses:
-    """What the objects of one resource use in one namespace.
+    """Quota usage of the objects of one resource in one namespace.
 
     The objects of a workload use the same, so equal uses are counted: a sum is of some few terms.
     """
@@ -34,7 +34,7 @@ class Uses:
 
     @property
     def names(self) -> set[str]:
-        """Of all objects."""
+        """Return the names in the usage of all objects."""
         return set(self._by_name)
 
     def put(self, name: str, usage: Usage) -> bool:
@@ -58,7 +58,7 @@ class Uses:
             self._gone.add(name)
 
     def lacks(self, name: str) -> bool:
-        """Whether nobody has said yet what has become of an object that was listed."""
+        """Report whether a listed object has neither been seen nor removed since."""
         return name not in self._by_name and name not in self._gone
 
     def finish(self) -> None:
@@ -67,7 +67,7 @@ class Uses:
         self._gone.clear()
 
     def used(self, hard: Collection[str], scopes: Sequence[Requirement], now: float) -> tuple[Amounts, float | None]:
-        """What those that have all scopes use of `hard`, and when that becomes less by itself."""
+        """Return the usage of `hard` by objects with all scopes, and when it shrinks by itself."""
         found: Amounts = NOTHING
         until: float | None = None
         for usage, count in self._alike.items():

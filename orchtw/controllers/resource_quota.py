@@ -49,13 +49,13 @@ class Known:
         self.homes: Mapping[Home | None, Sequence[str]] | None = None
 
     def limits(self, home: Home) -> bool:
-        """Whether it is known to limit a resource."""
+        """Report whether it is known to limit a resource."""
         return self.homes is not None and home in self.homes
 
 
 @attrs.frozen(slots=True)
 class Said:
-    """What is to be said of use; `waits`: of some there is more to be said soon; `is_new`: it is not said yet."""
+    """Status of a quota; `waits`: some usage will be known soon; `is_new`: it is not published yet."""
 
     used: Mapping[str, str]
     waits: bool
@@ -63,9 +63,9 @@ class Said:
 
     @classmethod
     def of(cls, known: Known, counted: Amounts, pending: Amounts, homes: Collection[Home]) -> Said:
-        """What nobody can count, as it is of none of `homes`, stays as it is.
+        """Make the status; usage that cannot be counted, as it is outside of `homes`, stays as it is.
 
-        Nothing is taken back that is charged for a write on its way: what is `pending`.
+        Charges for writes in flight, `pending`, are kept.
         """
         found: dict[str, str] = {}
         for home, names in (known.homes or {}).items():
@@ -119,7 +119,7 @@ class ResourceQuotaController(Controller):
 
     @property
     def synced(self) -> bool:
-        """Whether all quotas have been seen."""
+        """Report whether all quotas have been seen."""
         return self._informer.synced
 
     def startService(self) -> None:
@@ -129,7 +129,7 @@ class ResourceQuotaController(Controller):
         super().startService()
 
     def stopService(self) -> Deferred[None]:
-        """See `Controller`."""
+        """Stop counting, as a `Controller`."""
         if self._leave_discovery is not None:
             self._leave_discovery()
         if self._next_discovery is not None and self._next_discovery.active():
@@ -246,7 +246,7 @@ class ResourceQuotaController(Controller):
         return True
 
     def _told(self, home: Home) -> Callable[[str, bool], None]:
-        """What a tally calls: credits are given at once, what is new has been charged already."""
+        """Return the callback of a tally: credits count at once, new usage has been charged already."""
 
         def told(namespace: str, less: bool) -> None:
             for name, known in self._known.get(namespace, {}).items():
@@ -304,7 +304,7 @@ class ResourceQuotaController(Controller):
         return None if until is None else max(until - self.host.now(), 0.0) + LOOK_AGAIN_S
 
     def _counted(self, known: Known, uses: Mapping[Home, Uses]) -> tuple[Amounts, float | None]:
-        """What is used, and when that becomes less by itself."""
+        """Return the usage, and when it shrinks by itself."""
         found: dict[str, Amount] = {}
         ends: list[float] = []
         now = self.host.now()
@@ -334,7 +334,7 @@ def _raised(new: Mapping[str, str], old: Mapping[str, str]) -> Amounts:
 
 
 def _differ(new: Mapping[str, str], old: Mapping[str, str]) -> bool:
-    """Whether the amounts are others, however they are written."""
+    """Report whether amounts differ, however they are written."""
     if new.keys() != old.keys():
         return True
     return any(text != old[name] and amount(text).nanos != amount(old[name]).nanos for name, text in new.items())

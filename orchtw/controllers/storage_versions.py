@@ -41,7 +41,7 @@ class StorageVersionCollector(Controller):
 
     @property
     def sources(self) -> Sequence[Informer]:
-        """Leases and StorageVersions."""
+        """Return the informers of Leases and StorageVersions."""
         return self._informers
 
     def _lease_seen(self, old: Item | None, new: Item | None) -> None:

@@ -27,7 +27,7 @@ class VolumeProtection(Controller):
 
     @property
     def sources(self) -> Sequence[Informer]:
-        """Volumes."""
+        """Return the informer of PersistentVolumes."""
         return (self._informer,)
 
     def _seen(self, old: Item | None, new: Item | None) -> None:

@@ -8,9 +8,9 @@ _BROADCAST = ipaddress.IPv4Address("255.255.255.255")
 
 
 def is_public_unicast(address: str) -> bool:
-    """Whether an IP address is one that a pod or node can have: not of this machine, this link or many machines.
+    """Report whether an IP address can be that of a pod or node: not loopback, link-local or multicast.
 
-    What is no IP address is not.
+    Anything but an IP address is not.
     """
     try:
         found: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(address)
@@ -25,7 +25,7 @@ def is_public_unicast(address: str) -> bool:
 
 
 def is_address(host: str) -> bool:
-    """Whether `host` is an IP address and needs no resolving."""
+    """Report whether `host` is an IP address and needs no resolving."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

@@ -57,7 +57,7 @@ class _Body(Protocol):
         self._pieces: list[bytes] = []
 
     def dataReceived(self, data: bytes) -> None:
-        """A part."""
+        """Collect a part of the body."""
         if self.whole.called:
             return
         self._left -= len(data)

@@ -68,7 +68,7 @@ class CallFailed(Exception):
 
     @property
     def late(self) -> bool:
-        """Whether the time was over."""
+        """Report whether the time was over."""
         return self.why == LATE
 
 
@@ -174,7 +174,7 @@ class Caller(Service):
         return await self._in_time(self._open(remote, question), remote, question, timeout_s)
 
     async def destination(self, remote: Remote) -> Destination:
-        """What to dial for a remote, for those who use a `Dialer` themselves. Raises CallFailed with `why`."""
+        """Return the destination of a remote, for users of a `Dialer`. Raises CallFailed with `why`."""
         parts = urlsplit(remote.url)
         try:
             way = _way(remote, await self._shown(remote, Question()))

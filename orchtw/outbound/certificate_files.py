@@ -37,7 +37,7 @@ class CertificateFiles:
         return attrs.evolve(shown, certificate=self._held.certificate, key=self._held.key)
 
     def refused(self, shown: ShownHeaders) -> bool:
-        """Whether the others have something else to show, or the files do by now."""
+        """Report whether the other credentials or the files have changed by now."""
         if shown.certificate != self._held.certificate:  # the others' own, or that of the files before the last look
             return self._others is None or self._others.refused(shown)
         self._read()

@@ -84,7 +84,7 @@ class _Process(ProcessProtocol):
         self.transport.closeStdin()
 
     def outReceived(self, data: bytes) -> None:
-        """Collect standard output."""
+        """Collect a part of standard output."""
         self._printed += data
         if len(self._printed) > OUTPUT_BYTES and not self.output.called:
             self._printed.clear()

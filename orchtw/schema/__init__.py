@@ -1,4 +1,4 @@
-"""What the API's types are and how their values travel: descriptors, catalogue, codecs, defaulting, validation.
+"""Types of the API and encodings of their values: descriptors, catalogue, codecs, defaulting, validation.
 
 Everything here follows from the messages in `protos/` and their options, of which `api.binpb` is the compiled form,
 or from schema nodes that are given to `Schemas`. Nothing here does I/O beyond reading that file, keeps state of a

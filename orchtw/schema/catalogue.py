@@ -304,7 +304,7 @@ def _resource(naming: Naming, place: Any, message: Descriptor, options: Any) -> 
 
 
 def _storage_hash(naming: Naming, storage_version: str, kind: str) -> str:
-    """How discovery marks a stored form: the first 8 bytes of a SHA-256 over its full name, in base64.
+    """Return the storage version hash of discovery: the first 8 bytes of a SHA-256 over its full name, in base64.
 
     It follows the vocabulary, since clients compare it over servers; empty for what is never stored.
     """

@@ -198,7 +198,7 @@ def _parts(descriptor: Descriptor) -> tuple[Descriptor, ...]:
 
 
 def _contains_itself(descriptor: Descriptor) -> bool:
-    """Whether a value of this message may hold another one of it, at any depth."""
+    """Report whether a value of this message may hold another one of it, at any depth."""
     seen: set[Descriptor] = set()
     waiting: Iterable[Descriptor] = _parts(descriptor)
     while waiting:

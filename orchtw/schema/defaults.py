@@ -35,7 +35,7 @@ class Defaults:
         return self._functions[schema] if self._concerns(schema) else _nothing
 
     def _concerns(self, node: Node) -> bool:
-        """Whether anything in or below `node` has a default."""
+        """Report whether anything in or below `node` has a default."""
         struct = _struct_of(node)
         if struct is None:
             return False

@@ -2,7 +2,7 @@
 
 The pool is private, so that another library's messages of the same name can never clash with ours. Because
 of that the runtime hands our options out unparsed: the accessors here read them with the pool's own classes, one
-element at a time and only when asked (2 µs each). Whoever compiles a message keeps what it read.
+element at a time and only when asked (2 µs each). The compiler keeps what it has read of a message.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What tables about kinds are keyed by."""
+"""Keys of tables about kinds."""
 
 from __future__ import annotations
 

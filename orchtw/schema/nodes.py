@@ -40,7 +40,7 @@ class NodeForm(Enum):
 
 
 class Alternative(Enum):
-    """What may stand in place of a JSON schema object."""
+    """Alternatives to a JSON schema object."""
 
     SCHEMAS = auto()
     BOOL = auto()
@@ -67,7 +67,7 @@ class EnumSchema:
 
 @attrs.frozen(slots=True, eq=False, kw_only=True)
 class StructRules:
-    """What a value must be beyond its type; `orchtw.schema.validation` checks it.
+    """Rules of a value beyond its type; `orchtw.schema.validation` checks them.
 
     `required`: there, and where absence is zero, not zero; `required_detail` is said where it is not. `immutable`:
     as it was; not for what is inside a list or map. `allowed`: the only values of a text; empty: any. `max_length` is
@@ -172,8 +172,8 @@ class StructSchema:
     whole objects or lists, which carry kind and apiVersion in JSON; "" for every other struct. `atomic`: merges
     replace it as a whole. `union`: at most one of its members is set. `recursive`: it contains itself, so its depth
     has no bound of its own. `types` are the kind and apiVersion that each value shows, whatever it was sent with;
-    empty: none. `unknown` is what keys without a field hold; None: there may be none. `one_of`: which of its keys
-    exclude each other. `description`: see `Field`.
+    empty: none. `unknown` is the schema of keys without a field; None: such keys are not allowed. `one_of`: which of
+    its keys exclude each other. `description`: see `Field`.
     """
 
     __slots__ = (

@@ -52,7 +52,7 @@ class Schemas:
         return self._compiler.struct(message) if added is None else added
 
     def is_added(self, message: str) -> bool:
-        """Whether that is the name of an added kind's schema, or of its lists'."""
+        """Report whether that is the name of an added kind's schema, or of its lists'."""
         return message in self._named
 
     def check(self, gone: Iterable[ResourceType], come: Iterable[Kind]) -> None:

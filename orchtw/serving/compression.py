@@ -37,7 +37,7 @@ _log = Logger()
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Report whether an Accept-Encoding header allows gzip: named or by `*`, with a quality above 0 (RFC 9110 §12.5.3)."""
+    """Report whether Accept-Encoding allows gzip: named or by `*`, with a quality above 0 (RFC 9110 §12.5.3)."""
     star = False
     for entry in accept_encoding.lower().split(","):
         coding, _, parameters = entry.partition(";")

@@ -125,7 +125,7 @@ class ServingTLS:
         return self._certificates.setdefault(digest, found), True
 
     def _believes(self, connection: Any, digest: bytes) -> bool:
-        """Report whether the certificate is verified: in this handshake, or by this context when the session began."""
+        """Report whether the certificate is verified: now, or by this context when the session began."""
         context = connection.get_context()
         if verified(connection):
             context.believed.add(digest)

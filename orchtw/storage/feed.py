@@ -26,7 +26,7 @@ class Follower(Subscription):
             self._deliver(changes)
 
     def stop(self) -> None:
-        """See `Subscription.stop`."""
+        """End the subscription, as `Subscription.stop`."""
         if self._feed is not None:
             self._feed.forget(self)
             self._feed = None

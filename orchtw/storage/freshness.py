@@ -1,4 +1,4 @@
-"""How new the cache must be before it may answer (reference READ-10).
+"""Freshness of the cache: consistent reads wait until it has caught up (reference READ-10).
 
 The cache of a store that only this process writes is never behind: it is fed before a writer is answered. A store
 that several processes share may hold acknowledged writes that the cache has yet to be told of; the store says whether
@@ -26,7 +26,7 @@ MOST_RECENT: Final = None
 
 
 class Freshness:
-    """Whether the cache may answer a reader yet, and what there is to wait for if not.
+    """Decides whether the cache may serve a read yet, and what to wait for if not.
 
     Readers say what they want as the resourceVersion of a get does: MOST_RECENT, 0 for any state, or the revision
     than which the state must not be older. `head` says how far the cache is.
@@ -40,7 +40,7 @@ class Freshness:
         self._waiters: dict[Deferred[None], int] = {}
 
     def due(self, wanted: int | None) -> Awaitable[None] | None:
-        """What to await before looking at the cache; None: it is new enough.
+        """Return what to await before reading the cache, or None if it is fresh enough.
 
         The awaitable raises Timeout (504, "Too large resource version") after WAIT_S.
         """
@@ -67,7 +67,7 @@ class Freshness:
             waiter.callback(None)
 
     def stop(self) -> None:
-        """Cancel all waits."""
+        """Cancel the waits of all readers."""
         for waiter in list(self._waiters):
             waiter.cancel()
 
@@ -75,7 +75,7 @@ class Freshness:
         await self._reach(await self._store.revision())
 
     async def _come_to(self, revision: int) -> None:
-        """As `_reach`; whoever asks a shared store has the cache come to what others may have written elsewhere."""
+        """Catch up, as `_reach`; on a shared store also with writes of other processes."""
         if self._shared and revision > self._head.revision:
             Deferred.fromCoroutine(self._store.revision()).addErrback(lambda failure: None)
         await self._reach(revision)

@@ -1,4 +1,4 @@
-"""What every store does, as values and one abstract class.
+"""Contract of stores: values and one abstract class.
 
 A store keeps bytes under text keys and counts every committed write with one global revision, as etcd
 does: that number, in decimal, is an object's `resourceVersion`. Keys are ordered by their UTF-8 bytes.
@@ -175,7 +175,7 @@ class Evidence(Protocol):
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class StoreHost:
-    """What the process gives to its store.
+    """Services of the process to its store.
 
     `reactor` runs it and times it. `vocabulary` is that of its objects (empty: whichever the store is of);
     `translation` makes what rewrites a store of another one, `evidence` what recognises that of a store that does not
@@ -200,23 +200,23 @@ class Store(abc.ABC):
     @property
     @abc.abstractmethod
     def shared(self) -> bool:
-        """Whether other processes may write to it while this one does; it never changes.
+        """Report whether other processes may write to the store; the answer never changes.
 
-        What there must be one of in a cluster is then kept in the store, not in a process.
+        State that a cluster has once is then kept in the store, not in a process.
         """
 
     @property
     def looks_back(self) -> int:
-        """How many revisions before the latest one a cache of it should begin with, if their history is kept.
+        """Return how many revisions before the latest one a cache should begin with, if their history is kept.
 
         Where servers come and go, watches that began at another server then go on here.
         """
         return 0
 
     def current(self) -> bool:
-        """Whether live subscribers have been told of every write that anybody knows of: what they keep is new.
+        """Report whether live subscribers have been told of every acknowledged write: their state is fresh.
 
-        Where it is not so, they come to what `revision` says. It always is on a store that nobody shares.
+        Where it is not so, they come to what `revision` says. It always is on a store that is not shared.
         """
         return not self.shared
 
@@ -231,15 +231,15 @@ class Store(abc.ABC):
         """Give up what `probe` has taken, if the store is not started after all."""
 
     def size_bytes(self) -> int:
-        """What the store takes on this machine's disk."""
+        """Return the bytes that the store takes on this machine's disk."""
         return 0
 
     def sizes(self) -> Mapping[str, int]:
-        """What it takes elsewhere, in bytes, by where that is."""
+        """Return the bytes that it takes elsewhere, by place."""
         return {}
 
     def metrics(self) -> Iterable[ShownSeries[Any]]:
-        """What the store measures of itself."""
+        """Return the metrics of the store."""
         return ()
 
     @property
@@ -248,7 +248,7 @@ class Store(abc.ABC):
         return {}
 
     def outdated(self, key: str) -> bool:
-        """Whether the key's value would be kept in another form if it were written now, though it says the same."""
+        """Report whether an equal value would be stored in another form now."""
         return False
 
     @abc.abstractmethod
@@ -280,7 +280,7 @@ class Store(abc.ABC):
         """
 
     async def scan(self, prefix: str, *, revision: int = 0, wanted: Wanted = None) -> AsyncIterator[Page]:
-        """All live keys that begin with `prefix`, in pages in key order, at least one: for who takes everything.
+        """Yield all live keys that begin with `prefix`, in pages in key order, at least one: for full reads.
 
         All are of one consistent state, which `Page.revision` names. `Page.remaining` says how many keys follow, 0
         also where that is not known. What is not `wanted` may be left out. Raises as `list` does.
@@ -369,12 +369,12 @@ class _Rewritten(KeptHistory):
         self.revision = (await self._store.commit(self._op)).revision
 
     async def renew(self) -> bool:
-        """See `KeptHistory`."""
+        """Hold back compaction further, as `KeptHistory.renew`."""
         outcome = await self._store.commit(attrs.evolve(self._op, expected=self.revision))
         if outcome.revision:
             self.revision = outcome.revision
         return bool(outcome.revision)
 
     async def end(self) -> None:
-        """See `KeptHistory`."""
+        """Stop holding compaction back, as `KeptHistory.end`."""
         await self._store.commit(Op(self._op.key, None, self.revision))

@@ -1,4 +1,4 @@
-"""What the store, the caches over it and their watches come to (reference METRIC-5, METRIC-7)."""
+"""Metrics of the store, its caches and their watches (reference METRIC-5, METRIC-7)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _RESOURCE: Final = ("resource",)
 
 
 def resource_of(prefix: str) -> str:
-    """How a stored resource is named: `pods` or `deployments.apps`, of `/registry/apps/deployments/`."""
+    """Return the name of a stored resource: `pods` or `deployments.apps`, of `/registry/apps/deployments/`."""
     return ".".join(reversed(prefix.removeprefix(ROOT).strip("/").split("/")))
 
 
 class StoreTimes:
-    """How long writes wait for the store, by what they do and to which resource."""
+    """Durations of writes in the store, by operation and resource."""
 
     def __init__(self, registry: Registry) -> None:
         self._family = registry.add(histograms(
@@ -57,7 +57,7 @@ def show_store(registry: Registry, store: Store, backend: str) -> None:
 
 
 def show_caches(registry: Registry, cacher: Cacher) -> None:
-    """Show what the caches hold, and who watches them."""
+    """Register metrics of the caches' contents and watchers."""
 
     def by_resource(count: Callable[[ResourceCache], float]) -> Callable[[], Iterator[tuple[Values, float]]]:
         return lambda: (((resource_of(cache.prefix),), count(cache)) for cache in cacher.caches)

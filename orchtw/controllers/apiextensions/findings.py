@@ -35,7 +35,7 @@ def failed(why: str) -> Finding:
 
 
 def establishment(definition: Definition, *, names_accepted: bool, due: bool) -> Finding | None:
-    """Return the Established condition, or None to keep it True whatever happens to the names. `due`: every server knows."""
+    """Return the Established condition, or None to keep it True in spite of its names. `due`: every server knows."""
     if definition.established:
         return None
     if not names_accepted:

@@ -1,1 +1,1 @@
-"""What each namespace has for its service accounts, and the tokens in their Secrets."""
+"""Controllers of service accounts: defaults of each namespace, and tokens in Secrets."""

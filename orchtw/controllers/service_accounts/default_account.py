@@ -12,7 +12,7 @@ DEFAULT: Final = "default"
 
 
 class ServiceAccountController(EachNamespace):
-    """What becomes of the account once it is there is for its namespace to say."""
+    """Creates the default account of each namespace, and leaves existing ones alone."""
 
     name = "serviceaccount"
     account = "service-account-controller"
@@ -21,5 +21,5 @@ class ServiceAccountController(EachNamespace):
         super().__init__(host, "serviceaccounts", DEFAULT)
 
     def wanted(self, namespace: str) -> Object:
-        """See `EachNamespace`."""
+        """Return the default account of a namespace."""
         return {"metadata": {"name": DEFAULT, "namespace": namespace}}

@@ -1,4 +1,4 @@
-"""What the controllers have in common that see to it that each namespace has an object of some name."""
+"""Base of controllers that keep an object of a certain name in each namespace."""
 
 from __future__ import annotations
 

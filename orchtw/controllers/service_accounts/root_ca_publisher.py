@@ -31,12 +31,12 @@ class RootCAPublisher(EachNamespace):
         super().__init__(host, "configmaps", self._name)
 
     def wanted(self, namespace: str) -> Object:
-        """See `EachNamespace`."""
+        """Return the ConfigMap of the root authority."""
         meta = {"name": self._name, "namespace": namespace, "annotations": {self._description: self._text}}
         return {"metadata": meta, "data": dict(self._data)}
 
     def corrected(self, obj: Object) -> Object | None:
-        """See `EachNamespace`."""
+        """Return the corrected ConfigMap, or None."""
         annotations = obj["metadata"].get("annotations") or {}
         if obj.get("data") == self._data and not obj.get("binaryData") and annotations.get(self._description):
             return None

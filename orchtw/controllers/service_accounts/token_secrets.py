@@ -1,4 +1,4 @@
-"""What Secrets for the tokens of accounts hold (reference CTRL-20)."""
+"""Content of token Secrets (reference CTRL-20)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TokenSecrets:
 
     @property
     def signs(self) -> bool:
-        """Whether there is a key to make tokens with."""
+        """Report whether there is a key to sign tokens with."""
         return self._legacy_token is not None
 
     def account_of(self, secret: Object) -> str:

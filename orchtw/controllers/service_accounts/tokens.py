@@ -47,7 +47,7 @@ class TokenController(Controller):
 
     @property
     def sources(self) -> Sequence[Informer]:
-        """Accounts and Secrets."""
+        """Return the informers of accounts and Secrets."""
         return (self._present, self._kept)
 
     def _account_seen(self, old: Item | None, new: Item | None) -> None:
@@ -115,7 +115,7 @@ class TokenController(Controller):
             raise Retry("the account has changed meanwhile") from error
 
     async def _lists_one(self, account: Object) -> bool:
-        """Whether one of the Secrets that an account lists is for its own token."""
+        """Report whether one of the Secrets that an account lists is for its own token."""
         meta = account["metadata"]
         for each in account.get("secrets") or ():
             item = await self.client.find(self._secrets, meta["namespace"], each.get("name", ""))
@@ -166,6 +166,6 @@ class TokenController(Controller):
 
 
 def _tells_of_end(error: StatusError) -> bool:
-    """Whether an object cannot be created because its namespace ends, or is gone."""
+    """Report whether an object cannot be created because its namespace terminates or is gone."""
     causes = (error.details or {}).get("causes") or ()
     return isinstance(error, NotFound) or any(each.get("reason") == "NamespaceTerminating" for each in causes)

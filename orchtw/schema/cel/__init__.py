@@ -10,5 +10,5 @@ import sys
 
 
 def are_loaded() -> bool:
-    """Whether the modules that compile rules have been imported, which takes longer than others should wait."""
+    """Report whether the modules that compile rules have been imported: the import is too slow for the reactor."""
     return f"{__name__}.rules" in sys.modules

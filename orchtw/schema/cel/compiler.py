@@ -82,7 +82,7 @@ class Compiled:
     matchers: Mapping[str, Any]
 
     def frame(self, new: Any, old: Any, steps: int) -> Frame:
-        """What it runs on for a value of `self` and `oldSelf`, in at most so many steps."""
+        """Make a frame for values of `self` and `oldSelf`, with at most so many steps."""
         return [new, old, steps, self.matchers, *[None] * (self.places - FIRST_VARIABLE)]
 
     def run(self, frame: Frame) -> Any:
@@ -114,7 +114,7 @@ def _added(*steps: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _made(kind: Type, run: Run, estimate: Estimate, *parts: Code) -> Code:
-    """What runs its parts once, one after the other."""
+    """Make code that runs its parts once, one after the other."""
     return Code(kind, run, estimate, _added((1,), *(each.steps for each in parts)))
 
 
@@ -163,7 +163,7 @@ class _Compiler:
         self.matchers: dict[str, Any] = {}
 
     def code(self, part: Expression) -> Code:
-        """Raises Fault."""
+        """Compile an expression. Raises Fault."""
         if isinstance(part, CallExpression):
             return self._call(part)
         if isinstance(part, Select):
@@ -389,7 +389,7 @@ class _Compiler:
 
 
 def _keeps(found: Sequence[tuple[Overload, dict[str, Type]]], place: int) -> bool:
-    """Whether an argument may stay of its type: its type variables do not stand for what is dynamic."""
+    """Report whether an argument may keep its type: its type variables do not stand for dynamic ones."""
     if len(found) > 1:
         return False
     each, bound = found[0]

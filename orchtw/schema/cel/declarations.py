@@ -129,7 +129,7 @@ def _object_type(schema: Structure, keys: Extensions, name: str, *, names_itself
 
 
 def reader(kind: Type, schema: Structure, keys: Extensions) -> Read | None:
-    """What makes a value of the type of JSON by the schema; None: the JSON is one.
+    """Return a function that makes a value of the type from JSON by the schema; None if the JSON is one.
 
     Objects stay JSON: their members are read when they are selected.
     """

@@ -1,4 +1,4 @@
-"""Whether values of one type are the same: lists of a set in any order, those of a map by their keys.
+"""Equality of values of one type: lists of type set in any order, those of type map by their keys.
 
 Most types have the equality of JSON; the others are compared part by part. An old value may be of another type than
 the schema of today says: it is not the same then.
@@ -100,18 +100,18 @@ def _by_keys(found: list[Any], keys: tuple[str, ...]) -> dict[Any, Any]:
 
 
 def key_of(item: Any, keys: tuple[str, ...]) -> tuple[Any, ...]:
-    """What an element of a map is told apart by."""
+    """Return the key of an element of a list of type map."""
     found = (item.get(key) for key in keys) if type(item) is dict else (item,)
     return tuple(identity(each) if isinstance(each, list | dict) else each for each in found)
 
 
 def identity(item: Any) -> bytes:
-    """What an element of a set is told apart by."""
+    """Return the identity of an element of a list of type set."""
     return orjson.dumps(item, default=repr, option=orjson.OPT_SORT_KEYS)
 
 
 def joining(kind: Type) -> Callable[[list[Any], list[Any]], list[Any]] | None:
-    """How lists of the type are added; None: one after the other."""
+    """Return how lists of the type are added; None for plain concatenation."""
     if kind.merge == "set":
         return _joined_sets
     if kind.merge == "map":

@@ -90,7 +90,7 @@ class _Call:
 
 @attrs.frozen(slots=True)
 class _Own:
-    """What a call costs beside its arguments, and the size of what comes out."""
+    """Cost of a call beside its arguments, and the size of its result."""
 
     cost: int
     size: Size | None = None
@@ -119,7 +119,7 @@ class Estimator:
         return Estimate(READ, self._at(path, found) or entry, path=path)
 
     def select(self, operand: Estimate, kind: Type, name: str, found: Type) -> Estimate:
-        """A member."""
+        """Estimate the selection of a member."""
         path = (*operand.path, name)
         cost = operand.cost if kind is DYN else operand.cost + READ
         return Estimate(cost, self._at(path, found), path=path)
@@ -218,7 +218,7 @@ def _sum(parts: Sequence[Estimate]) -> int:
 
 
 def _any(sizes: Sequence[Size]) -> Size:
-    """The size of any of several; there may be none."""
+    """Return the size of any of several values; there may be no value."""
     return Size(min((each.least for each in sizes), default=0), max((each.most for each in sizes), default=0))
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong with an expression: before it runs, and while it does."""
+"""Errors of expressions: before they run, and while they do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What closures run on: the values of variables, and the steps that are left."""
+"""Frames that closures run on: values of variables, and the remaining steps."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from orchtw.schema.cel.types import Type, holds_objects
 
 
 def generic(kind: Type) -> Callable[[Any], Any] | None:
-    """What turns a value of the type into one whose members have the names and values that expressions see.
+    """Return a function that gives a value's members the names and values that expressions see.
 
-    None: every value of the type is one.
+    None: every value of the type has them already.
     """
     if not holds_objects(kind):
         return None

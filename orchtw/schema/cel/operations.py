@@ -20,7 +20,7 @@ _SHORT: Final = 100  # characters that are compared at once
 
 
 def variable(place: int) -> Run:
-    """What is at a place of the frame."""
+    """Read the variable at a place of the frame."""
     return lambda frame: frame[place]
 
 
@@ -65,7 +65,7 @@ def entry(operand: Run, key: str) -> Run:
 
 
 def charged(operand: Run, turn: Callable[[Any], Any], cost: Callable[[Any], int]) -> Run:
-    """What becomes of a value, for the cost of the value."""
+    """Convert a value, charging for its cost."""
 
     def run(frame: Frame) -> Any:
         value = operand(frame)
@@ -76,7 +76,7 @@ def charged(operand: Run, turn: Callable[[Any], Any], cost: Callable[[Any], int]
 
 
 def has(operand: Run, key: str) -> Run:
-    """Whether an object or map has a member."""
+    """Test whether an object or map has a member."""
 
     def run(frame: Frame) -> bool:
         found = operand(frame)
@@ -108,12 +108,12 @@ def entries(runs: Sequence[tuple[Run, Run]]) -> Run:
 
 
 def all_of(runs: Sequence[Run]) -> Run:
-    """Whether all hold. One that does not decides, even if others have failed."""
+    """Test whether all hold. A false one decides, even if others have failed."""
     return _decided(runs, False)
 
 
 def any_of(runs: Sequence[Run]) -> Run:
-    """Whether one holds. One that does decides, even if others have failed."""
+    """Test whether one holds. A true one decides, even if others have failed."""
     return _decided(runs, True)
 
 
@@ -134,7 +134,7 @@ def _decided(runs: Sequence[Run], outcome: bool) -> Run:
 
 
 def negated(operand: Run) -> Run:
-    """Whether something does not hold."""
+    """Negate a boolean expression."""
     return lambda frame: not boolean(operand(frame))
 
 
@@ -144,7 +144,7 @@ def condition(test: Run, yes: Run, no: Run) -> Run:
 
 
 def comparison(one: Run, other: Run, kind: Type) -> Run:
-    """Whether two values of a type are the same."""
+    """Test two values of a type for equality."""
     same = equality(kind)
     if kind in _CHEAP:
         return lambda frame: bool(one(frame) == other(frame))

@@ -52,7 +52,7 @@ def overload(
 
 
 def _split(text: str) -> list[str]:
-    """What is between commas outside of parentheses."""
+    """Split at commas outside of parentheses."""
     parts, depth, part = [], 0, ""
     for char in text:
         depth += (char == "(") - (char == ")")

@@ -61,7 +61,7 @@ class _Node:
 
 
 def variables(schema: Structure, keys: Extensions, *, names_itself: bool) -> dict[str, Type]:
-    """What rules of a schema may name; nothing, if expressions cannot see its values."""
+    """Return the variables of a schema's rules; none if expressions cannot see its values."""
     kind = declared(schema, keys, "self", names_itself=names_itself)
     return {} if kind is None else {"self": kind, "oldSelf": kind}
 
@@ -74,7 +74,7 @@ class Judge:
         self._known = variables(schema, Extensions.of(naming), names_itself=names_itself)
 
     def verdict(self, source: str) -> RuleVerdict:
-        """Of one rule."""
+        """Return the verdict on one rule."""
         try:
             found = compiled(source, self._known)
         except Fault as fault:
@@ -98,7 +98,7 @@ class CelRules:
         return check.causes
 
     def may_take_long(self, size_bytes: int) -> bool:
-        """Whether they may take longer than others should wait, for an object of that size in JSON."""
+        """Report whether the rules may take longer than others should wait, for an object of that size in JSON."""
         return self.steps(size_bytes) > INLINE_STEPS
 
     def steps(self, size_bytes: int) -> int:

@@ -1,4 +1,4 @@
-"""How many elements there may be in what a schema describes: its own limits, or what a request has room for."""
+"""Largest sizes of values by their schema: its own limits, or what a request has room for."""
 
 from __future__ import annotations
 

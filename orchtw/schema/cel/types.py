@@ -71,7 +71,7 @@ def map_of(key: Type, value: Type) -> Type:
 
 
 def holds_objects(found: Type) -> bool:
-    """Whether JSON objects with members by schema are in values of the type."""
+    """Report whether values of the type hold JSON objects with members by schema."""
     return found.members is not None or any(map(holds_objects, found.parameters))
 
 
@@ -93,7 +93,7 @@ def join(one: Type, other: Type) -> Type | None:
 
 
 def unify(wanted: Type, found: Type, bound: dict[str, Type]) -> bool:
-    """Whether a value of type `found` may be one of type `wanted`, of whose variables `bound` says what they are."""
+    """Report whether a value of type `found` may be used as `wanted`; `bound` holds the type variables."""
     if wanted.name.isupper():
         so_far = bound.get(wanted.name)
         joined = found if so_far is None else join(so_far, found)

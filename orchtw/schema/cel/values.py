@@ -86,7 +86,7 @@ def unsigned(number: int) -> Unsigned:
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Whether two values are the same; numbers of different types are if they have one value.
+    """Report whether two values are equal; numbers of different types are compared by value.
 
     Elements are of JSON, whose depth codecs bound.
     """

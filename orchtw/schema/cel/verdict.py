@@ -7,7 +7,7 @@ import attrs
 
 @attrs.frozen(slots=True)
 class RuleVerdict:
-    """What is to be said of a rule before it runs.
+    """Verdict on a rule before it runs.
 
     `fault`: why it cannot run; empty: it can. `is_transition`: it is about what was there before. `estimate`: its
     steps for the largest values of a request, and `repeats`: how many such values there may be.

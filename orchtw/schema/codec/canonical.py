@@ -1,4 +1,4 @@
-"""What the canonical dict holds for fields that are absent, and which nodes set no bound to their depth."""
+"""Canonical dicts: values of absent fields, and nodes of unbounded depth."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def zero(node: Node) -> str:
 
 
 def is_omitted(field: Field) -> bool:
-    """Whether an absent or zero value leaves no key in JSON (reference ENC-17).
+    """Report whether an absent or zero value leaves no key in JSON (reference ENC-17).
 
     `omitempty` does not apply to a struct in place, nor to a special form that is one in Go: those are always there.
     """
@@ -32,7 +32,7 @@ def is_omitted(field: Field) -> bool:
 
 
 def in_place(node: Node) -> bool:
-    """Whether a field of this node without a pointer is a struct for Go, which never leaves it out."""
+    """Report whether a field of this node without a pointer is a struct for Go, which is never left out."""
     if isinstance(node, NodeForm):
         return node is not NodeForm.STRINGS
     return isinstance(node, StructSchema | EitherSchema)
@@ -44,7 +44,7 @@ def absent(field: Field) -> str:
 
 
 def is_unbounded(node: Node) -> bool:
-    """Whether the node's values may nest without end."""
+    """Report whether the node's values may nest without end."""
     if isinstance(node, ListSchema):
         return is_unbounded(node.element)
     if isinstance(node, MapSchema):

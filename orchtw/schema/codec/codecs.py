@@ -215,7 +215,7 @@ class KindCodec(MessageCodec):
 
     @property
     def unread(self) -> bool:
-        """Whether no object has been read off its Protobuf form yet: the first one compiles functions."""
+        """Report whether no object has been decoded from Protobuf yet: the first one compiles functions."""
         return self.protobuf and "_decode" not in self.__dict__
 
     def work_bytes(self, size_bytes: int) -> int:
@@ -257,9 +257,9 @@ class KindCodec(MessageCodec):
         return self._generated.decode[schema](raw, start, start + length)  # type: ignore[no-any-return]
 
     def part_decoder(self, paths: Iterable[str]) -> Callable[[bytes], dict[str, Any]]:
-        """What decodes of an inner message only what is at some paths, at a tenth of the cost.
+        """Return a decoder of an inner message for some paths only, at a tenth of the cost.
 
-        It raises SchemaError for what cannot be read there, or of the way there, and does not look at the rest.
+        It raises SchemaError for malformed data at these paths or on the way there, and skips the rest.
         """
         decode = self._generated.decode[part(self.schema, paths)]
 
@@ -353,7 +353,7 @@ class Codecs:
     def made(
         self, resource: ResourceType, schema: StructSchema, codec_type: type[KindCodec] | None = None
     ) -> KindCodec:
-        """A codec of a resource's kind, which is none of the release; `change` makes it known."""
+        """Return a codec of an added kind; `change` makes it known."""
         return self._own(resource.api_version, resource.kind, schema, codec_type or KindCodec)
 
     def change(self, gone: Iterable[ResourceType], come: Iterable[tuple[ResourceType, KindCodec]]) -> None:

@@ -53,7 +53,7 @@ class Writer:
 
     @property
     def source(self) -> str:
-        """All lines."""
+        """Return all lines as source text."""
         return "\n".join(self._lines)
 
 

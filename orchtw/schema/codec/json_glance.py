@@ -80,12 +80,12 @@ def _labels(tail: bytes, cut: int, end: int) -> dict[str, Any] | None:
 
 
 def _is_written(text: bytes) -> bool:
-    """Whether a text has no key twice, for it is as this server writes it. Raises ValueError for what is no JSON."""
+    """Report whether a text is as this server writes it, without repeated keys. Raises ValueError for bad JSON."""
     return orjson.dumps(load_json(text)) == text
 
 
 def _has(tail: bytes, key: bytes, start: int, end: int) -> bool:
-    """Whether there may be a key, however it is written, in a part of a text."""
+    """Report whether a part of a text may hold a key, however it is written."""
     if tail.find(key, start, end) >= 0:
         return True
     return tail.find(b"\\", start, end) >= 0 and tail.find(b"\\u", start, end) >= 0  # one byte is found much faster

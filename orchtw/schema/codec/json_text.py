@@ -101,7 +101,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _parse_dense(text: bytes, hook: Hook | None) -> Any:
-    """What orjson makes of the text, by Python's own parser in Python."""
+    """Parse the text like orjson, by Python's own parser in Python."""
     try:
         value = _decoder(hook).decode(text.decode())
     except RecursionError:

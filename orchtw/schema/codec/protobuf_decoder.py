@@ -64,7 +64,7 @@ def decoders() -> Functions:
 
 
 def located(error: Exception, tag: int, names: Mapping[int, str], found: object) -> SchemaError:
-    """What is wrong with the field of `tag`: an error of its content one level up, or the content itself."""
+    """Return the error of the field of `tag`: one of its content, or of the field itself."""
     if isinstance(error, UnicodeDecodeError):
         error = SchemaError("invalid UTF-8")
     elif not isinstance(error, SchemaError):
@@ -112,7 +112,7 @@ def _tag(field: Field) -> int:
 
 
 def _initial(field: Field) -> str:
-    """What a local holds before its field is seen: what the canonical dict says of an absent field."""
+    """Return the initial value of a field's local: that of an absent field in the canonical dict."""
     return "None" if in_place(field.node) and not isinstance(field.node, NodeForm) else absent(field)
 
 

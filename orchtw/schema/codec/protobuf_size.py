@@ -1,6 +1,6 @@
-"""How much a Protobuf message comes to, before it is decoded.
+"""Size in memory of a Protobuf message, estimated before it is decoded.
 
-An empty element takes two bytes on the wire and hundreds in memory. What is large is therefore looked through first.
+An empty element takes two bytes on the wire and hundreds in memory. Large messages are therefore scanned first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What functions are generated for: one table for each purpose, with a function for each struct."""
+"""Purposes of generated functions: one table each, with a function for each struct."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class Generated:
 
     @cached_property
     def default(self) -> Defaults:
-        """What fills a canonical dict."""
+        """Return the functions that fill in defaults."""
         return Defaults(self.normalise)
 
     @cached_property
     def validate(self) -> Validators:
-        """What holds a canonical dict against declared rules."""
+        """Return the functions that check declared rules."""
         return Validators() if self._validate is None else self._validate
 
     @cached_property
     def known(self) -> KnownKeys:
-        """What finds unknown keys."""
+        """Return the functions that find unknown keys."""
         return KnownKeys()

@@ -1,4 +1,4 @@
-"""What a reader that is strict finds in a value: keys that its schema does not know, keys that come twice.
+"""Strict field validation: unknown and repeated keys.
 
 Both are rare, so that two quick tests come first and the walk that names the places follows only after one of them.
 The value must fit its schema otherwise: normalise it first.
@@ -66,7 +66,7 @@ class KnownKeys:
         return _Findings().of(value, schema, path)
 
     def _cover(self, schema: StructSchema, value: dict[str, Any]) -> bool:
-        """Whether `schema` knows all keys of `value`, at every depth."""
+        """Report whether `schema` knows all keys of `value`, at every depth."""
         check = self._check(schema)
         try:
             check(value)
@@ -159,7 +159,7 @@ class Pairs(list[tuple[str, Any]]):
 
 
 def may_repeat(body: bytes, value: Any) -> bool:
-    """Whether a key may come twice in the JSON text `body`, which was parsed to `value`; False is certain.
+    """Report whether a key may come twice in the JSON text `body`, which was parsed to `value`; False is certain.
 
     Each key has its colon; that of a repeated one is lost on the way through the parser, while those in strings
     are written back as they came, unless they were escaped: then the answer is True.
@@ -227,7 +227,7 @@ class _Findings:
 
 
 def unknown_field(path: Path) -> str:
-    """What is said of a key that is not known."""
+    """Return the text for an unknown key."""
     return f'unknown field "{_text(path)}"'
 
 

@@ -69,7 +69,7 @@ def read_int32(data: bytes, position: int) -> tuple[int, int]:
 
 
 def skip(data: bytes, position: int, end: int, known: Container[int]) -> int:
-    """The position after the field that starts at `position`, which must be none of the `known` numbers.
+    """Return the position after the field that starts at `position`, whose number must not be `known`.
 
     A known number gets here only with a wire type that is not its own.
     """

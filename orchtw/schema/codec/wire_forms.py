@@ -45,7 +45,7 @@ def micro_time_message(text: str | None) -> bytes:
 
 
 def duration_message(text: str) -> bytes:
-    """A Duration: nanoseconds."""
+    """Encode a Duration as nanoseconds."""
     return b"\x08" + varint(parse_duration(text))
 
 
@@ -73,12 +73,12 @@ def strings_message(values: list[str] | None) -> bytes:
 
 
 def bytes_content(text: str | None) -> bytes:
-    """What base64 text stands for."""
+    """Decode the bytes of base64 text."""
     return binascii.a2b_base64(text or "")
 
 
 def double_bits(value: float) -> bytes:
-    """Eight bytes."""
+    """Encode a number as eight bytes."""
     return struct.pack("<d", value)
 
 
@@ -193,17 +193,17 @@ def read_strings(data: bytes) -> list[str]:
 
 
 def read_string(data: bytes) -> str:
-    """UTF-8 text."""
+    """Decode text from UTF-8."""
     return data.decode()
 
 
 def read_bytes(data: bytes) -> str:
-    """Base64 text."""
+    """Encode bytes as base64 text."""
     return binascii.b2a_base64(data, newline=False).decode()
 
 
 def read_double(data: bytes) -> int | float:
-    """A finite number."""
+    """Decode a finite number. Infinities are rejected."""
     return double_value(struct.unpack("<d", data)[0])
 
 

@@ -267,7 +267,7 @@ def _represent_string(dumper: _Dumper, text: str) -> yaml.ScalarNode:
 
 
 def _looks_otherwise(text: str) -> bool:
-    """Whether a reader might take a plain `text` for something else than a string."""
+    """Report whether a reader might take a plain `text` for something else than a string."""
     if text in _NULL or text in _TRUE or text in _FALSE or text in ("<<", "="):
         return True
     return (
@@ -304,7 +304,7 @@ _INDENTED = re.compile("(?:^|(?<=[\n\r\x85\u2028\u2029]))(?=[^\n\r\x85\u2028\u20
 
 
 def yaml_parts(obj: Any) -> Iterator[bytes]:
-    """What `encode_yaml` returns for `obj`, in parts of PART_NODES values or so."""
+    """Yield the result of `encode_yaml` for `obj`, in parts of PART_NODES values or so."""
     if _few(obj):
         yield encode_yaml(obj)
     else:
@@ -359,7 +359,7 @@ def _few(value: Any) -> bool:
 
 
 def _nodes(value: Any) -> int:
-    """How many values there are in a value, itself among them; counting ends beyond PART_NODES."""
+    """Count the values in a value, itself included; counting ends beyond PART_NODES."""
     count, waiting = 1, [value]
     while waiting and count <= PART_NODES:
         each = waiting.pop()

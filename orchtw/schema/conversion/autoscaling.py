@@ -189,7 +189,7 @@ def _with_annotations(meta: Object, annotations: Mapping[str, str]) -> Object:
 
 
 def _from_annotation(meta: Object, key: str, naming: Naming, read: Callable[[Any], Any]) -> Any:
-    """What the annotation says, or None when it is absent or unreadable."""
+    """Return the value of an annotation, or None when it is absent or unreadable."""
     text = (meta.get("annotations") or {}).get(naming.translate(key))
     if text is None:
         return None

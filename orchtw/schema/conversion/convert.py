@@ -15,7 +15,7 @@ Function = Callable[[Object, Naming], Object]
 
 @attrs.frozen(slots=True)
 class Conversions:
-    """How the versions of one kind become each other.
+    """Conversions between the versions of one kind.
 
     `functions` go by (from, to) apiVersion in neutral names. `hub` is the apiVersion between two that no function
     connects. Versions without a way have the same fields: only the apiVersion changes.
@@ -26,7 +26,7 @@ class Conversions:
 
     @property
     def same_fields(self) -> bool:
-        """Whether all versions have the same fields."""
+        """Report whether all versions have the same fields."""
         return not self.functions
 
     def converter(self, source: str, target: str, *, naming: Naming) -> Callable[[Object], Object]:

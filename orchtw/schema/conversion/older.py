@@ -140,7 +140,7 @@ OLDER: Final[Mapping[tuple[str, str], Function]] = {
 
 
 def older_function(api_version: str, kind: str, naming: Naming) -> Callable[[Object], Object]:
-    """What gives an object of that version the fields of the present one; `api_version` is in `naming`'s names."""
+    """Return the conversion from an older version to the present fields; `api_version` is in `naming`'s names."""
     group, slash, version = api_version.rpartition("/")
     function = OLDER.get((f"{naming.neutral(group)}{slash}{version}", kind))
     return dict if function is None else lambda obj: function(obj, naming)

@@ -12,7 +12,7 @@ _PER_VERSION: Final = {"validation": "schema", "subresources": "subresources"}
 
 
 def definition_v1beta1_to_v1(definition: Object, naming: Naming) -> Object:
-    """What was said for all versions is said for each, unless it says something of its own."""
+    """Copy what was set for all versions to each version that does not set it itself."""
     spec = dict(definition.get("spec") or {})
     version = spec.pop("version", "")
     columns = spec.pop("additionalPrinterColumns", None)

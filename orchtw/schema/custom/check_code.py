@@ -1,7 +1,7 @@
-"""Whether values are valid, by functions written for their schema (reference CRD-17).
+"""Validity of values, by functions generated for their schema (reference CRD-17).
 
-They only say whether all is well, and raise Unsure where they cannot: what is wrong is found the direct way
-(`validation.py`, `marked.py`), which may also find that nothing is.
+They only report whether all is well, and raise Unsure where they cannot: errors are found the direct way
+(`validation.py`, `marked.py`), which may also find no error.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _distinct_keys(values: list[Any], keys: tuple[str, ...]) -> bool:
 
 
 class _Checks:
-    """Writes the functions."""
+    """Generator of the functions."""
 
     def __init__(self, keys: Extensions) -> None:
         self._keys = keys

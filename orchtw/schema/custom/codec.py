@@ -134,7 +134,7 @@ class CustomCodec(KindCodec):
             return self._in_shape_directly(obj, fill=False)
 
     def _is_used(self) -> bool:
-        """Whether so many objects have been looked at that functions for them are worth it; this one counts too."""
+        """Report whether enough objects have been seen for generated functions to pay; this one counts too."""
         self._looks += 1
         return self._looks > self.direct_looks
 
@@ -169,7 +169,7 @@ class CustomCodec(KindCodec):
         return max(len(source), LARGE_SCHEMA_BYTES) if slow else 0
 
     def may_take_long(self, size_bytes: int) -> bool:
-        """Whether an object of that size may make others wait: by many conditions, by rules or compiling them."""
+        """Report whether an object of that size may hold the reactor: by many conditions, by rules or compiling them."""
         if size_bytes // 2 * self._conditions > INLINE_STEPS:
             return True
         if not self._has_rules:
@@ -186,7 +186,7 @@ class CustomCodec(KindCodec):
 
     @cached_property
     def _conditions(self) -> int:
-        """How many conditions there are at most for one value."""
+        """Return the largest number of conditions for one value."""
         if not any(word in self.structure.source for word in (b'Of"', b'"not"')):
             return 0
         return most_conditions(self.structure.structure())
@@ -197,7 +197,7 @@ class CustomCodec(KindCodec):
 
     @cached_property
     def _rules(self) -> CelRules | None:
-        """What expressions ask for, of values that are as the rest of the schema wants them."""
+        """Return the rules in expressions, for values that fit the rest of the schema."""
         if not self._has_rules:
             return None
         from orchtw.schema.cel.rules import rules_of  # time that the start is spared
@@ -205,7 +205,7 @@ class CustomCodec(KindCodec):
         return rules_of(self.structure.structure(), self.structure.naming)
 
     def _is_certain(self, obj: dict[str, Any]) -> bool:
-        """Whether it is known at once that nothing is wrong."""
+        """Report whether a quick check finds the object valid."""
         try:
             return self._is_used() and bool(self._checked(obj))
         except Unsure:
@@ -224,7 +224,7 @@ class CustomCodec(KindCodec):
         obj.clear()
         obj.update(filled)
         if metadata is not None:
-            obj["metadata"] = metadata  # it has no defaults, and whoever completes an object holds on to it
+            obj["metadata"] = metadata  # it has no defaults, and defaulting keeps a reference to it
 
     def _read(self, value: object, lost: list[str], *, fill: bool) -> dict[str, Any]:
         if type(value) is not dict:

@@ -36,7 +36,7 @@ _HOST: Final = re.compile(r"(?:\[[^\[\]/?#]*\]|[^\s\[\]<>\\^`{|}:/?#@]*)(?::\d*)
 
 
 def _form(pattern: str, flags: re.RegexFlag = re.ASCII) -> Callable[[str], bool]:
-    """Whether a text is of this form as a whole; for patterns that read a text once."""
+    """Return a test of whether a whole text has this form; for patterns that read a text once."""
     fullmatch = re.compile(pattern, flags).fullmatch
     return lambda text: fullmatch(text) is not None
 

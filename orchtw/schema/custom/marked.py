@@ -1,4 +1,4 @@
-"""What extensions ask of values beyond the keywords: lists without duplicates, objects that name themselves.
+"""Checks of extensions beyond the keywords: lists without duplicates, embedded objects.
 
 (reference CRD-13, CRD-15)
 """

@@ -1,7 +1,7 @@
 """Functions for the parts of a structural schema, written and compiled when a value first comes to them.
 
-Parts that say the same share a function, wherever they are. The schema itself is not kept: it is parsed again for
-those who need it, of whom there are few after the first objects. Only names and numbers go from it into the source,
+Parts that say the same share a function, wherever they are. The schema itself is not kept: it is parsed again where
+it is needed, which is rare after the first objects. Only names and numbers go from it into the source,
 and those through `repr`.
 """
 
@@ -79,12 +79,12 @@ class SchemaSource:
 
     @property
     def length(self) -> int:
-        """How many lines there are."""
+        """Return the number of lines."""
         return len(self._lines)
 
     @property
     def text(self) -> str:
-        """All lines."""
+        """Return all lines as source text."""
         return "\n".join(self._lines)
 
 

@@ -41,7 +41,7 @@ _LARGE: Final = _options(_LARGE_BYTES)
 
 @lru_cache(maxsize=_SMALL_KEPT)
 def _small(pattern: str) -> Any:
-    """The pattern; None: it is none, or a large one."""
+    """Compile a pattern; None if it is malformed or large."""
     try:
         return re2.compile(pattern.encode("utf-8", "surrogatepass"), _SMALL)
     except re2.error:
@@ -50,7 +50,7 @@ def _small(pattern: str) -> Any:
 
 @lru_cache(maxsize=_LARGE_KEPT)
 def _large(pattern: str) -> Any:
-    """The pattern, or why it is none, as text."""
+    """Compile a pattern; return the error as text if it is malformed."""
     try:
         return re2.compile(pattern.encode("utf-8", "surrogatepass"), _LARGE)
     except re2.error as error:
@@ -59,7 +59,7 @@ def _large(pattern: str) -> Any:
 
 
 def _compiled(pattern: str) -> Any:
-    """The pattern, or why it is none, as text."""
+    """Compile a pattern; return the error as text if it is malformed."""
     return _small(pattern) or _large(pattern)
 
 
@@ -75,18 +75,18 @@ def fault(pattern: str) -> str:
 
 
 def size(pattern: str) -> int:
-    """How many states a pattern has: what it takes to compile it."""
+    """Return the number of states of a pattern: the cost of compiling it."""
     return 0 if len(pattern) > _LONGEST else _judged(pattern)[1]
 
 
 def are_heavy(schema: bytes) -> bool:
-    """Whether the patterns in a schema's JSON may take long to be compiled, together."""
+    """Report whether the patterns in a schema's JSON may take long to compile, together."""
     found = set(_PATTERN.findall(schema))
     return len(found) > _QUICK or any(_HEAVY.search(each) for each in found)
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether the pattern is found in the text; one that cannot be matched is not."""
+    """Report whether the pattern is found in the text; one that cannot be matched is not."""
     if len(pattern) > _LONGEST:
         return False
     if len(text) <= _SHORT_CHARACTERS:

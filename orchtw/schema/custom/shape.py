@@ -182,7 +182,7 @@ class Shaper:
         return self.value(value, schema, path)
 
     def _free(self, value: Any, schema: Schema, path: Path) -> Any:
-        """What stands under a free key, or MISSING; a null waits for its default."""
+        """Return the value under a free key, or MISSING; a null waits for its default."""
         if value is None and not schema.get("nullable"):
             return (self.default(schema) if self._fill else None) if "default" in schema else MISSING
         return self.value(value, schema, path)

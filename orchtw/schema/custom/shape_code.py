@@ -1,7 +1,7 @@
 """The shape of values that fit their schema, by functions written for it (reference CRD-15, CRD-16).
 
 In one pass they check types, prune, fill in defaults and put keys in order. What does not fit is not told here: they
-raise Misfit, and whoever asked takes the direct way (`shape.py`), which comes to the same for all that fits.
+raise Misfit, and the caller takes the direct way (`shape.py`), which comes to the same for all that fits.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ _SCALARS: Final = {"string": "string", "boolean": "boolean", "integer": "integer
 
 
 class _Shapes:
-    """Writes the functions."""
+    """Generator of the functions."""
 
     def __init__(self, keys: Extensions, metadata: Metadata) -> None:
         self._keys = keys
@@ -154,7 +154,7 @@ class _Shapes:
             w("out['metadata'] = embedded(v['metadata'], lost)")
 
     def _member(self, key: str, schema: Schema, w: SchemaSource) -> None:
-        """What is under a declared key."""
+        """Write the code for a declared key."""
         name, has_default = repr(key), "default" in schema
         with w.block(f"if {name} in v:"):
             w(f"x = v[{name}]")
@@ -225,7 +225,7 @@ class _Shapes:
         return f"(x if {usual} else {kind}(x))" if usual else f"{kind}(x)"  # -20 % of the time: no call
 
     def _kind(self, schema: Schema) -> str:
-        """The function of a scalar; empty: it is none."""
+        """Return the function of a scalar; empty for other types."""
         if schema.get(self._keys.int_or_string):
             return "either"
         return _SCALARS.get(schema.get("type", ""), "")

@@ -1,4 +1,4 @@
-"""Whether a JSON value fits a schema, and if not, all that is wrong with it (reference CRD-17).
+"""Validation of JSON values by their schema, with all errors (reference CRD-17).
 
 This is the direct way, in the API's own order and words. Whether anything is wrong at all is told quicker by the
 functions of `check_code.py`. Schemas nest as deep as codecs let them in, and a value is walked as deep as its schema.
@@ -33,7 +33,7 @@ class TooCostly(Exception):
 
 
 class _Outcome:
-    """What was found, and how much of a schema a value fits: of several the best is told."""
+    """Findings, and how much of a schema a value fits: of several alternatives the best is reported."""
 
     __slots__ = ("causes", "fitting")
 
@@ -226,12 +226,12 @@ def type_name(value: Any) -> str:
 
 
 def is_integral(value: float) -> bool:
-    """Whether a number with a point may stand for an integer."""
+    """Report whether a number with a point may stand for an integer."""
     return -_EXACT < value < _EXACT and value.is_integer()
 
 
 def is_multiple(value: float, step: float) -> bool:
-    """Whether a number is a multiple of another, as exactly as fractions are."""
+    """Report whether a number is a multiple of another, by exact fractions."""
     if type(value) is int and float(step).is_integer():
         return value % int(step) == 0
     try:
@@ -243,7 +243,7 @@ def is_multiple(value: float, step: float) -> bool:
 
 
 def identity(value: Any) -> Any:
-    """What equal values have in common."""
+    """Return a key that equal values share."""
     if type(value) is dict:
         return frozenset([(key, identity(item)) for key, item in value.items()])
     if type(value) is list:
@@ -252,7 +252,7 @@ def identity(value: Any) -> Any:
 
 
 def is_among(value: Any, allowed: Iterable[Any]) -> bool:
-    """Whether a value is one of those; a null never is."""
+    """Report whether a value is one of those; a null never is."""
     wanted = identity(value)
     return value is not None and any(wanted == identity(each) for each in allowed)
 

@@ -1,4 +1,4 @@
-"""What is said of values that are not valid, as those who read the API know it (reference CRD-17)."""
+"""Texts of validation errors, in the words of the release (reference CRD-17)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def required(field: str) -> Cause:
 
 
 def not_supported(field: str, value: Any, allowed: list[Any]) -> Cause:
-    """The value at `field` is none of those."""
+    """Return the cause of a value that is not allowed."""
     texts = (each if type(each) is str else orjson.dumps(each).decode() for each in islice(allowed, _SHOWN_PARTS))
     listed = ", ".join(go_quote(text) for text in texts) + (f", {_CUT}" if len(allowed) > _SHOWN_PARTS else "")
     return Cause("FieldValueNotSupported", f"Unsupported value: {shown(value)}: supported values: {listed}", field)

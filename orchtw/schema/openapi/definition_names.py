@@ -23,7 +23,7 @@ def definition_name(message: str, naming: Naming) -> str:
 
 
 def is_message(name: str) -> bool:
-    """Whether a schema's name is that of a message of the release."""
+    """Report whether a schema's name is that of a message of the release."""
     return name.startswith(_HOST)
 
 

@@ -75,7 +75,7 @@ _EITHER = {Alternative.SCHEMAS: "OrArray", Alternative.BOOL: "OrBool", Alternati
 
 @attrs.frozen(slots=True)
 class Dialect:
-    """What v2 and v3 say differently.
+    """Differences between v2 and v3.
 
     `references` is where definitions are; `siblings`: members beside a $ref have no effect, so it is wrapped in
     allOf; `choices`: a value of one of several types can be said as such.
@@ -201,7 +201,7 @@ class Definitions:
         return schema | self._struct_extensions(node)
 
     def _custom(self, node: CustomSchema) -> Schema:
-        """What a structural schema says; what it says of the fields that every object has is not shown."""
+        """Return the definition of a structural schema, without what it says of fields that every object has."""
         shown = ShownSchema(self._naming.extension_prefix, self._of_every_object, whole=self._dialect.siblings)
         structure, kinds = node.structure(), self._struct_extensions_of_kind(node.name)
         if shown.is_free(structure):

@@ -1,4 +1,4 @@
-"""What the protos' comments say about types and fields, in the words of one vocabulary."""
+"""Descriptions of types and fields from the protos' comments, in one vocabulary."""
 
 from __future__ import annotations
 

@@ -17,25 +17,25 @@ def _get(naming: Naming, path: str, name: str, tag_: str, what: str, message: st
 
 
 def core_versions(naming: Naming) -> Operation:
-    """`/api/`."""
+    """Return the operation of `/api/`."""
     what = "The versions of the core group."
     return _get(naming, "/api/", "CoreAPIVersions", "core", what, f"{META}.APIVersions")
 
 
 def groups(naming: Naming) -> Operation:
-    """`/apis/`."""
+    """Return the operation of `/apis/`."""
     return _get(naming, "/apis/", "APIVersions", "apis", "The named groups.", f"{META}.APIGroupList")
 
 
 def group(naming: Naming, name: str) -> Operation:
-    """`/apis/<group>/`."""
+    """Return the operation of `/apis/<group>/`."""
     what = f"The versions of {name}."
     id_ = f"{group_title(name, naming)}APIGroup"
     return _get(naming, f"/apis/{name}/", id_, tag(name, "", naming), what, f"{META}.APIGroup")
 
 
 def resources(naming: Naming, name: str, version: str) -> Operation:
-    """`/apis/<group>/<version>/` or `/api/<version>/`."""
+    """Return the operation of `/apis/<group>/<version>/` or `/api/<version>/`."""
     path = f"/apis/{name}/{version}/" if name else f"/api/{version}/"
     id_ = f"{group_title(name, naming)}{title(version)}APIResources"
     what = f"The resources of {name or 'the core group'} {version}."

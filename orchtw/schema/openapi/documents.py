@@ -1,4 +1,4 @@
-"""What both versions' documents begin with: the parts of the API, each with its operations, and shared texts."""
+"""Base of the documents of both versions: parts of the API with their operations, and shared texts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Part:
     resources: tuple[ResourceType, ...] = ()
 
     def operations(self) -> list[Operation]:
-        """All of them."""
+        """Return the operations of all parts."""
         return [self.index(), *self.members()]
 
 
@@ -95,8 +95,8 @@ class Renderer(ABC):
         self._parameters: dict[Parameter, Document] = {}
 
     def pieces(self, operations: Iterable[Operation], *, also: Iterable[str] = (), whole: bool = False) -> Pieces:
-        """What some operations have in a document: the definitions that they need and those of messages that are
-        asked for `also`, all of them if `whole`, else those of added kinds.
+        """Return the pieces of operations in a document: the definitions that they need and those of messages
+        in `also`, all of them if `whole`, else those of added kinds.
         """
         every = list(operations)
         used = self._definitions.closure(messages(every) | set(also))
@@ -152,7 +152,7 @@ def info(naming: Naming) -> Document:
 
 
 def extensions(operation: Operation, naming: Naming) -> Document:
-    """What an operation does and to which kind (reference OPENAPI-10)."""
+    """Return the extensions for an operation's action and kind (reference OPENAPI-10)."""
     if operation.kind is None:
         return {}
     prefix = naming.extension_prefix

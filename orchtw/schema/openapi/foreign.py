@@ -23,12 +23,12 @@ MOST_DEFINITIONS: Final = 20_000
 
 
 class Unusable(ValueError):
-    """A document that is none."""
+    """Error: the document is malformed."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Foreign:
-    """What is shown of another server's document: the `part` of the API that it serves, such as
+    """Excerpt of another server's document: the `part` of the API that it serves, such as
     `apis/example.com/v1`.
     """
 

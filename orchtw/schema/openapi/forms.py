@@ -51,7 +51,7 @@ class DocumentForm:
 
     @cached_property
     def protobuf(self) -> Encoded:
-        """The Protobuf form."""
+        """Return the document in Protobuf."""
         return Encoded.of(self._to_protobuf())
 
 

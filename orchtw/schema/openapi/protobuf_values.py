@@ -1,4 +1,4 @@
-"""What both binary forms have in common: free values, and objects with free keys as lists of named entries."""
+"""Values that both binary forms share: free values, and objects with free keys as lists of named entries."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from orchtw.schema.schemas import Schemas
 
 
 class Published:
-    """What is published about the `enabled` resources, under the names of the schemas' vocabulary.
+    """Published documents of the `enabled` resources, under the names of the schemas' vocabulary.
 
     Only bytes are kept, and `schemas` as they are now: other resources are another `Published`, which takes over
     what is still true from the one `before`.
@@ -53,7 +53,7 @@ class Published:
         self._kept = KeptForms[DocumentForm]()
 
     def _shares_of(self, part: Part, before: Sequence[Share]) -> Sequence[Share]:
-        """What a part has that the release has not: its index, if it is new, and its added kinds."""
+        """Return what a part adds to the release: its index, if it is new, and its added kinds."""
         added = [each for each in part.resources if not each.protobuf]
         known = {each.added[0].message: each for each in before if isinstance(each, KindShare)}
         shares: list[Share] = []
@@ -78,7 +78,7 @@ class Published:
         return _V3(self._parts, self._v3_form)
 
     def v2_steps(self) -> Iterator[Step]:
-        """What has to be done before the v2 document can be had at once."""
+        """Yield the work to do before the v2 document is available at once."""
         return self._release.second.steps(self._every_share(), self._schemas)
 
     def v3_steps(self, path: str) -> Iterator[Step]:
@@ -87,7 +87,7 @@ class Published:
 
     @cached_property
     def v2(self) -> DocumentForm:
-        """The v2 document."""
+        """Return the v2 document."""
         return self._release.v2_form(self._every_share(), self._schemas)
 
     def _every_share(self) -> list[Share]:

@@ -1,4 +1,4 @@
-"""What is published of the release, made once, and how documents are made of it and of the shares of added kinds."""
+"""Documents of the release, made once, and their combination with the shares of added kinds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_EVERY_KIND: Final = (
 
 
 class Release:
-    """What is published of a server to which nothing has been added, and the definitions that added kinds share.
+    """Documents of a server without added kinds, and the definitions that added kinds share.
 
     `second` and `third` make the shares of added kinds in versions 2 and 3.
     """

@@ -36,7 +36,7 @@ Encode = Callable[[Mapping[str, Any], Mapping[str, Any]], bytes]
 
 
 class Share:
-    """What a kind in one version, or the index of a part, has in the documents.
+    """Share of a kind in one version, or of a part's index, in the documents.
 
     `digest` stands for everything that it is made from; `added` is the kind's resource. No schemas are kept: these
     know all other kinds of their time.
@@ -63,7 +63,7 @@ class KindShare(Share):
         self.schema = schema
 
     def is_of(self, resource: ResourceType, schema: StructSchema) -> bool:
-        """Whether that is what it says of a kind."""
+        """Report whether the share is that of a kind."""
         same = schema is self.schema or (_source(schema) != b"" and _source(schema) == _source(self.schema))
         return same and self.added == (resource,)
 
@@ -96,7 +96,7 @@ class Edition:
         self._packing = Lock()  # threads may ask at once
 
     def steps(self, shares: Iterable[Share], schemas: Schemas, *, protobuf: bool = False) -> Iterator[Step]:
-        """What has to be done before `pieces`, or `protobuf`, of all these shares can be had at once."""
+        """Yield the work to do before `pieces`, or `protobuf`, of all these shares are available at once."""
         make = self.protobuf if protobuf else self.pieces
         lacking = [share for share in shares if ((self, "protobuf") if protobuf else self) not in share.kept]
         for start in range(0, len(lacking), AT_ONCE):

@@ -30,7 +30,7 @@ class ShownSchema:
         self._int_or_string = f"{prefix}int-or-string"
 
     def is_free(self, structure: Mapping[str, Any]) -> bool:
-        """Whether nothing can be said of a kind's objects: readers would refuse whatever else these have."""
+        """Report whether a kind is published without properties: clients would reject unknown fields."""
         return not self._whole and bool(structure.get(self._keeps))
 
     def root(self, structure: Mapping[str, Any]) -> Schema:
@@ -91,7 +91,7 @@ _INT_OR_STRING: Final[list[Schema]] = [{"type": "integer"}, {"type": "string"}]
 
 
 def _says_int_or_string(structure: Mapping[str, Any]) -> bool:
-    """Whether a schema says itself of which types its values are."""
+    """Report whether a schema sets the types of an int-or-string itself."""
     first: Mapping[str, Any] = next(iter(structure.get("allOf") or ()), {})
     return _INT_OR_STRING in (structure.get("anyOf"), first.get("anyOf"))
 

@@ -50,7 +50,7 @@ def _separated(texts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class RendererV2(Renderer):
-    """See `Renderer`."""
+    """Renderer of OpenAPI v2 documents."""
 
     def _operation(self, operation: Operation, common: tuple[Parameter, ...]) -> Document:
         parameters = [self._body(operation)] if operation.body else []

@@ -38,7 +38,7 @@ def _members(shared: Mapping[str, bytes]) -> Iterator[bytes]:
 
 
 class RendererV3(Renderer):
-    """See `Renderer`."""
+    """Renderer of OpenAPI v3 documents."""
 
     def _operation(self, operation: Operation, common: tuple[Parameter, ...]) -> Document:
         rendered: Document = {

@@ -32,7 +32,7 @@ def _spec(obj: Object) -> Object:
 
 
 def ingress(obj: Object, view: TableView) -> list[Any]:
-    """Name, Class, Hosts, Address, Ports, Age."""
+    """Return the cells Name, Class, Hosts, Address, Ports, Age."""
     spec = _spec(obj)
     hosts = [rule["host"] for rule in spec.get("rules") or () if rule.get("host")]
     ports = "80, 443" if spec.get("tls") else "80"
@@ -41,7 +41,7 @@ def ingress(obj: Object, view: TableView) -> list[Any]:
 
 
 def ingress_class(obj: Object, view: TableView) -> list[Any]:
-    """Name, Controller, Parameters, Age."""
+    """Return the cells Name, Controller, Parameters, Age."""
     spec = _spec(obj)
     parameters = spec.get("parameters")
     shown = NONE
@@ -52,12 +52,12 @@ def ingress_class(obj: Object, view: TableView) -> list[Any]:
 
 
 def network_policy(obj: Object, view: TableView) -> list[Any]:
-    """Name, Pod-Selector, Age."""
+    """Return the cells Name, Pod-Selector, Age."""
     return [_name(obj), selector(_spec(obj).get("podSelector")), view.age(obj)]
 
 
 def endpoint_slice(obj: Object, view: TableView) -> list[Any]:
-    """Name, AddressType, Ports, Endpoints, Age."""
+    """Return the cells Name, AddressType, Ports, Endpoints, Age."""
     ports = [str(port.get("port") or port.get("name") or "*") for port in obj.get("ports") or ()]
     addresses = [address for entry in obj.get("endpoints") or () for address in entry.get("addresses") or ()]
     shown = [some(ports, empty=UNSET), some(addresses, empty=UNSET)]
@@ -65,7 +65,7 @@ def endpoint_slice(obj: Object, view: TableView) -> list[Any]:
 
 
 def security_policy(obj: Object, view: TableView) -> list[Any]:
-    """Name, Priv, Caps, SELinux, RunAsUser, FsGroup, SupGroup, ReadOnlyRootFs, Volumes."""
+    """Return the cells Name, Priv, Caps, SELinux, RunAsUser, FsGroup, SupGroup, ReadOnlyRootFs, Volumes."""
     spec = _spec(obj)
     rules = [
         (spec.get(key) or {}).get("rule", "") for key in ("seLinux", "runAsUser", "fsGroup", "supplementalGroups")
@@ -81,7 +81,7 @@ def security_policy(obj: Object, view: TableView) -> list[Any]:
 
 
 def role_binding(obj: Object, view: TableView) -> list[Any]:
-    """Name, Role, Age, Users, Groups, ServiceAccounts."""
+    """Return the cells Name, Role, Age, Users, Groups, ServiceAccounts."""
     role = obj.get("roleRef") or {}
     subjects = obj.get("subjects") or ()
     accounts = [f"{who.get('namespace', '')}/{who['name']}" for who in subjects if who["kind"] == "ServiceAccount"]
@@ -90,7 +90,7 @@ def role_binding(obj: Object, view: TableView) -> list[Any]:
 
 
 def signing_request(obj: Object, view: TableView) -> list[Any]:
-    """Name, Age, SignerName, Requestor, RequestedDuration, Condition."""
+    """Return the cells Name, Age, SignerName, Requestor, RequestedDuration, Condition."""
     spec = _spec(obj)
     duration_s = spec.get("expirationSeconds")
     return [
@@ -111,12 +111,12 @@ def _signing_state(obj: Object) -> str:
 
 
 def lease(obj: Object, view: TableView) -> list[Any]:
-    """Name, Holder, Age."""
+    """Return the cells Name, Holder, Age."""
     return [_name(obj), _spec(obj).get("holderIdentity", ""), view.age(obj)]
 
 
 def storage_class(obj: Object, view: TableView) -> list[Any]:
-    """Name, Provisioner, ReclaimPolicy, VolumeBindingMode, AllowVolumeExpansion, Age."""
+    """Return the cells Name, Provisioner, ReclaimPolicy, VolumeBindingMode, AllowVolumeExpansion, Age."""
     annotations = obj["metadata"].get("annotations") or {}
     default = any(annotations.get(view.naming.translate(key)) == "true" for key in _DEFAULT_CLASS)
     return [
@@ -130,7 +130,7 @@ def storage_class(obj: Object, view: TableView) -> list[Any]:
 
 
 def volume_attachment(obj: Object, view: TableView) -> list[Any]:
-    """Name, Attacher, PV, Node, Attached, Age."""
+    """Return the cells Name, Attacher, PV, Node, Attached, Age."""
     spec = _spec(obj)
     volume = (spec.get("source") or {}).get("persistentVolumeName", "")
     attached = (obj.get("status") or {}).get("attached", False)
@@ -138,12 +138,12 @@ def volume_attachment(obj: Object, view: TableView) -> list[Any]:
 
 
 def csi_node(obj: Object, view: TableView) -> list[Any]:
-    """Name, Drivers, Age."""
+    """Return the cells Name, Drivers, Age."""
     return [_name(obj), len(_spec(obj).get("drivers") or ()), view.age(obj)]
 
 
 def csi_driver(obj: Object, view: TableView) -> list[Any]:
-    """Name, AttachRequired, PodInfoOnMount, StorageCapacity, TokenRequests, RequiresRepublish, Modes, Age."""
+    """Cells: Name, AttachRequired, PodInfoOnMount, StorageCapacity, TokenRequests, RequiresRepublish, Modes, Age."""
     spec = _spec(obj)
     audiences = [entry.get("audience", "") for entry in spec.get("tokenRequests") or ()]
     return [
@@ -159,27 +159,27 @@ def csi_driver(obj: Object, view: TableView) -> list[Any]:
 
 
 def csi_capacity(obj: Object, view: TableView) -> list[Any]:
-    """Name, StorageClassName, Capacity."""
+    """Return the cells Name, StorageClassName, Capacity."""
     return [_name(obj), obj.get("storageClassName", ""), obj.get("capacity", UNSET)]
 
 
 def priority_class(obj: Object, view: TableView) -> list[Any]:
-    """Name, Value, Global-Default, Age."""
+    """Return the cells Name, Value, Global-Default, Age."""
     return [_name(obj), obj.get("value", 0), obj.get("globalDefault", False), view.age(obj)]
 
 
 def runtime_class(obj: Object, view: TableView) -> list[Any]:
-    """Name, Handler, Age."""
+    """Return the cells Name, Handler, Age."""
     return [_name(obj), obj.get("handler", ""), view.age(obj)]
 
 
 def webhooks(obj: Object, view: TableView) -> list[Any]:
-    """Name, Webhooks, Age."""
+    """Return the cells Name, Webhooks, Age."""
     return [_name(obj), len(obj.get("webhooks") or ()), view.age(obj)]
 
 
 def flow_schema(obj: Object, view: TableView) -> list[Any]:
-    """Name, PriorityLevel, MatchingPrecedence, DistinguisherMethod, Age, MissingPL."""
+    """Return the cells Name, PriorityLevel, MatchingPrecedence, DistinguisherMethod, Age, MissingPL."""
     spec = _spec(obj)
     return [
         _name(obj),
@@ -192,7 +192,7 @@ def flow_schema(obj: Object, view: TableView) -> list[Any]:
 
 
 def priority_level(obj: Object, view: TableView) -> list[Any]:
-    """Name, Type, AssuredConcurrencyShares, Queues, HandSize, QueueLengthLimit, Age."""
+    """Return the cells Name, Type, AssuredConcurrencyShares, Queues, HandSize, QueueLengthLimit, Age."""
     spec = _spec(obj)
     limited = spec.get("limited") or {}
     queuing = (limited.get("limitResponse") or {}).get("queuing") or {}
@@ -202,7 +202,7 @@ def priority_level(obj: Object, view: TableView) -> list[Any]:
 
 
 def storage_version(obj: Object, view: TableView) -> list[Any]:
-    """Name, CommonEncodingVersion, StorageVersions, Age."""
+    """Return the cells Name, CommonEncodingVersion, StorageVersions, Age."""
     status = obj.get("status") or {}
     versions = [
         f"{entry.get('apiServerID', '')}={entry.get('encodingVersion', '')}"
@@ -212,7 +212,7 @@ def storage_version(obj: Object, view: TableView) -> list[Any]:
 
 
 def api_service(obj: Object, view: TableView) -> list[Any]:
-    """Name, Service, Available, Age."""
+    """Return the cells Name, Service, Available, Age."""
     service = _spec(obj).get("service")
     shown = f"{service.get('namespace', '')}/{service.get('name', '')}" if service else "Local"
     found = condition(obj, "Available")

@@ -59,7 +59,7 @@ def balancers(obj: Object) -> list[str]:
 
 
 def endpoints(obj: Object, view: TableView) -> list[Any]:
-    """Name, Endpoints, Age."""
+    """Return the cells Name, Endpoints, Age."""
     found: list[str] = []
     for subset in obj.get("subsets") or ():
         addresses = [entry["ip"] for entry in subset.get("addresses") or ()]
@@ -73,7 +73,7 @@ def _joined(ip: str, port: int) -> str:
 
 
 def node(obj: Object, view: TableView) -> list[Any]:
-    """Name, Status, Roles, Age, Version, Internal-IP, External-IP, OS-Image, Kernel-Version, Container-Runtime."""
+    """Cells: Name, Status, Roles, Age, Version, Internal-IP, External-IP, OS-Image, Kernel-Version, Container-Runtime."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     info = status.get("nodeInfo") or {}
     ready = condition(obj, "Ready")
@@ -127,22 +127,22 @@ def event(obj: Object, view: TableView) -> list[Any]:
 
 
 def namespace(obj: Object, view: TableView) -> list[Any]:
-    """Name, Status, Age."""
+    """Return the cells Name, Status, Age."""
     return [_name(obj), (obj.get("status") or {}).get("phase", ""), view.age(obj)]
 
 
 def secret(obj: Object, view: TableView) -> list[Any]:
-    """Name, Type, Data, Age."""
+    """Return the cells Name, Type, Data, Age."""
     return [_name(obj), obj.get("type", ""), len(obj.get("data") or ()), view.age(obj)]
 
 
 def config_map(obj: Object, view: TableView) -> list[Any]:
-    """Name, Data, Age."""
+    """Return the cells Name, Data, Age."""
     return [_name(obj), len(obj.get("data") or ()) + len(obj.get("binaryData") or ()), view.age(obj)]
 
 
 def service_account(obj: Object, view: TableView) -> list[Any]:
-    """Name, Secrets, Age."""
+    """Return the cells Name, Secrets, Age."""
     return [_name(obj), len(obj.get("secrets") or ()), view.age(obj)]
 
 
@@ -164,7 +164,7 @@ def _class(obj: Object, view: TableView) -> str:
 
 
 def volume(obj: Object, view: TableView) -> list[Any]:
-    """Name, Capacity, Access Modes, Reclaim Policy, Status, Claim, StorageClass, Reason, Age, VolumeMode."""
+    """Cells: Name, Capacity, Access Modes, Reclaim Policy, Status, Claim, StorageClass, Reason, Age, VolumeMode."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     claim = spec.get("claimRef")
     return [
@@ -182,7 +182,7 @@ def volume(obj: Object, view: TableView) -> list[Any]:
 
 
 def claim(obj: Object, view: TableView) -> list[Any]:
-    """Name, Status, Volume, Capacity, Access Modes, StorageClass, Age, VolumeMode."""
+    """Return the cells Name, Status, Volume, Capacity, Access Modes, StorageClass, Age, VolumeMode."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     bound = spec.get("volumeName", "")
     return [
@@ -198,14 +198,14 @@ def claim(obj: Object, view: TableView) -> list[Any]:
 
 
 def component_status(obj: Object, view: TableView) -> list[Any]:
-    """Name, Status, Message, Error."""
+    """Return the cells Name, Status, Message, Error."""
     found = next((entry for entry in obj.get("conditions") or () if entry.get("type") == "Healthy"), None)
     state = {"True": "Healthy", "False": "Unhealthy"}.get((found or {}).get("status", ""), "Unknown")
     return [_name(obj), state, (found or {}).get("message", ""), (found or {}).get("error", "")]
 
 
 def resource_quota(obj: Object, view: TableView) -> list[Any]:
-    """Name, Age, Request, Limit."""
+    """Return the cells Name, Age, Request, Limit."""
     status = obj.get("status") or {}
     used = status.get("used") or {}
     shown = [(key, f"{key}: {used.get(key, '0')}/{hard}") for key, hard in sorted((status.get("hard") or {}).items())]

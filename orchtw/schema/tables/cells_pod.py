@@ -9,7 +9,7 @@ from orchtw.wire.objects import Object
 
 
 def pod(obj: Object, view: TableView) -> list[Any]:
-    """Name, Ready, Status, Restarts, Age, IP, Node, Nominated Node, Readiness Gates."""
+    """Return the cells Name, Ready, Status, Restarts, Age, IP, Node, Nominated Node, Readiness Gates."""
     spec, status = obj.get("spec", {}), obj.get("status", {})
     phase = status.get("phase", "")
     if phase in ("Succeeded", "Failed"):

@@ -38,7 +38,7 @@ def _template(obj: Object) -> list[str]:
 
 
 def pod_template(obj: Object, view: TableView) -> list[Any]:
-    """Name, Containers, Images, Pod Labels."""
+    """Return the cells Name, Containers, Images, Pod Labels."""
     template = obj.get("template") or {}
     containers = _containers(template)
     labels = (template.get("metadata") or {}).get("labels")
@@ -47,7 +47,7 @@ def pod_template(obj: Object, view: TableView) -> list[Any]:
 
 def _replicas(write_selector: Callable[[Any], str]) -> Cells:
     def cells(obj: Object, view: TableView) -> list[Any]:
-        """Name, Desired, Current, Ready, Age, Containers, Images, Selector."""
+        """Return the cells Name, Desired, Current, Ready, Age, Containers, Images, Selector."""
         spec, status, name = _parts(obj)
         counts = [spec.get("replicas", 0), status.get("replicas", 0), status.get("readyReplicas", 0)]
         return [name, *counts, view.age(obj), *_template(obj), write_selector(spec.get("selector"))]
@@ -60,7 +60,7 @@ replica_set = _replicas(selector)
 
 
 def daemon_set(obj: Object, view: TableView) -> list[Any]:
-    """Name, Desired, Current, Ready, Up-to-date, Available, Node Selector, Age, Containers, Images, Selector."""
+    """Cells: Name, Desired, Current, Ready, Up-to-date, Available, Node Selector, Age, Containers, Images, Selector."""
     spec, status, name = _parts(obj)
     counted = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled")
     counts = [status.get(key, 0) for key in (*counted, "numberAvailable")]
@@ -69,7 +69,7 @@ def daemon_set(obj: Object, view: TableView) -> list[Any]:
 
 
 def deployment(obj: Object, view: TableView) -> list[Any]:
-    """Name, Ready, Up-to-date, Available, Age, Containers, Images, Selector."""
+    """Return the cells Name, Ready, Up-to-date, Available, Age, Containers, Images, Selector."""
     spec, status, name = _parts(obj)
     ready = f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}"
     counts = [status.get("updatedReplicas", 0), status.get("availableReplicas", 0)]
@@ -77,13 +77,13 @@ def deployment(obj: Object, view: TableView) -> list[Any]:
 
 
 def stateful_set(obj: Object, view: TableView) -> list[Any]:
-    """Name, Ready, Age, Containers, Images."""
+    """Return the cells Name, Ready, Age, Containers, Images."""
     spec, status, name = _parts(obj)
     return [name, f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}", view.age(obj), *_template(obj)]
 
 
 def job(obj: Object, view: TableView) -> list[Any]:
-    """Name, Completions, Duration, Age, Containers, Images, Selector."""
+    """Return the cells Name, Completions, Duration, Age, Containers, Images, Selector."""
     spec, status, name = _parts(obj)
     done, wanted, parallel = status.get("succeeded", 0), spec.get("completions"), spec.get("parallelism", 0)
     if wanted is not None:
@@ -108,7 +108,7 @@ def _job_duration(status: Object, view: TableView) -> str:
 
 
 def cron_job(obj: Object, view: TableView) -> list[Any]:
-    """Name, Schedule, Suspend, Active, Last Schedule, Age, Containers, Images, Selector."""
+    """Return the cells Name, Schedule, Suspend, Active, Last Schedule, Age, Containers, Images, Selector."""
     spec, status, name = _parts(obj)
     suspend = spec.get("suspend")
     last = status.get("lastScheduleTime")
@@ -126,7 +126,7 @@ def cron_job(obj: Object, view: TableView) -> list[Any]:
 
 
 def controller_revision(obj: Object, view: TableView) -> list[Any]:
-    """Name, Controller, Revision, Age."""
+    """Return the cells Name, Controller, Revision, Age."""
     owners = obj["metadata"].get("ownerReferences") or ()
     owner = next((entry for entry in owners if entry.get("controller")), None)
     shown = NONE
@@ -137,14 +137,14 @@ def controller_revision(obj: Object, view: TableView) -> list[Any]:
 
 
 def disruption_budget(obj: Object, view: TableView) -> list[Any]:
-    """Name, Min Available, Max Unavailable, Allowed Disruptions, Age."""
+    """Return the cells Name, Min Available, Max Unavailable, Allowed Disruptions, Age."""
     spec, status, name = _parts(obj)
     limits = [str(spec[key]) if key in spec else "N/A" for key in ("minAvailable", "maxUnavailable")]
     return [name, *limits, status.get("disruptionsAllowed", 0), view.age(obj)]
 
 
 def autoscaler(obj: Object, view: TableView) -> list[Any]:
-    """Name, Reference, Targets, MinPods, MaxPods, Replicas, Age."""
+    """Return the cells Name, Reference, Targets, MinPods, MaxPods, Replicas, Age."""
     if obj["apiVersion"] != AUTOSCALER_HUB:
         obj = AUTOSCALER_CONVERSIONS.converter(obj["apiVersion"], AUTOSCALER_HUB, naming=view.naming)(obj)
     spec, status, name = _parts(obj)
@@ -162,7 +162,7 @@ def autoscaler(obj: Object, view: TableView) -> list[Any]:
 
 
 def scale(obj: Object, view: TableView) -> list[Any]:
-    """Name, Desired, Available, Age."""
+    """Return the cells Name, Desired, Available, Age."""
     spec, status, name = _parts(obj)
     return [name, spec.get("replicas", 0), status.get("replicas", 0), view.age(obj)]
 

@@ -161,7 +161,7 @@ def _boolean(value: Any, view: TableView, budget: StepBudget) -> bool | None:
 
 
 def _date(value: Any, view: TableView, budget: StepBudget) -> str | Age | None:
-    """How long ago that was."""
+    """Return the age of a date."""
     if type(value) is not str:
         return None
     if value in ("", "null"):

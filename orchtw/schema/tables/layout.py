@@ -56,7 +56,7 @@ class TableLayout:
 
     @property
     def definitions(self) -> list[Object]:
-        """The Table's columnDefinitions."""
+        """Return the columnDefinitions of the Table."""
         return [
             {
                 "name": column.name,

@@ -1,4 +1,4 @@
-"""How values are written in Table cells: ages, lists, labels, selectors (reference TABLE-10)."""
+"""Texts of Table cells: ages, lists, labels, selectors (reference TABLE-10)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Age:
 
 @attrs.define(slots=True, kw_only=True, eq=False)
 class TableView:
-    """What cells are made with: the time that ages count from, and the names of the vocabulary.
+    """View that cells are made with: the time that ages count from, and the names of the vocabulary.
 
     A cell function may put row conditions here. With `lazy`, ages come as `Age`, so that the row can be kept;
     `passing` tells that another cell depends on the time all the same.
@@ -51,7 +51,7 @@ class TableView:
         return self.time_s
 
     def age(self, obj: Object) -> str | Age:
-        """How long ago the object was created."""
+        """Return the age of the object."""
         time = obj["metadata"].get("creationTimestamp")
         if not time:
             return UNKNOWN
@@ -59,7 +59,7 @@ class TableView:
         return age if self.lazy else age.text(self.time_s)
 
     def since(self, time: str | None) -> str:
-        """How long ago `time` was, in RFC 3339."""
+        """Return the age of `time`, in RFC 3339."""
         if not time:
             return UNKNOWN
         seconds, microseconds = parse_time(time)
@@ -128,12 +128,12 @@ def some(texts: Sequence[str], *, limit: int = 3, empty: str = NONE) -> str:
 
 
 def names(containers: Iterable[Object]) -> str:
-    """The containers' names."""
+    """Return the names of containers."""
     return ",".join(container.get("name", "") for container in containers)
 
 
 def images(containers: Iterable[Object]) -> str:
-    """The containers' images."""
+    """Return the images of containers."""
     return ",".join(container.get("image", "") for container in containers)
 
 
@@ -144,5 +144,5 @@ def condition(obj: Object, kind: str) -> Object | None:
 
 
 def boolean(value: bool) -> str:
-    """`true` or `false`."""
+    """Return the text `true` or `false`."""
     return "true" if value else "false"

@@ -96,7 +96,7 @@ def _without_repeated(owners: list[dict[str, Any]]) -> tuple[list[dict[str, Any]
 
 @attrs.frozen(slots=True, kw_only=True)
 class MetadataRules:
-    """What the rules of a kind's metadata depend on.
+    """Parameters of the metadata rules of a kind.
 
     `free_finalizers`: finalizers without a domain may have any name, not only the standard ones.
     """

@@ -1,4 +1,4 @@
-"""The order in which causes are shown: that of the fields, whoever found them."""
+"""Order of causes: that of the fields, whichever check found them."""
 
 from __future__ import annotations
 

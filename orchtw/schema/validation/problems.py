@@ -1,4 +1,4 @@
-"""What compiled validators call when a value breaks a rule. Fields are paths below the struct that is looked at."""
+"""Functions that compiled validators call for broken rules. Fields are paths below the checked struct."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def too_few(place: str, value: Sequence[Any] | Mapping[str, Any], least: int) ->
 
 
 def identity(value: Any) -> bytes:
-    """What equal elements of a list have in common."""
+    """Return a key that equal elements of a list share."""
     return orjson.dumps(value)
 
 

@@ -58,7 +58,7 @@ class Validators:
         return self._functions[schema] if self._concerns(schema) else None
 
     def _concerns(self, node: Node) -> bool:
-        """Whether the struct in `node`, or any struct that it may contain, has a rule."""
+        """Report whether the struct in `node`, or any struct that it may contain, has a rule."""
         root = _struct_of(node)
         if root is None:
             return False
@@ -154,7 +154,7 @@ class Validators:
             self._write_element(node.value, rules.item or _NO_RULES, value, w)
 
     def _write_element(self, node: Node, rules: StructRules, at: _Place, w: Writer) -> None:
-        """What is in a list or map has no counterpart before the update."""
+        """Write the checks of an element: elements have no counterpart before the update."""
         if rules.immutable:
             raise ValueError(f"{at.path}: what is inside a list or map cannot be immutable")
         with _where_present(rules, False, at, w):
@@ -179,7 +179,7 @@ class _Place:
 
 @contextmanager
 def _where_present(rules: StructRules, pointer: bool, at: _Place, w: Writer) -> Iterator[None]:
-    """Lines for a value that is there; one that is not may be required, and without `pointer` zero is none."""
+    """Write lines for a present value; an absent one may be required, and without `pointer` zero counts as absent."""
     if rules.required:
         with w.block(f"if {at.value} is None:" if pointer else f"if not {at.value}:"):
             w(f"out.append(required({at.path}, {rules.required_detail!r}))")

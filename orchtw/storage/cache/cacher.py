@@ -101,7 +101,7 @@ class Cacher:
 
     @property
     def damaged(self) -> int:
-        """How many stored objects cannot be read."""
+        """Return the number of stored objects that cannot be read."""
         return sum(len(cache.damaged) for cache in self._caches.values())
 
     def held_bytes(self) -> Mapping[str, int]:
@@ -170,7 +170,7 @@ class Cacher:
 
     @property
     def delivered(self) -> bool:
-        """Whether every watcher has been written all that has happened."""
+        """Report whether every watcher has been sent all events."""
         return all(cache.dispatcher.delivered for cache in self._caches.values())
 
     def end_watches(self) -> None:
@@ -338,7 +338,7 @@ class Cacher:
                 self._touched[cache] = None
 
     def _tick(self) -> None:
-        """What was not flushed, bookmarks, deadlines, and the age of logs."""
+        """Flush what is left, and turn bookmarks, deadlines and the age of logs."""
         self._ticking = self._clock.callLater(RESOLUTION_S, self._tick)
         if self._spoilt:
             self._retire_spoilt()
@@ -371,7 +371,7 @@ class Cacher:
 
 
 def _wanted(find: Find) -> Callable[[str], bool]:
-    """Whether there is a cache for a key, for keys in order."""
+    """Return a test, for keys in order, of whether a cache wants a key."""
     prefix = ""
 
     def wanted(key: str) -> bool:

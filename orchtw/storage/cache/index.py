@@ -24,7 +24,7 @@ everything.
 
 @attrs.frozen(slots=True)
 class Wanted:
-    """What an index can be asked for: that an attribute has one of some values; `others`: any but these.
+    """Term that an index can answer: an attribute has one of some values; `others`: any but these.
 
     Whether a label is there is an attribute with one value, which is empty.
     """
@@ -35,7 +35,7 @@ class Wanted:
 
     @property
     def kind(self) -> str:
-        """What is asked for, for people to read."""
+        """Return the name of the attribute for people."""
         kind = self.attribute[0]
         return _LABEL if kind in (_HAS, _LABEL_OR_NONE) else kind
 
@@ -136,7 +136,7 @@ class CacheIndex:
 
 
 def asked(selection: Selection) -> list[Wanted]:
-    """What indexes could be asked for of what everything selected has, first what tends to be rare."""
+    """Return the terms of a selection that indexes could answer, the rarest first."""
     found: list[Wanted] = []
     excluded: dict[Attribute, list[str]] = {}
     for name, equal, value in () if selection.fields is None else selection.fields.terms:
@@ -159,14 +159,14 @@ def asked(selection: Selection) -> list[Wanted]:
 
 
 def share(wanted: Wanted, entries: Sequence[Entry]) -> float:
-    """How many of some entries have what is wanted, as part of the whole."""
+    """Return the fraction of entries that match a term."""
     value_of = reader(wanted.attribute)
     has = sum((value_of(entry) in wanted.values) is not wanted.others for entry in entries)
     return has / len(entries) if entries else 0.0
 
 
 def reader(attribute: Attribute) -> Callable[[Entry], str | None]:
-    """What gives an entry's value; None: it has none."""
+    """Return a function that reads an entry's value, or None."""
     kind, which = attribute
     if kind == _LABEL:
         label = str(which)

@@ -1,9 +1,9 @@
-"""The indexes of one resource, made when they would have paid, given up when nobody asks or memory is short.
+"""The indexes of one resource, made when they would have paid, dropped when unused or memory is short.
 
 A list that looks at many entries and gives few has wasted its work. What one attribute's lists have wasted since the
 start is counted, and an index is made when that comes to a look at every entry: of what the last list asked for, the
-attribute that fewest have. Making it costs some of these, so whoever asks for what, lists cost no more than a few
-times what they had to. Who could use an index that is being made waits for it rather than look at everything.
+attribute that fewest have. Making it costs some of these, so that no list costs more than a few
+times its minimum. A list that could use an index that is being made waits for it rather than look at everything.
 """
 
 from __future__ import annotations

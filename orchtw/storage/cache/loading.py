@@ -1,4 +1,4 @@
-"""How far the filling of the caches is, for those who wait for it."""
+"""Progress of filling the caches."""
 
 from __future__ import annotations
 

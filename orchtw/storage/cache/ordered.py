@@ -44,7 +44,7 @@ class Chunk:
         return self._ends
 
     def before(self, key: str) -> int:
-        """How many entries come before `key`."""
+        """Return the number of entries before `key`."""
         at = bisect_right(self.blocks, key, key=_first) - 1
         if at < 0:
             return 0
@@ -55,7 +55,7 @@ class Chunk:
         return Chunk(self.blocks.copy(), self.owners.copy(), owner, self.count)
 
     def put(self, entry: Entry) -> bool:
-        """As `Ordered.put`."""
+        """Put an entry, as `Ordered.put`."""
         key = entry.key
         at = bisect_right(self.blocks, key, 1, key=_first) - 1
         block = self.blocks[at] if self.owners[at] is self.owner else self._private(at)
@@ -72,7 +72,7 @@ class Chunk:
         return True
 
     def remove(self, key: str) -> None:
-        """As `Ordered.remove`."""
+        """Remove an entry, as `Ordered.remove`."""
         at = bisect_right(self.blocks, key, key=_first) - 1
         block = self.blocks[at] if at >= 0 else []
         place = bisect_left(block, key, key=_key)
@@ -130,7 +130,7 @@ class Entries(Sequence[Entry]):
 
     @property
     def chunks(self) -> Sequence[Chunk]:
-        """What they are part of."""
+        """Return the chunks of the entries."""
         return self._chunks
 
     def __len__(self) -> int:
@@ -187,7 +187,7 @@ class Entries(Sequence[Entry]):
         return Entries(self._chunks, self._ends, start, stop) if start < stop else NO_ENTRIES
 
     def _before(self, key: str) -> int:
-        """How many entries of the chunks come before `key`."""
+        """Return the number of entries in the chunks before `key`."""
         at = bisect_right(self._chunks, key, key=_first_of) - 1
         if at < 0:
             return 0
@@ -215,7 +215,7 @@ class Ordered:
 
     @classmethod
     def of(cls, entries: Entries) -> Ordered:
-        """What begins as a snapshot was, all of it, and goes its own way."""
+        """Return an independent copy that begins with a whole snapshot."""
         made = cls()
         made._chunks = list(entries.chunks)
         made._snapshot = entries
@@ -230,7 +230,7 @@ class Ordered:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing."""
+        """Report whether there are no entries."""
         return not self._chunks
 
     def put(self, entry: Entry) -> bool:

@@ -21,7 +21,7 @@ Steps = Generator[None, None, Candidates]
 
 @attrs.frozen(slots=True, eq=False)
 class Past:
-    """What there is `now`, the selected ones at least, and the `events` that led there.
+    """Past state: the selected entries `now` at least, and the `events` that led there.
 
     Asked for is what there was from key `low` on and before `high` ("": no end), as far as it `matches`; more may be
     found. The cost follows the number of events, not that of entries: the other blocks are those of `now`.
@@ -57,7 +57,7 @@ class Past:
 
 
 def _ordered(entries: Candidates) -> Generator[None, None, Ordered]:
-    """What begins with these entries and can be changed, in steps."""
+    """Make a changeable copy of these entries, in steps."""
     if isinstance(entries, Entries):
         return Ordered.of(entries)
     for _ in entries.blocks():

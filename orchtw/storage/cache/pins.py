@@ -1,4 +1,4 @@
-"""Old states that somebody is still reading: how much memory they hold, and who has to let go."""
+"""Pinned old states that readers still use, and the limit of the memory they hold."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Holder(Protocol):
 
 
 class Pins:
-    """Who reads snapshots of one resource, the oldest first; a reader that is gone is forgotten by itself.
+    """Readers of snapshots of one resource, the oldest first; a reader that is gone is forgotten by itself.
 
-    What a snapshot alone holds is what the log has dropped since it was taken. So the oldest one's share bounds
-    that of all.
+    What a snapshot alone holds is what the log has dropped since it was taken. So the oldest one's bytes bound
+    those of all.
     """
 
     def __init__(self, log: EventLog) -> None:

@@ -1,10 +1,10 @@
-"""Keeps within its limit what is held of objects beside the objects (reference LIMIT-19).
+"""Reclaim of cache memory beside the stored objects, to keep within its limit (reference LIMIT-19).
 
 Compressed lists that nobody asks for go first: they are of a state that passes with the next write. Then the coldest
 forms are packed, or dropped. Indexes go when a whole round has not been enough.
 
-A hand goes round all entries. Who asks for an object by itself makes its JSON plain again, so that what the hand
-finds packed has not been asked for since it last went by. Nothing goes by while there is room.
+A hand goes round all entries. A GET of an object makes its JSON plain again, so that entries that the hand
+finds packed have not been asked for since it last went by. Nothing goes by while there is room.
 """
 
 from __future__ import annotations

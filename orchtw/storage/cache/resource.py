@@ -1,4 +1,4 @@
-"""What the cache of a resource must be told, and what it tells others."""
+"""Contract between the cache of a resource and the registry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchtw.watch.log import Event
 
 
 class StoredResource(Protocol):
-    """What the cache must know of a resource: `registry.stored.Stored` is one.
+    """Stored resource, as the cache sees it: `registry.stored.Stored` is one.
 
     Served versions and groups with the same storage are one stored resource.
     """
@@ -23,13 +23,13 @@ class StoredResource(Protocol):
         """The entry of a value read from the store; `key` is the rest of the store key after `prefix`."""
 
     def is_plain(self, key: str, value: bytes) -> bool:
-        """Whether `glance` can take the place of `build`, later."""
+        """Report whether `glance` can take the place of `build`, later."""
 
     def glance(self, value: bytes, revision: int) -> Glance:
-        """What `build` gives of a value, but for the names. Raises for what cannot be read."""
+        """Return what `build` finds in a value, but for the names. Raises for an unreadable value."""
 
     def placeholder(self, namespace: str, name: str, revision: int) -> Entry:
-        """What can be shown of an object that cannot be read."""
+        """Return an entry that stands for an unreadable object."""
 
     def spare(self, entry: Entry, *, drop: bool) -> None:
         """Hold less of an entry: packed forms, or, with `drop`, none that can be made again at once."""
@@ -39,11 +39,11 @@ class StoredResource(Protocol):
 
 
 class Noted(Protocol):
-    """What `Op.note` must be for a put of this process: the object, decoded already by the `stored` resource."""
+    """Note of a put of this process: the object, decoded already by the `stored` resource."""
 
     @property
     def stored(self) -> object:
-        """Who made it: another one may make another entry of the same value."""
+        """Return the resource that made the note; another one may make another entry of the same value."""
 
     def entry(self, revision: int) -> Entry:
         """The entry once the store has committed the object at `revision`."""
@@ -53,7 +53,7 @@ class Follower(Protocol):
     """A watch inside the process. Its methods must not raise."""
 
     def take(self, event: Event) -> None:
-        """Something has happened."""
+        """Take in an event of the resource."""
 
     def closed(self) -> None:
         """The resource is gone, and nothing more will happen."""

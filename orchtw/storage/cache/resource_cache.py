@@ -33,7 +33,7 @@ from orchtw.watch.watcher import Watcher
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Shared:
-    """What the caches of all resources have in common: how far they are, their timers, and what bounds them."""
+    """State that the caches of all resources share: head revision, timers, and limits."""
 
     timers: TimerWheel
     turns: ReactorTurns
@@ -125,7 +125,7 @@ class ResourceCache:
                 raise InternalError.unreadable(self._prefix + key, why)
 
     def outdated(self, key: str) -> bool:
-        """Whether the object is yet to be kept in the form that the store gives to values now."""
+        """Report whether the object is still stored in an outdated form."""
         return self._outdated(self._prefix + key)
 
     def snapshot(self, namespace: str = "", start: str = "") -> Entries:
@@ -137,7 +137,7 @@ class ResourceCache:
         return everything.between(low, high)
 
     def past(self, revision: int, selection: Selection) -> Past:
-        """What gives the selected entries, among others of the namespace, at `revision` exactly (STORE-6, READ-5).
+        """Return the state at `revision` exactly, with the selected entries among others (STORE-6, READ-5).
 
         Raises Expired (410) when the log does not reach back so far (the store still may), Timeout (504) for
         a revision that has not come yet.
@@ -158,7 +158,7 @@ class ResourceCache:
         self.kept.keep(revision, self._timers.now, selection, part, whole)
 
     def found(self, revision: int, selection: Selection) -> Candidates | None:
-        """What has been kept of a revision for such a selection."""
+        """Return the entries kept of a revision for such a selection, or None."""
         return self.kept.find(revision, self._timers.now, selection, *range_of(namespace_of(selection), ""))
 
     def select(self, selection: Selection) -> Generator[None, None, Sequence[Entry]]:
@@ -220,7 +220,7 @@ class ResourceCache:
         return self.indexes.shortest(selection, self.snapshot(namespace), *range_of(namespace, ""))
 
     def _is_without_namespaces(self) -> bool:
-        """Whether names are keys: nodes ask for themselves by name, each of thousands."""
+        """Report whether names are keys: thousands of nodes watch themselves by name."""
         return bool(self._entries) and "/" not in self._ordered.snapshot()[0].key
 
     def load(self, store_key: str, value: bytes, revision: int) -> None:
@@ -241,7 +241,7 @@ class ResourceCache:
         self.loaded += 1
 
     def spoilt(self, entry: Entry, error: Exception) -> DamagedObject:
-        """A loaded object turns out to be none: it is damaged for who asks for it, and soon is on no list."""
+        """Note that a loaded value is not an object: a GET of it is an error, and lists soon leave it out."""
         damaged = DamagedObject(self._prefix + entry.key, entry.revision)
         if self._entries.get(entry.key) is entry and entry.key not in self.damaged:
             self.damaged[entry.key] = entry.revision
@@ -318,7 +318,7 @@ class ResourceCache:
         return self._happened(revision, key, old, None, now)
 
     def _gone(self, old: Entry) -> None:
-        """What an entry held is the log's from now on."""
+        """Stop counting an entry's bytes: the log counts them from now on."""
         self.raw_bytes -= len(old.raw)
         self.room.count(old.forms(), -1)
 

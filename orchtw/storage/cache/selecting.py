@@ -1,4 +1,4 @@
-"""What is selected of many entries, in steps: an entry's labels may have to be read first."""
+"""Selection among many entries, in steps: an entry's labels may have to be read first."""
 
 from __future__ import annotations
 

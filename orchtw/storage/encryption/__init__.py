@@ -1,5 +1,5 @@
-"""Encryption at rest: what lies in the store can be read with the keys of a file alone (reference STORE-14).
+"""Encryption at rest: stored values can be read only with the keys of a file (reference STORE-14).
 
-`configuration` reads the file, `transformer` picks who seals and who opens the values of a resource, and a module for
+`configuration` reads the file, `transformer` picks the providers of a resource, and a module for
 each provider does it.
 """

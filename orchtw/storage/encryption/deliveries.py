@@ -34,7 +34,7 @@ class Deliveries(Subscription):
 
     @property
     def busy(self) -> bool:
-        """Whether something waits."""
+        """Report whether a delivery waits."""
         return bool(self._waiting)
 
     def of(self, inner: Subscription) -> Subscription:
@@ -95,7 +95,7 @@ class Deliveries(Subscription):
             await waiting
 
     def stop(self) -> None:
-        """See `Subscription`."""
+        """End the subscription, as `Subscription.stop`."""
         self._stopped = True
         if self._inner is not None:
             self._inner.stop()

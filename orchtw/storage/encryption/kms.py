@@ -98,7 +98,7 @@ class Kms:
         self._fresh.append((sealed_key, AesCbc(self.name, key)))
 
     async def _fetch(self, sealed_key: bytes) -> None:
-        """Whoever asks for a key that is on its way waits with the first."""
+        """Fetch a key; further requests for the same key wait with the first."""
         if (waiting := self._asked.get(sealed_key)) is not None:
             mine: Deferred[None] = Deferred()
             waiting.append(mine)
@@ -140,7 +140,7 @@ class KmsHealth:
         self._why = ""
 
     async def __call__(self) -> None:
-        """Raises Unreadable."""
+        """Fetch the missing keys. Raises Unreadable."""
         if self._clock.seconds() >= self._until:
             try:
                 await self._service.check()

@@ -1,4 +1,4 @@
-"""What sealing and opening comes to, as metrics (reference METRIC-12)."""
+"""Metrics of encryption at rest (reference METRIC-12)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SealingMetrics:
         )  # fmt: skip
 
     def families(self) -> Iterable[ShownSeries[Any]]:
-        """What `/metrics` shows."""
+        """Return the families for `/metrics`."""
         return self._families
 
     def ended(self, kind: str, prefix: str, seconds: float) -> None:

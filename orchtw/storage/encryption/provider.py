@@ -1,4 +1,4 @@
-"""What an encryption provider does with one value."""
+"""Contract of encryption providers."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Provider(Protocol):
 
     @property
     def prefix(self) -> bytes:
-        """What marks its values."""
+        """Return the prefix of its values."""
 
     @property
     def family(self) -> bytes:
-        """What marks the values of its kind."""
+        """Return the prefix of values of its kind."""
 
     @property
     def no_key(self) -> str:

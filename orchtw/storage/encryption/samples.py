@@ -1,4 +1,4 @@
-"""Whether servers that seal values can read each other's, found out without showing a key (reference CTRL-52).
+"""Samples by which servers check that they can read each other's values, without showing a key (reference CTRL-52).
 
 Each server publishes a sample under each of its keys: a text that all know, sealed as values are.
 """
@@ -44,7 +44,7 @@ class Samples:
 
 
 def _strange(mine: Sequence[Key], theirs: Sequence[Mapping[str, str]]) -> bool:
-    """Whether either side writes what the other one has no key for."""
+    """Report whether either side writes values that the other has no key for."""
     read = any(_opens(key, theirs[0]) for key in mine)
     return not read or not any(_opens(mine[0], sample) for sample in theirs)
 

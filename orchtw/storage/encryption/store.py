@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 async def with_keys(work: Callable[[], T]) -> T:
-    """What `work` returns once all the keys that it needs have come. Raises Unreadable."""
+    """Return the result of `work` once all keys that it needs have come. Raises Unreadable."""
     while True:
         try:
             return work()
@@ -75,7 +75,7 @@ class EncryptedStore(Store):
 
     @property
     def looks_back(self) -> int:
-        """See `Store.looks_back`."""
+        """Implement `Store.looks_back` for this store."""
         return self._store.looks_back
 
     def current(self) -> bool:
@@ -245,7 +245,7 @@ class EncryptedStore(Store):
             raise
 
     def _opened_change(self, change: Change) -> Change:
-        """Raises KeyMissing."""
+        """Decrypt the value of a change. Raises KeyMissing."""
         key, value, previous = change.key, change.value, change.previous
         note = change.note
         if previous is not None and previous.value:

@@ -37,7 +37,7 @@ class Transformer:
         """When what waits for a data key was begun, by what is to be done and where the value belongs."""
 
     def seal(self, plain: bytes, place: bytes) -> bytes:
-        """What the store is to keep. Raises KeyMissing."""
+        """Encrypt a value for the store. Raises KeyMissing."""
         began = self._begun.pop((TO_STORAGE, place), None) or perf_counter()
         first = self._first
         try:
@@ -48,7 +48,7 @@ class Transformer:
         return sealed
 
     def open(self, stored: bytes, place: bytes) -> Opened:
-        """What a value of the store stands for. Raises KeyMissing, and Unreadable where no provider can open it.
+        """Decrypt a stored value. Raises KeyMissing, and Unreadable where no provider can decrypt it.
 
         Several keys of one name may be in use, one rotated to and one away from: all that fit are tried.
         """
@@ -70,7 +70,7 @@ class Transformer:
         raise Unreadable(self._why(stored, list(problems)))
 
     def _why(self, stored: bytes, problems: Sequence[str]) -> str:
-        """What nobody can open: what those said who tried, else whose key it is that is not there."""
+        """Return why a value is unreadable: the providers' errors, else the name of the missing key."""
         if problems:
             return problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
         for provider in self._providers:
@@ -83,7 +83,7 @@ class Transformer:
     def _waiting(
         self, missing: KeyMissing, kind: str, provider: Provider, place: bytes, began: float
     ) -> KeyMissing:
-        """The same for whoever asks, who will ask again: the time of both counts, and a failure between them."""
+        """Wrap the error for a caller that tries again: the time of both tries counts, and a failure in between."""
         key = kind, place
 
         async def fetch() -> None:

@@ -1,4 +1,4 @@
-"""What is asked of a cluster, as messages."""
+"""Requests to a cluster, as messages."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Calls:
         return self._ask(COMPACT, request, CompactionResponse, safe=True, timeout_s=COMPACT_S)
 
     def grant(self, ttl_s: int) -> Deferred[Any]:
-        """A LeaseGrantResponse."""
+        """Return a Deferred of a LeaseGrantResponse."""
         return self._ask(LEASE_GRANT, LeaseGrantRequest(TTL=ttl_s), LeaseGrantResponse, safe=True)
 
     def left(self, lease: int) -> Deferred[Any]:

@@ -53,11 +53,11 @@ class Unary(EtcdCall):
         self._answer = b""
 
     def message(self, body: bytes) -> None:
-        """See `EtcdCall`."""
+        """Take a message of the response."""
         self._answer = body
 
     def ended(self, error: RpcError | None) -> None:
-        """See `EtcdCall`."""
+        """Take the end of the call."""
         self._channel.answered(self, self._answer if error is None else error)
 
 
@@ -69,7 +69,7 @@ class Stream:
     number: int
 
     def send(self, body: bytes) -> None:
-        """A further message."""
+        """Send a further message."""
         self.connection.send(self.number, body)
 
     def cancel(self) -> None:

@@ -42,7 +42,7 @@ Fields = dict[bytes, bytes]
 
 
 class EtcdCall(ABC):
-    """Who has asked: what comes back on one stream."""
+    """Call on one stream of the connection: receives messages and the end."""
 
     __slots__ = ()
 
@@ -93,27 +93,27 @@ class EtcdConnection(Protocol):
     # What the dialer calls
 
     def on_end(self, tell: Callable[[CallOutcome], None]) -> None:
-        """See `Line`."""
+        """Call `tell` at the end of the connection."""
         self._tell.append(tell)
 
     def keep_alive(self) -> None:
-        """See `Line`."""
+        """Keep the connection without calls."""
         keep_alive(self.transport)
 
     def abort(self) -> None:
-        """See `Line`."""
+        """Drop the connection at once."""
         self.drop("the connection is given up")
 
     # What the owner calls
 
     @property
     def busy(self) -> int:
-        """Calls under way."""
+        """Return the number of running calls."""
         return len(self._streams)
 
     @property
     def due(self) -> bool:
-        """Whether the answer to a call is due."""
+        """Report whether a response is due."""
         return any(stream.ends for stream in self._streams.values())
 
     def start(self, fields: bytes, body: bytes, call: EtcdCall, deadline: float, *, ends: bool = True) -> int:
@@ -382,7 +382,7 @@ class EtcdConnection(Protocol):
 
 
 def _outcome(fields: Fields) -> RpcError | None:
-    """How a call has ended, by the last fields of its answer."""
+    """Return the error of a call, by the trailers of its response, or None."""
     code = fields.get(b"grpc-status", b"2")
     if code == b"0":
         return None
@@ -393,5 +393,5 @@ def _outcome(fields: Fields) -> RpcError | None:
 
 
 def _of_http(fields: Fields) -> RpcError:
-    """What somebody says who is no member of etcd: a proxy before one, or another server."""
+    """Return the error of an HTTP response that is not gRPC: from a proxy, or another server."""
     return RpcError(UNAVAILABLE, f"HTTP status {fields[b':status'].decode('latin-1')}")

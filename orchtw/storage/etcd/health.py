@@ -1,4 +1,4 @@
-"""What the cluster says of itself: alarms, its version, the size of its data."""
+"""Health of the cluster: alarms, version, and size of its data."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Health:
             self._timer.start(interval_s, now=False)
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop looking at the cluster."""
         if self._timer.running:
             self._timer.stop()
 
@@ -77,7 +77,7 @@ class Health:
 
 
 def orderly(version: str) -> bool:
-    """Whether a member of this version can be asked for progress."""
+    """Report whether a member of this version answers progress requests."""
     found = _VERSION.match(version)
     if found is None:
         return False

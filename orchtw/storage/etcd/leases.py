@@ -93,7 +93,7 @@ class Leased(KeptHistory):
             raise status_of(error) from None
 
     async def end(self) -> None:
-        """See `KeptHistory`."""
+        """Stop holding compaction back, as `KeptHistory.end`."""
         try:
             await self._calls.revoke(self._lease)
         except RpcError as error:

@@ -42,7 +42,7 @@ def _destination(url: str, tls: ClientTLS) -> Destination:
 
 
 def tls_of(config: Config) -> ClientTLS:
-    """How members are believed, and what they are shown. Raises ConfigError for files that cannot be used."""
+    """Return the TLS settings towards members. Raises ConfigError for unusable files."""
     policy = TLSPolicy(
         authorities=_read("--etcd-cafile", config.etcd_cafile),
         certificate=_read("--etcd-certfile", config.etcd_certfile),
@@ -55,7 +55,7 @@ def tls_of(config: Config) -> ClientTLS:
 
 
 def _renewed(config: Config) -> ClientTLS | None:
-    """What the files hold now; None, so that the last ones stay in use, while they are being replaced."""
+    """Read the files again; None, to keep the last ones in use, while they are being replaced."""
     try:
         return tls_of(config)
     except ConfigError:
@@ -63,7 +63,7 @@ def _renewed(config: Config) -> ClientTLS | None:
 
 
 def _read(flag: str, path: Path | None) -> bytes:
-    """What a file holds. An empty one is refused: nothing given would mean the machine's authorities, or no key."""
+    """Read a file. An empty one is rejected: it would mean the machine's authorities, or no key."""
     if path is None:
         return b""
     try:

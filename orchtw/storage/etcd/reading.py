@@ -31,7 +31,7 @@ class Reading:
         self._last = ("", 0)  # prefix and revision of the last list
 
     async def get(self, key: str, revision: int) -> KeyValue | None:
-        """See `Store.get`."""
+        """Implement `Store.get` for this store."""
         try:
             raw = self._keys.stored(key)
         except BadRequest:
@@ -40,12 +40,12 @@ class Reading:
         return self.shown(found.kvs[0]) if found.kvs else None
 
     async def get_raw(self, raw: bytes) -> bytes | None:
-        """What stands under one of the store's own keys."""
+        """Return the value of one of the store's own keys."""
         found = await self._range(0, key=raw)
         return found.kvs[0].value if found.kvs else None
 
     async def list(self, prefix: str, revision: int, limit: int, start: str) -> Page:
-        """See `Store.list`."""
+        """Implement `Store.list` for this store."""
         first, end = self._keys.range(prefix, start)
         if first >= end != b"\0":
             return Page([], revision or await self.revision())
@@ -66,7 +66,7 @@ class Reading:
             first = found.kvs[-1].key + b"\0"
 
     async def scan(self, prefix: str, revision: int) -> AsyncIterator[Page]:
-        """See `Store.scan`."""
+        """Implement `Store.scan` for this store."""
         first, end = self._keys.range(prefix, "")
         if first >= end != b"\0":
             yield Page([], revision or await self.revision())
@@ -91,7 +91,7 @@ class Reading:
             await self._range(revision, key=self._keys.sentinel, count_only=True)
 
     async def written_since(self, after: int) -> tuple[Sequence[KeyValue], set[str], int]:
-        """What was written after a revision and still stands, in that order; all keys that stand; the revision."""
+        """Return live values written after a revision, in order; all live keys; and the revision."""
         revision = await self.revision()
         left = {self._keys.shown(pair.key) async for pair in self._pairs(revision)}
         keys, end = self._keys, self._keys.end
@@ -104,7 +104,7 @@ class Reading:
         return sorted(written, key=lambda item: item.revision), left, revision
 
     async def seconds_left(self, revision: int) -> dict[int, int]:
-        """How long the values that end by themselves last from now on, by the revision of their write."""
+        """Return the remaining seconds of expiring values, by the revision of their write."""
         leases: dict[int, list[int]] = {}
         async for pair in self._pairs(revision):
             if pair.lease:
@@ -133,7 +133,7 @@ class Reading:
         return KeyValue(self._keys.shown(pair.key), pair.value, pair.mod_revision, pair.create_revision)
 
     def _learn(self, found: Any) -> None:
-        """How large what lies here is."""
+        """Learn the average size of values."""
         if found.kvs:
             self._item_bytes = max(1, found.ByteSize() // len(found.kvs))
 

@@ -42,7 +42,7 @@ class Scan:
         self._limit = FIRST_PAGE
 
     async def pages(self) -> AsyncIterator[Page]:
-        """See `Store.scan`."""
+        """Implement `Store.scan` for this store."""
         following: Deferred[Page] | None = Deferred.fromCoroutine(self._page())
         try:
             while following is not None:

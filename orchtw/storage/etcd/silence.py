@@ -1,4 +1,4 @@
-"""Whether a connection is dead though nobody has said so: a member that is stopped, a cable that is pulled."""
+"""Detection of dead connections: a member that is stopped, a cable that is pulled."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Silence:
     def look(self, connection: EtcdConnection, passed_s: float) -> None:
         """Ask the member if it has been silent for long, and drop it if it still is.
 
-        So much has passed since the last look; the caller bounds it, for who does not look hears nothing either.
+        So much has passed since the last look; the caller bounds it, for data is not read between looks either.
         """
         if connection.heard:
             connection.heard = False

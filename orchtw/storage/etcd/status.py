@@ -1,4 +1,4 @@
-"""How a call ends that did not work: gRPC's codes, and the errors that they are here."""
+"""Errors of calls: gRPC codes, and the API errors that they become."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class EtcdFailure(InternalError):
 
 
 def status_of(error: RpcError) -> StatusError:
-    """What a client of ours is told."""
+    """Return the API error for a failed call."""
     if COMPACTED in error.text:
         return Expired.list()
     if error.code == RESOURCE_EXHAUSTED and _LARGE in error.text:

@@ -57,7 +57,7 @@ NUDGE_S: Final = 0.02
 
 @attrs.frozen(slots=True, kw_only=True)
 class EtcdSettings:
-    """How the cluster is used. `endpoints` are tried in turn; keys begin with `root` and lie below `prefix`.
+    """Settings of the etcd store. `endpoints` are tried in turn; keys begin with `root` and lie below `prefix`.
 
     `vocabulary` is that of its objects; empty: any will do, and none is recorded. `evidence` recognises that of a
     store without a record. `renewed` gives the certificates for a new connection, if they are not those of the
@@ -120,16 +120,16 @@ class EtcdStore(Store):
 
     @property
     def shared(self) -> bool:
-        """See `Store.shared`."""
+        """Implement `Store.shared` for this store."""
         return True
 
     @property
     def looks_back(self) -> int:
-        """See `Store.looks_back`."""
+        """Implement `Store.looks_back` for this store."""
         return LOOKS_BACK
 
     async def start(self) -> None:
-        """See `Store.start`."""
+        """Implement `Store.start` for this store."""
         self._channel.start()
         waiting = WaitingCalls(self._reactor, lambda: self._channel.trouble)
         waiting.start()
@@ -178,7 +178,7 @@ class EtcdStore(Store):
         return None if make is None else make()
 
     async def stop(self) -> None:
-        """See `Store.stop`."""
+        """Implement `Store.stop` for this store."""
         if not self._open:
             return
         self._open = False
@@ -193,22 +193,22 @@ class EtcdStore(Store):
                 call.cancel()
 
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:
-        """See `Store.get`."""
+        """Implement `Store.get` for this store."""
         self._must_be_open()
         return await self._reading.get(key, revision)
 
     async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
-        """See `Store.list`."""
+        """Implement `Store.list` for this store."""
         self._must_be_open()
         return await self._reading.list(prefix, revision, limit, start)
 
     def scan(self, prefix: str, *, revision: int = 0, wanted: Wanted = None) -> AsyncIterator[Page]:
-        """See `Store.scan`."""
+        """Implement `Store.scan` for this store."""
         self._must_be_open()
         return self._reading.scan(prefix, revision)
 
     def commit(self, op: Op) -> Deferred[WriteOutcome]:
-        """See `Store.commit`."""
+        """Implement `Store.commit` for this store."""
         try:
             self._must_be_open()
             raw = self._keys.stored(op.key)
@@ -234,13 +234,13 @@ class EtcdStore(Store):
         return Leased(self._calls, lease, written.revision)
 
     async def subscribe(self, after_revision: int, deliver: Deliver) -> Subscription:
-        """See `Store.subscribe`."""
+        """Implement `Store.subscribe` for this store."""
         self._must_be_open()
         await self._reading.compacted(after_revision)
         return await self._watching.follow(after_revision, deliver)
 
     async def revision(self) -> int:
-        """See `Store.revision`."""
+        """Implement `Store.revision` for this store."""
         self._must_be_open()
         revision = await self._reading.revision()
         reached = self._watching.reached
@@ -249,7 +249,7 @@ class EtcdStore(Store):
         return revision
 
     async def compact(self, revision: int) -> None:
-        """See `Store.compact`."""
+        """Implement `Store.compact` for this store."""
         self._must_be_open()
         if revision > LARGEST:
             raise errors.Timeout.future_version(revision, await self._reading.revision())
@@ -267,7 +267,7 @@ class EtcdStore(Store):
         await self._health.check()
 
     async def alive(self) -> None:
-        """See `Store.alive`."""
+        """Implement `Store.alive` for this store."""
         self._must_be_open()
         if self._watching.failure:
             raise errors.InternalError.of(self._watching.failure)
@@ -278,7 +278,7 @@ class EtcdStore(Store):
             raise errors.ServiceUnavailable("the store is not open")
 
     async def seconds_left(self, revision: int) -> Mapping[int, int]:
-        """How long values that end by themselves last from now on, by the revision of their write."""
+        """Return the remaining seconds of expiring values, by the revision of their write."""
         self._must_be_open()
         try:
             return await self._reading.seconds_left(revision)
@@ -286,7 +286,7 @@ class EtcdStore(Store):
             raise status_of(error) from None
 
     def remembers(self, known: Callable[[], Iterable[str]]) -> None:
-        """See `Store.remembers`."""
+        """Implement `Store.remembers` for this store."""
         self._watching.known = known
 
     def sizes(self) -> Mapping[str, int]:
@@ -294,7 +294,7 @@ class EtcdStore(Store):
         return self._health.sizes
 
     def metrics(self) -> Iterable[ShownSeries[Any]]:
-        """See `Store.metrics`."""
+        """Implement `Store.metrics` for this store."""
         writing = self._writing
         return (
             Read(one(lambda: writing.ops), "orchtw_store_queued_writes", GAUGE, "Writes yet to be answered."),

@@ -25,11 +25,11 @@ class WaitingCalls:
         self._looking.clock = clock
 
     def start(self) -> None:
-        """Begin to look."""
+        """Begin to watch for progress."""
         self._looking.start(LOOK_S, now=False)
 
     def stop(self) -> None:
-        """Say no more."""
+        """Stop logging the wait."""
         self._looking.stop()
 
     def _look(self) -> None:

@@ -50,7 +50,7 @@ class EtcdWatch(Subscription, EtcdCall):
             self._stream = self._watching.open(self, self.reached + 1)
 
     def stop(self) -> None:
-        """See `Subscription`."""
+        """End the subscription, as `Subscription.stop`."""
         self.stopped = True
         self._watching.leave(self)
         if self._again is not None and self._again.active():
@@ -198,7 +198,7 @@ class Watching:
             watch.begin()
 
     def stop(self) -> None:
-        """End all feeds."""
+        """End the feeds of all subscribers."""
         for watch in tuple(self._watches):
             watch.stop()
 
@@ -226,7 +226,7 @@ class Watching:
             watch.progress()
 
     async def changes_over(self, after: int) -> tuple[Sequence[Change], int]:
-        """What makes the state after a revision the present one, and the revision of that (see `Store.remembers`)."""
+        """Return the changes from a revision's state to the present one, and its revision (see `Store.remembers`)."""
         written, left, revision = await self._reading.written_since(after)
         changes = [Change(item.revision, item.key, item.value, None) for item in written]
         gone = set(self.known()).difference(left)

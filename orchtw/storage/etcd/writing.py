@@ -196,6 +196,6 @@ class Writing:
 
 
 def _has_moved(answer: Any, guard: Guard) -> bool:
-    """Whether the key of a guard, which a failed transaction ends with, is not at its revision any more."""
+    """Report whether the key of a guard, which a failed transaction ends with, has another revision."""
     pairs = answer.responses[-1].response_range.kvs
     return bool((pairs[0].mod_revision if pairs else 0) != guard[1])

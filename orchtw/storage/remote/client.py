@@ -97,11 +97,11 @@ class RemoteStore(Store):
 
     @property
     def admitted(self) -> bool:
-        """Whether this process may serve."""
+        """Report whether this process may serve."""
         return self._admitted.called
 
     def ask(self, question: bytes) -> Deferred[bytes]:
-        """What the owner answers."""
+        """Ask the owner a question; return its answer."""
         return self.questions.ask(self._link, question)
 
     async def stop(self) -> None:
@@ -181,7 +181,7 @@ class RemoteStore(Store):
         return await self._feed.follow(after_revision, deliver, self._history)
 
     async def revision(self) -> int:
-        """What has come, though followers may yet have to wait for it: no write was acknowledged that has not."""
+        """Return the latest revision received; every acknowledged write is included."""
         self._refuse_if_closed()
         return self._received
 

@@ -15,7 +15,7 @@ Frame = tuple[int, bytes]
 
 
 class Malformed(Exception):
-    """What came is not what the other side can have meant to send."""
+    """Error: the other side has sent a malformed frame."""
 
 
 def framed(kind: int, *parts: bytes) -> bytes:

@@ -66,7 +66,7 @@ class _Enough(Exception):
 
 
 class Hub(Store):
-    """`store` is nobody's but ours. `shared` says what those who keep account of a cluster go by."""
+    """Store of the owner process, which also feeds workers. `store` is exclusive; `shared`: used by a cluster."""
 
     def __init__(self, store: Store, clock: IReactorTime) -> None:
         self._store = store
@@ -255,7 +255,7 @@ class Hub(Store):
         return outcome if self.current() else self._until(self._received, outcome)
 
     async def _settled(self, revision: int) -> None:
-        """What was read may be ahead of what others know."""
+        """Wait until others know of what was read."""
         if revision > self._feed.revision:
             await self._until(revision, None)
 

@@ -101,7 +101,7 @@ class Questions:
         self._waiting: dict[int, Deferred[bytes]] = {}
 
     def ask(self, link: Link, question: bytes) -> Deferred[bytes]:
-        """What the other side answers. Fails as that does, with ServiceUnavailable when it goes."""
+        """Ask the other side. Fails as it does, with ServiceUnavailable when it goes."""
         self._asked += 1
         number = self._asked
         waiting = self._waiting[number] = Deferred(lambda _: self._forget(number))
@@ -155,5 +155,5 @@ async def _awaited(answer: Awaitable[bytes]) -> bytes:
 
 
 async def unanswerable(question: bytes) -> bytes:
-    """Answers nothing."""
+    """Refuse to answer any question."""
     raise Malformed("no question is known")

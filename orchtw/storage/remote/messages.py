@@ -1,7 +1,7 @@
-"""What owner and workers say to each other about the store, as bytes.
+"""Messages between owner and workers about the store, as bytes.
 
 Changes, states and pages are packed by hand: fixed numbers first, then key and values as they are. Each function that
-reads raises Malformed for what cannot have been written here.
+reads raises Malformed for bytes that cannot have been written here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PART_BYTES: Final = 4 << 20
 
 
 class MessageKind(IntEnum):
-    """What a message is: up to GREETING a worker's, the others the owner's."""
+    """Kind of a message: up to GREETING a worker's, the others the owner's."""
 
     COMMIT = 1
     GET = 2

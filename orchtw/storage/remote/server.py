@@ -90,7 +90,7 @@ class StoreServer:
         self.link.send(MessageKind.END)
 
     def ask(self, question: bytes) -> Deferred[bytes]:
-        """What the worker answers. Fails with ServiceUnavailable when it goes."""
+        """Ask the worker. Fails with ServiceUnavailable when it goes."""
         return self._questions.ask(self.link, question)
 
     def part(self, why: str) -> None:

@@ -1,4 +1,4 @@
-"""What the writer thread does between batches: slices of background work, so short that no write notices.
+"""Background work of the writer thread between batches, in slices so short that no write notices.
 
 After each slice the writers have the thread for as long as the slice took, if they need it.
 """
@@ -59,19 +59,19 @@ class Background:
         self._amounts: dict[Task, int] = {task: task.least for task in self._tasks}
 
     def compact(self, revision: int, waiting: Deferred[None]) -> None:
-        """See `Compaction.begin`."""
+        """Begin a compaction, as `Compaction.begin`."""
         self.compaction.begin(revision, waiting)
         self._truncating = True
 
     def patience_s(self, idle_s: float) -> float | None:
-        """How long the writer may wait for work: until the next slice, until idle, or for ever (None)."""
+        """Return how long the writer may wait for work: until the next slice, until idle, or for ever (None)."""
         if any(task.pending for task in self._tasks):
             return max(0.0, self._pause_until - self._now())
         return idle_s if self._truncating else None
 
     @property
     def tidies(self) -> bool:
-        """Whether the log is to be cut back once there is time for it."""
+        """Report whether the log is to be cut back once there is time for it."""
         return self._truncating and not any(task.pending for task in self._tasks)
 
     def advance(self, idle: bool) -> int:

@@ -12,7 +12,7 @@ from orchtw.storage.sqlite.foreign import foreign, odd_rows
 
 
 def findings(path: str) -> Iterator[str]:
-    """What is wrong with the store in the file at `path`, a line each."""
+    """Yield the faults of the store in the file at `path`, a line each."""
     try:
         connection = connect(path, read_only=True)
         try:

@@ -46,7 +46,7 @@ class Checkpoints:
     # In the writer thread
 
     def start(self) -> None:
-        """Begin the thread."""
+        """Start the thread of checkpoints."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -61,7 +61,7 @@ class Checkpoints:
             self._idle.wait(PASS_S)
 
     def settled(self) -> bool:
-        """Whether little is left to copy, by nobody but the writer; else a pass is asked for."""
+        """Report whether little is left to copy, which the writer does; else ask for a pass."""
         if self._thread.is_alive() and (self._written > REST_PAGES or not self._idle.is_set()):
             self._ask()
             return False

@@ -28,7 +28,7 @@ def _over(value: bytes, total: int) -> int:
 def is_written(
     total: int | None, unsealed: int, revision: int, key: str, created: int, previous: int, value: bytes | None
 ) -> bool:
-    """Whether a row is what its checksum `total` says; a row up to `unsealed` may have none.
+    """Report whether a row matches its checksum `total`; rows up to `unsealed` may lack one.
 
     Raises TypeError or ValueError when a column is not even of its type.
     """

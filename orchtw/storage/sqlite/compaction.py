@@ -63,7 +63,7 @@ class Compaction:
         self._finish_if_swept()
 
     def slice(self, revisions: int) -> None:
-        """See `Task`."""
+        """Compact so many revisions, as a `Task`."""
         upto = min(self._swept + revisions, self._compacted)
         execute = self._connection.execute
         execute("BEGIN IMMEDIATE")

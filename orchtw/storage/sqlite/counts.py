@@ -1,4 +1,4 @@
-"""How much there is after a page of a past state: counted for the first page, known for those that follow it."""
+"""Counts of keys after a page of a past state: counted for the first page, known for later ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Counts:
         self._lock = Lock()
 
     def find(self, place: Place) -> int | None:
-        """How many keys there are from there on; None: that is not known."""
+        """Return the number of keys from a place on, or None if unknown."""
         with self._lock:
             return self._counts.get(place)
 

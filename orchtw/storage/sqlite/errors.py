@@ -1,4 +1,4 @@
-"""What an error of SQLite says to an operator: what is wrong, and what to do about it.
+"""Texts of SQLite errors for operators: what is wrong, and the remedy.
 
 A full disk, a lock and a damaged page need different remedies; "restore a backup" is right for the last only.
 """
@@ -41,17 +41,17 @@ _NO_ROOM: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.
 
 
 def sentence(error: sqlite3.Error) -> str:
-    """What is wrong and what helps, in one line; an error without a code of its own as SQLite words it."""
+    """Return error and remedy in one line; an error without a code of its own as SQLite words it."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     text = _EXTENDED.get(code) or _PLAIN.get(code & PRIMARY) or "the store refuses: {text}"
     return text.format(name=getattr(error, "sqlite_errorname", ""), text=" ".join(str(error).split()))
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether the file itself is wrong, rather than what is around it."""
+    """Report whether the file itself is damaged, rather than its surroundings."""
     return getattr(error, "sqlite_errorcode", 0) & PRIMARY in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def may_be_no_room(error: sqlite3.Error) -> bool:
-    """Whether a full disk can be the reason: SQLite says FULL only where it writes, not where it makes files."""
+    """Report whether a full disk can be the reason: SQLite says FULL where it writes, not where it makes files."""
     return getattr(error, "sqlite_errorcode", 0) & PRIMARY in _NO_ROOM

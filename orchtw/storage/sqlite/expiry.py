@@ -50,7 +50,7 @@ class Expiry:
         self._next_ms: float = self._first_after(-1)
 
     def patience_s(self) -> float:
-        """How long until something may be due."""
+        """Return the seconds until something may be due."""
         return max(0.0, self._next_ms / 1000 - self._now())
 
     def end_ms(self, ttl_s: float) -> int:
@@ -58,7 +58,7 @@ class Expiry:
         return int((self._now() + ttl_s) * 1000)
 
     def due(self) -> Due:
-        """What is due, AT_ONCE at most."""
+        """Return what is due, AT_ONCE at most."""
         now_ms = int(self._now() * 1000)
         if now_ms < self._next_ms:
             return NOTHING
@@ -73,7 +73,7 @@ class Expiry:
         return Due([row[0] for row in rows], {row[0]: key for row in rows if (key := _key(*row))})
 
     def later(self) -> None:
-        """What was due could not be removed: it is due again in a while."""
+        """Note that due values could not be removed: they are due again in a while."""
         self._next_ms = (self._now() + RETRY_S) * 1000
 
     def write(self, ends: Sequence[tuple[int, int]], ended: Sequence[int]) -> None:

@@ -105,7 +105,7 @@ class StoreFile:
             return 0
 
     def why(self, error: sqlite3.Error) -> str:
-        """What is wrong and what helps, in one line; where the damage is, if it is damage and can be told."""
+        """Return error and remedy in one line, with the place of damage if known."""
         if not is_damage(error):
             return sentence(error)
         try:

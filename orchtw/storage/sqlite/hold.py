@@ -1,4 +1,4 @@
-"""Who uses the store's file, and whether it is still where it was: by the file's identity, not its path.
+"""Lock on the store's file, and checks that it is still in place: by the file's identity, not its path.
 
 The lock is on the file itself, so that a link to it or another mount of its folder shows it taken. SQLite's POSIX
 locks are independent of it, but a process loses those when it closes *any* descriptor of the file: nothing here
@@ -50,7 +50,7 @@ class Hold:
             except (FileNotFoundError, NotADirectoryError):
                 return f"{name} has been removed or moved"
             except OSError:
-                continue  # whoever may not look, or cannot, does not know that it is gone
+                continue  # without permission to look, it is not known to be gone
             if found != identity:
                 return f"{name} has been replaced by another file"
         return ""

@@ -1,4 +1,4 @@
-"""What the store's threads measure of themselves (reference METRIC-7); others only read."""
+"""Metrics that the store's threads keep (reference METRIC-7); others only read."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def fields(rows: Sequence[Row]) -> list[int | str | bytes | None]:
 
 
 def report(batch: list[Ticket], plan: WritePlan, known: dict[int, KeyValue]) -> tuple[list[Change], Answers]:
-    """What subscribers and callers hear of a committed batch."""
+    """Return the changes and answers of a committed batch."""
     changes: list[Change] = []
     answers: Answers = []
     for (op, waiting), revision, held in zip(batch, plan.given, plan.found, strict=True):

@@ -158,13 +158,13 @@ def _sound(row: tuple[Any, ...], key: str) -> KeyValue | None:
 
 
 def read_head(connection: sqlite3.Connection) -> tuple[int, int]:
-    """(compacted, current) revision."""
+    """Return the compacted and the current revision."""
     compacted, head, _ = connection.execute(HEAD).fetchone()
     return compacted, head
 
 
 def get(connection: sqlite3.Connection, key: str, revision: int) -> KeyValue | None:
-    """See `Store.get`."""
+    """Implement `Store.get` for this store."""
     row = connection.execute(GET, (key, min(revision, LATEST) or LATEST)).fetchone()
     compacted, head, unsealed, wanted, found, created, previous, value, total = row
     check_revision(revision, compacted, head)
@@ -263,7 +263,7 @@ def _change(rows: Rows, revision: int, previous: int, key: str) -> Change:
 
 
 def unreadable(key: str, revision: int) -> KeyValue:
-    """What is known of a damaged row."""
+    """Return the stand-in for a damaged row."""
     return KeyValue(key, b"", revision, revision)
 
 
@@ -307,7 +307,7 @@ def prefix_end(prefix: str) -> str | bytes:
 
 
 def answer(work: Callable[[sqlite3.Connection], T], connection: sqlite3.Connection) -> T:
-    """What `work` reads. Raises InternalError (500) for what SQLite reports."""
+    """Return the result of `work`. Raises InternalError (500) for SQLite errors."""
     try:
         return work(connection)
     except sqlite3.Error as exc:
@@ -350,7 +350,7 @@ class Readers:
         def run(connection: sqlite3.Connection) -> None:
             try:
                 self._reactor.callFromThread(waiting.callback, answer(work, connection))
-            except Exception as exc:  # noqa: BLE001 - whoever waits must hear, and the thread goes on
+            except Exception as exc:  # noqa: BLE001 - the waiter must hear, and the thread goes on
                 self._reactor.callFromThread(waiting.errback, exc)
 
         self._queue.put(run)
@@ -358,7 +358,7 @@ class Readers:
 
     def _run(self) -> None:
         connection = self._file.reader()
-        with suppress(sqlite3.Error):  # whoever asks hears of it
+        with suppress(sqlite3.Error):  # the next reader hears of it
             read_head(connection)  # opens the log, which cannot be done any more once the file has been removed
         try:
             while (work := self._queue.get()) is not None:

@@ -52,7 +52,7 @@ def _rewrite(connection: sqlite3.Connection, vocabulary: str, translation: Trans
     execute("ALTER TABLE history RENAME TO old_history")
     execute(HISTORY)
     ends, new_ends = ends_of_all(connection), []
-    revision, unreadable = head + 1, 0  # the first is nobody's: a watch that has seen all of the old must expire
+    revision, unreadable = head + 1, 0  # the first stays unused: a watch that has seen all of the old must expire
     for old, key in live:
         revision += 1
         value = _value(connection, old, key, unsealed)

@@ -1,7 +1,7 @@
-"""Reading everything below a prefix, for those who keep all of it: several reads are under way at a time.
+"""Reading everything below a prefix, for the cache: several reads are under way at a time.
 
-The index is read in spans of many keys, and their values in chunks of some MiB, all at one revision. Whoever begins
-with the state in which the file was opened takes over the index that the writer has read then.
+The index is read in spans of many keys, and their values in chunks of some MiB, all at one revision. A scan of
+the state in which the file was opened takes over the index that the writer has read then.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def page(connection: reader.Connection, chunk: KeyIndex) -> Page:
 
 
 def count(connection: reader.Connection, prefix: str, revision: int) -> int:
-    """How many keys there are below `prefix`."""
+    """Return the number of keys below `prefix`."""
     (found,) = connection.execute(reader.COUNT, (prefix, reader.prefix_end(prefix), revision)).fetchone()
     return int(found)
 
@@ -165,7 +165,7 @@ async def pages(
 
 
 class _Reading:
-    """What is being read at one revision; `left` keys follow, as far as that is known."""
+    """Reading at one revision; `left` keys follow, as far as that is known."""
 
     def __init__(self, ask: Ask, prefix: str, revision: int, wanted: Wanted, index: KeyIndex | None) -> None:
         self.revision = revision

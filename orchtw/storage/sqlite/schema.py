@@ -67,7 +67,7 @@ def prepare(connection: sqlite3.Connection, vocabulary: str, *, any_vocabulary: 
 
 
 def is_known(connection: sqlite3.Connection) -> bool:
-    """Whether the header says that the file is a store, of a format that this version reads."""
+    """Report whether the header says that the file is a store, of a format that this version reads."""
     application, version = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in MARKS)
     return application == APPLICATION_ID and (version == FORMAT or version in _STEPS)
 

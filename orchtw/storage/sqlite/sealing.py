@@ -30,7 +30,7 @@ class Sealing:
         self.pending = self._unsealed > 0
 
     def slice(self, count: int) -> None:
-        """See `Task`."""
+        """Seal so many rows, as a `Task`."""
         rows = self._connection.execute(ROWS, (self._unsealed, count)).fetchall()
         unsealed = rows[-1][0] - 1 if len(rows) == count else 0
         seals = [(total, row[0]) for row in rows if (total := _total(*row)) is not None]

@@ -43,7 +43,7 @@ class Shrinking:
         self.pending = free >= WORTH_PAGES and free * MOST > pages and self._ask("auto_vacuum") != 0
 
     def slice(self, pages: int) -> None:
-        """See `Task`."""
+        """Give back so many pages, as a `Task`."""
         _, before = self._count()
         self._connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
         total, free = self._count()

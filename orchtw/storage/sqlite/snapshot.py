@@ -74,7 +74,7 @@ class Snapshot:
         return ends_of_all(self._connection)
 
     def sizes(self) -> Sizes:
-        """What the file takes."""
+        """Return the sizes of the file."""
         names = ("page_count", "freelist_count", "page_size")
         pages, free, page = (self._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
         (states,) = self._connection.execute("SELECT count(*) FROM history").fetchone()

@@ -108,12 +108,12 @@ class SqliteStore(Store):
         self._file.open().close()
 
     def release(self) -> None:
-        """See `Store.release`."""
+        """Implement `Store.release` for this store."""
         if not self._open:
             self._file.release()
 
     async def start(self) -> None:
-        """See `Store.start`."""
+        """Implement `Store.start` for this store."""
         self._feed.revision = self._mark = await self._writer.start()
         if not self._file.alone:
             self._readers.start()
@@ -122,24 +122,24 @@ class SqliteStore(Store):
             self._timer.start(self._interval_s, now=False)
 
     async def stop(self) -> None:
-        """See `Store.stop`."""
+        """Implement `Store.stop` for this store."""
         if not self._open:
             self.release()
             return
         self._open = False
         if self._timer.running:
             self._timer.stop()
-        self._readers.stop()  # before the writer: whoever closes last folds the log into the file
+        self._readers.stop()  # before the writer: the last to close folds the log into the file
         await self._writer.stop()
 
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:
-        """See `Store.get`."""
+        """Implement `Store.get` for this store."""
         if not _is_text(key):
             return None
         return await self._read(lambda connection: reader.get(connection, key, revision))
 
     async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
-        """See `Store.list`."""
+        """Implement `Store.list` for this store."""
         if not _is_text(prefix + start):
             raise errors.BadRequest("the key is not valid text")
         return await self._read(
@@ -147,14 +147,14 @@ class SqliteStore(Store):
         )
 
     def scan(self, prefix: str, *, revision: int = 0, wanted: Wanted = None) -> AsyncIterator[Page]:
-        """See `Store.scan`."""
+        """Implement `Store.scan` for this store."""
         index, self._writer.index = self._writer.index, None
         if index is not None and (revision or self._feed.revision) != index.revision:
             index = None
         return scan.pages(self._ask, prefix, index.revision if index else revision, wanted, index)
 
     def commit(self, op: Op) -> Deferred[WriteOutcome]:
-        """See `Store.commit`."""
+        """Implement `Store.commit` for this store."""
         waiting: Deferred[WriteOutcome] = Deferred()
         refusal = self._refusal(op)
         if refusal is not None:
@@ -172,7 +172,7 @@ class SqliteStore(Store):
         return await self._feed.follow(after_revision, deliver, self._history)
 
     async def revision(self) -> int:
-        """See `Store.revision`."""
+        """Implement `Store.revision` for this store."""
         if not self._open:
             raise _closed()
         return self._feed.revision
@@ -198,7 +198,7 @@ class SqliteStore(Store):
         return self._file.file_bytes() + self._file.wal_bytes()
 
     def metrics(self) -> Iterable[ShownSeries[Any]]:
-        """See `Store.metrics`."""
+        """Implement `Store.metrics` for this store."""
         measured, file = self._writer.measured, self._file
         return (
             Read(one(lambda: self._queued_ops), "orchtw_store_queued_writes", GAUGE, "Writes yet to be answered."),
@@ -277,7 +277,7 @@ def _closed() -> errors.ServiceUnavailable:
 
 
 def _is_text(key: str) -> bool:
-    """Whether `key` has a UTF-8 form at all."""
+    """Report whether `key` has a UTF-8 form at all."""
     if key.isascii():
         return True
     try:

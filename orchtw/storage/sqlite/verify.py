@@ -67,12 +67,12 @@ def misplaced(connection: sqlite3.Connection) -> list[int]:
 
 
 def is_sound(connection: sqlite3.Connection, revision: int) -> bool:
-    """Whether a row is there, has a checksum and is what was written."""
+    """Report whether a row exists, has a checksum and matches it."""
     return _verdict(connection, revision) is True
 
 
 def _verdict(connection: sqlite3.Connection, revision: int) -> bool | None:
-    """Whether a row is what was written; None: it has no checksum to tell."""
+    """Report whether a row matches its checksum; None if it has none."""
     query = "SELECT rev, CAST(key AS BLOB), created, prev, value, sum FROM history WHERE rev = ?"
     try:
         row = connection.execute(query, (revision,)).fetchone()

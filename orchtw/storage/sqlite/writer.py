@@ -48,7 +48,7 @@ REFUSAL = "the store takes no writes, which the next start would not find"
 
 @attrs.define(slots=True, eq=False)
 class Errand:
-    """Something to do in the writer thread between two batches, and who waits for its result."""
+    """Work for the writer thread between two batches, and the Deferred of its result."""
 
     work: Callable[[], object]
     waiting: Deferred[Any] | None
@@ -56,9 +56,10 @@ class Errand:
 
 
 class Writer:
-    """Owns the write connection. `deliver(changes, answers, bytes)` is called on the reactor, once a batch.
+    """Writer thread, which owns the write connection. `deliver(changes, answers, bytes)` is called on the reactor,
+    once a batch.
 
-    `index` is as it was when the file was opened, for who reads everything; nobody needs it after that.
+    `index` is as it was when the file was opened, for the first full read.
     """
 
     _log = Logger()
@@ -88,7 +89,7 @@ class Writer:
         return opened
 
     def submit(self, op: Op, waiting: Deferred[WriteOutcome]) -> None:
-        """Queue a write."""
+        """Queue a write for the next batch."""
         self._queue.put((op, waiting))
 
     def stop(self) -> Deferred[None]:
@@ -132,7 +133,7 @@ class Writer:
     def _run(self, opened: Deferred[int]) -> None:
         try:
             self._open()
-        except Exception as exc:  # noqa: BLE001 - the thread ends here, whoever waits must hear
+        except Exception as exc:  # noqa: BLE001 - the thread ends here, and waiters must hear
             self._answer(opened, exc)
             return
         self._answer(opened, self._revision)
@@ -231,12 +232,12 @@ class Writer:
     def _do(self, errand: Errand) -> None:
         try:
             result = errand.work()
-        except Exception as exc:  # noqa: BLE001 - whoever waits must hear, and the thread goes on
+        except Exception as exc:  # noqa: BLE001 - the waiter must hear, and the thread goes on
             result = exc
         self._answer(errand.waiting, result)
 
     def _take(self) -> tuple[list[Ticket], int, Errand | None]:
-        """What has piled up, up to the caps or to an errand; waits for something, but not beyond the next duty."""
+        """Take what has piled up, up to the caps or an errand; wait for something, but not past the next duty."""
         batch: list[Ticket] = []
         size = 0
         take = self._queue.get_nowait
@@ -391,7 +392,7 @@ class Writer:
 
 
 def waited_for(waiting: queue.SimpleQueue[T], patience_s: float) -> T:
-    """What comes next, within that time; the thread must be the only one that takes. Raises queue.Empty.
+    """Return the next item within that time; the thread must be the only consumer. Raises queue.Empty.
 
     What is there is taken first: `get` with a timeout that has passed before it waits, after a `get` that found
     something, waits for ever (CPython 3.11), and a compaction would stand still until the next write.

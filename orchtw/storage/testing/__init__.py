@@ -20,4 +20,4 @@ __all__ = ["PODS", "Recorder", "StoreConformance"]
 
 
 class StoreConformance(WriteRules, KeyRules, ListRules, HistoryRules, FeedRules, EndRules, KeptRules, LifeRules):
-    """What `orchtw.storage.interface` promises, as tests. `make_store` makes an empty store, not started."""
+    """Conformance suite of the `Store` contract. `make_store` makes an empty store, not started."""

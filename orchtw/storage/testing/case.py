@@ -1,5 +1,5 @@
 # mypy: disallow-untyped-calls=False
-"""What all conformance tests of stores share: the store, and how they write, read and follow it."""
+"""Base of the conformance tests of stores: the store, and helpers that write, read and follow it."""
 
 from __future__ import annotations
 

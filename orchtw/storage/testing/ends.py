@@ -1,5 +1,5 @@
 # mypy: disallow-untyped-calls=False
-"""What a store promises of values that end by themselves, and of its own end."""
+"""Conformance tests of expiring values, and of the store's own end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchtw.storage.testing.case import StoreCase
 
 
 class EndRules(StoreCase):
-    """Values that end."""
+    """Rules of values that expire."""
 
     async def lasting(self, key: str, ttl_s: float, value: bytes = b"v") -> int:
         """Write a value that ends; the revision."""
@@ -88,7 +88,7 @@ class KeptRules(StoreCase):
         await kept.end()
 
     async def test_replaced_value(self) -> None:
-        """What another writer has put in its place stays when it ends."""
+        """A value that has replaced an expiring one stays when that expires."""
         kept = await self.store.keep("/here", b"one", 600)
         other = await self.store.keep("/here", b"two", 600)
         await kept.end()

@@ -1,5 +1,5 @@
 # mypy: disallow-untyped-calls=False
-"""What a store promises to its subscribers."""
+"""Conformance tests of subscriptions."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class FeedRules(StoreCase):
         self.assertEqual(other.revisions, [last - 1, last])
 
     async def test_cancelled_answer_does_not_cancel_the_write(self) -> None:
-        """Who gives up waiting loses the answer only: the write is made, and told to subscribers
+        """A caller that stops waiting loses the answer only: the write is made, and delivered to subscribers
         (reference STORE-12).
         """
         recorder, _ = await self.follow(await self.store.revision())

@@ -1,5 +1,5 @@
 # mypy: disallow-untyped-calls=False
-"""What a store promises of lists, of now and of the past."""
+"""Conformance tests of lists, of the present and of the past."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class ListRules(StoreCase):
         self.assertEqual([page.items async for page in self.store.scan("/registry/none/")], [[]])
 
     async def test_scan_refuses_as_lists_do(self) -> None:
-        """What is compacted or to come cannot be scanned; who leaves a scan early can go on with others."""
+        """Compacted and future revisions cannot be scanned; after leaving a scan early, others can be made."""
         first = await self.put(PODS + "a")
         await self.put(PODS + "b")
         left = self.store.scan(PODS)

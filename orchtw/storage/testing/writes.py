@@ -1,5 +1,5 @@
 # mypy: disallow-untyped-calls=False
-"""What a store promises of writes: revisions, preconditions, keys and values."""
+"""Conformance tests of writes: revisions, preconditions, keys and values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of lists."""
+"""Library functions of lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times and durations."""
+"""Library functions of times and durations."""
 
 from __future__ import annotations
 

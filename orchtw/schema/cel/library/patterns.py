@@ -44,7 +44,7 @@ def compiled(pattern: str) -> Any:
 
 
 def _matcher(frame: Frame, text: str, pattern: str) -> Any:
-    """What matches the pattern; the search of the text is paid for, as is a pattern that has to be compiled."""
+    """Return a matcher of the pattern; charges for the search of the text, and for compiling a new pattern."""
     found = frame[PATTERNS].get(pattern)
     if found is None:
         found = compiled(pattern)

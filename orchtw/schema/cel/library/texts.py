@@ -1,4 +1,4 @@
-"""Functions of texts."""
+"""Library functions of texts."""
 
 from __future__ import annotations
 
