@@ -21,7 +21,7 @@ class AnnotatedDefaults:
         self._names: Sequence[str] | None = None
 
     def due(self) -> Awaitable[None] | None:
-        """What to await before the names are those of the moment on a store that others write too; None: nothing."""
+        """Return what to await before the names are current on a shared store, or None."""
         return self._stored.cache.freshness.due(MOST_RECENT)
 
     def names(self) -> Sequence[str]:

@@ -48,19 +48,19 @@ class AtRest(Protocol):
 
     @property
     def scans(self) -> bool:
-        """Whether a `scanner` costs much less than `decode`."""
+        """Report whether a `scanner` costs much less than `decode`."""
 
     def scanner(self, paths: Iterable[str]) -> Callable[[bytes], Object]:
-        """What decodes of a `raw` at least what is at some paths. It raises ValueError for what cannot be read."""
+        """Return a decoder of at least some paths of a `raw`. It raises ValueError for malformed data."""
 
     def value(self, raw: bytes) -> bytes:
-        """What the store keeps of a `raw`: it says by itself what kind it is of."""
+        """Return the stored value of a `raw`, which names its kind."""
 
     def raw(self, value: bytes) -> bytes:
-        """What is in a value of the store. Raises StatusError or ValueError for one that cannot be read."""
+        """Return the `raw` of a stored value. Raises StatusError or ValueError for an unreadable one."""
 
     def is_current(self, value: bytes) -> bool:
-        """Whether a value that can be read is of the version, and in the form, that `value` would give it now."""
+        """Report whether a readable value is in the version and form that `value` would give it now."""
 
 
 class ProtobufAtRest:

@@ -18,7 +18,7 @@ Run = Callable[[int, Callable[[], Any]], Awaitable[Any]]
 
 
 def _nobody(namespace: str) -> None:
-    """Nobody is told."""
+    """Notify no one: the default."""
 
 
 class ByNamespace(Generic[T]):
@@ -40,7 +40,7 @@ class ByNamespace(Generic[T]):
         self._stale: set[str] = set()
 
     def has(self, namespace: str) -> bool:
-        """Whether a namespace has any."""
+        """Report whether a namespace has any objects."""
         if self._cache is not self.stored.cache:
             self._follow(self.stored.cache)
         return namespace in self._entries

@@ -64,7 +64,7 @@ def checks(naming: Naming, *, allow_privileged: bool = True) -> Mapping[str, Che
 
 
 def consequences() -> Mapping[str, Consequence]:
-    """What follows from broken rules, by the full name of the message, for `Codecs`."""
+    """Return the consequences of broken rules by the full name of the message, for `Codecs`."""
     return MappingProxyType(dict(pod_containers.CONSEQUENCES))
 
 

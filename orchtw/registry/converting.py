@@ -24,13 +24,13 @@ _known: ContextVar[Known | None] = ContextVar("known", default=None)
 
 
 class ConversionRun(Protocol):
-    """See `Offload.run`."""
+    """Function that runs conversions, such as `Offload.run`."""
 
     async def __call__(self, size_bytes: int, work: Callable[[], T]) -> T: ...
 
 
 class Worker(Protocol):
-    """See `Offload`."""
+    """Worker for long conversions, such as `Offload`."""
 
     def inline(self, size_bytes: int) -> bool: ...
 

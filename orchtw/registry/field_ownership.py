@@ -1,4 +1,4 @@
-"""Who owns which field: the field managers of every resource, version and sub-resource (reference APPLY-1)."""
+"""Field managers of every resource, version and sub-resource (reference APPLY-1)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class FieldOwnership:
 
     @staticmethod
     def _ignored(target: Target, subresource: str) -> FieldSet | None:
-        """What a write through this endpoint cannot change, so that it never owns it."""
+        """Return the fields that a write through this endpoint cannot change, and so never owns."""
         paths = target.strategy.subresource_ignores(subresource)
         return FieldSet.named(*paths) if paths else None
 

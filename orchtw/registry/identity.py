@@ -1,4 +1,4 @@
-"""Whether a written object is the one that the request names: name, namespace, UID, version (reference ERR-16)."""
+"""Identity of a written object against its request: name, namespace, UID, version (reference ERR-16)."""
 
 from __future__ import annotations
 

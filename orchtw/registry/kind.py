@@ -19,5 +19,5 @@ class KindRecord(Traits):
 
     @property
     def group_kind(self) -> GroupKind:
-        """What the kind is registered under."""
+        """Return the key under which the kind is registered."""
         return GroupKind(self.group, self.kind)

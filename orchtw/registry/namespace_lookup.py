@@ -1,4 +1,4 @@
-"""What the rest of the server needs to know of namespaces: whether one exists, and its phase."""
+"""Lookup of namespaces: existence and phase."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Namespaces:
         self._phase = self._stored.field_names.index(PHASE)
 
     def due(self) -> Awaitable[None] | None:
-        """What to await before asking for phases on a store that others write too; None: nothing."""
+        """Return what to await before phases are current on a shared store, or None."""
         return self._stored.cache.freshness.due(MOST_RECENT)
 
     def phase_of(self, name: str) -> str | None:

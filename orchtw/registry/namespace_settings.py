@@ -1,4 +1,4 @@
-"""What annotations of namespaces say, read once for each of their versions."""
+"""Settings in annotations of namespaces, parsed once for each resourceVersion."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class NamespaceSettings(Generic[T]):
         self._known: dict[str, tuple[Entry, T]] = {}
 
     def due(self) -> Awaitable[None] | None:
-        """What to await before a namespace is said to be missing; None: nothing."""
+        """Return what to await before a namespace counts as missing, or None."""
         return self._stored.cache.freshness.due(MOST_RECENT)
 
     def find(self, namespace: str) -> T | None:
-        """What the namespace says; None: it is not there. Raises what `read` raises."""
+        """Return the settings of a namespace, or None if it does not exist. Raises what `read` raises."""
         entry = self._stored.get("", namespace)
         if entry is None:
             return None

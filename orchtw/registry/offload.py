@@ -55,7 +55,7 @@ class Offload:
         self._pool.stop()
 
     def inline(self, size_bytes: int) -> bool:
-        """Whether so much is done at once: then a result may be had without waiting."""
+        """Report whether work of that size is done at once, without waiting."""
         return size_bytes <= self._inline_bytes or not self._pool.started
 
     async def run(self, size_bytes: int, work: Callable[[], T]) -> T:

@@ -21,4 +21,4 @@ class Permissions(Protocol):
         """
 
     def concerns(self, write: Write) -> bool:
-        """Whether `granting` has anything to say of it."""
+        """Report whether `granting` checks the write."""

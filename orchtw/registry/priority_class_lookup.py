@@ -1,4 +1,4 @@
-"""What the rest of the server needs to know of priority classes: what one stands for, and which is the default."""
+"""Lookup of priority classes: values, and the default."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PriorityClasses:
         self._is_current = False
 
     def due(self) -> Awaitable[None] | None:
-        """What to await before a class is said to be missing on a store that others write too; None: nothing."""
+        """Return what to await before a class counts as missing on a shared store, or None."""
         return self._stored.cache.freshness.due(MOST_RECENT)
 
     def find(self, name: str) -> PriorityClass | None:

@@ -1,7 +1,7 @@
-"""What a write takes beyond its object, such as addresses, ports and quota, held until the write has ended.
+"""Reservations: what a write takes beyond its object, such as addresses and ports, until the write has ended.
 
 A kind whose record has `reservations` gets one for each try of a write, before validation. The order is: reserve,
-validate, commit, then keep, release or, where nobody knows what has become of the write, doubt.
+validate, commit, then keep, release or, where the outcome of the write is unknown, doubt.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from orchtw.wire.objects import Object
 
 
 class Reservation(Protocol):
-    """What one try of a write holds. Exactly one of the three is called, once; all return at once."""
+    """Reservation of one try of a write. Exactly one method is called, once; all return at once."""
 
     def keep(self) -> None:
         """The write is stored: what the new object holds is its own, what only the old one held is free."""
@@ -40,14 +40,14 @@ class Reservation(Protocol):
 
 
 class Reservations(Protocol):
-    """What the objects of one kind take."""
+    """Account of what the objects of one kind take."""
 
     async def reserve(self, new: Object | None, old: Object | None, *, dry_run: bool) -> Reservation:
         """Hold what `new` needs beyond `old`, and fill in the fields of `new` that say what it is.
 
         Both are in the storage version; `new` may be changed in place and need not stay canonical. `old` is None for
-        a create, `new` for a removal. A dry run is always released. Raises StatusErrors to refuse the write; whoever
-        raises, or is cancelled, holds nothing.
+        a create, `new` for a removal. A dry run is always released. Raises StatusErrors to refuse the write; after
+        an error or a cancellation nothing is held.
         """
 
     async def repair(self) -> None:
@@ -58,16 +58,16 @@ class Reservations(Protocol):
 
 
 class _Nothing:
-    """What a write holds that takes nothing."""
+    """Reservation of a write that takes nothing."""
 
     def keep(self) -> None:
-        """See `Reservation`."""
+        """Implement this part of a `Reservation`."""
 
     def release(self) -> None:
-        """See `Reservation`."""
+        """Implement this part of a `Reservation`."""
 
     def doubt(self) -> None:
-        """See `Reservation`."""
+        """Implement this part of a `Reservation`."""
 
 
 NOTHING: Reservation = _Nothing()
@@ -138,7 +138,7 @@ class Hold:
     def commit(self, store: Store, op: Op) -> Deferred[WriteOutcome]:
         """Commit `op`; from now on its outcome alone says whether the reservation is kept.
 
-        Whoever waits for the answer may be cancelled: the store goes on, and so does what is held.
+        The waiting caller may be cancelled: the store goes on, and the reservation is held until then.
         """
         waiting: Deferred[WriteOutcome] = Deferred()
         self._open = False

@@ -1,4 +1,4 @@
-"""What rewrites a store that is opened under another vocabulary than its own, key by key and value by value."""
+"""Translation of a store into another vocabulary, key by key and value by value."""
 
 from __future__ import annotations
 

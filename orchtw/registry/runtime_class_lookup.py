@@ -1,4 +1,4 @@
-"""What the rest of the server needs to know of runtime classes: what their pods cost, and where they run."""
+"""Lookup of runtime classes: overhead and scheduling of their pods."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RuntimeClasses:
         self._known: dict[str, tuple[Entry, RuntimeClass]] = {}
 
     def due(self) -> Awaitable[None] | None:
-        """What to await before a class is said to be missing on a store that others write too; None: nothing."""
+        """Return what to await before a class counts as missing on a shared store, or None."""
         return self._stored.cache.freshness.due(MOST_RECENT)
 
     def find(self, name: str) -> RuntimeClass | None:
@@ -51,7 +51,7 @@ class RuntimeClasses:
 
 
 def read(obj: Object) -> RuntimeClass:
-    """What an object of the kind says."""
+    """Read a RuntimeClass object."""
     overhead, scheduling = obj.get("overhead"), obj.get("scheduling") or {}
     return RuntimeClass(
         overhead=None if overhead is None else overhead.get("podFixed") or {},

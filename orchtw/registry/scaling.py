@@ -1,4 +1,4 @@
-"""What a kind shows as its Scale, and where it takes replicas from one (reference KIND-25, CRD-23)."""
+"""Scale sub-resource of a kind: its paths for reading and writing (reference KIND-25, CRD-23)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rest of the server needs to know of service accounts: which are there, and what pods get of them."""
+"""Lookup of service accounts: existence, and settings for pods."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ServiceAccounts:
         self._known: dict[str, tuple[Entry, ServiceAccount]] = {}
 
     def due(self) -> Awaitable[None] | None:
-        """What to await before an account is said to be missing; None: nothing."""
+        """Return what to await before an account counts as missing, or None."""
         return self._stored.cache.freshness.due(MOST_RECENT)
 
     def find(self, namespace: str, name: str) -> ServiceAccount | None:

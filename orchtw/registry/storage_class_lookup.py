@@ -1,4 +1,4 @@
-"""What the rest of the server needs to know of storage classes."""
+"""Lookup of storage classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class StorageClasses:
         self._stored = targets.stored_target(naming.group("storage.orch.io"), "v1", "storageclasses").stored
 
     async def may_expand(self, name: str) -> bool:
-        """Whether volumes of the class can grow; False for one that is not there. Raises DamagedObject (500)."""
+        """Report whether volumes of the class can grow; False for a missing class. Raises DamagedObject (500)."""
         if (due := self._stored.cache.freshness.due(MOST_RECENT)) is not None:
             await due
         entry: Entry | None = self._stored.get("", name)

@@ -46,7 +46,7 @@ InForce = Callable[[Entry], Awaitable[None]]
 
 
 def _nobody(entry: Entry, plain: int, packed: int, other: int) -> None:
-    """Nobody is told."""
+    """Count nothing: the default."""
 
 
 class Stored:
@@ -90,7 +90,7 @@ class Stored:
         self.cache, self.room, self.made = cache, cache.room, cache.made
 
     def alone(self) -> Stored:
-        """See `StoredResource`."""
+        """Return a copy that does not know the cache, as `StoredResource.alone`."""
         found = copy(self)
         found.made, found.in_force = _nobody, None
         found.__dict__.pop("cache", None)
@@ -188,7 +188,7 @@ class Stored:
         return self._at_rest.versioned(raw, version, tail)
 
     def is_current(self, entry: Entry) -> bool:
-        """Whether the object lies in the store as it would be written today."""
+        """Report whether the object is stored as it would be written today."""
         return entry.other is None or STORED not in entry.other
 
     def build(self, key: str, value: bytes, revision: int) -> Entry:
@@ -216,11 +216,11 @@ class Stored:
         return self._at_rest.scanner(("metadata.name", "metadata.labels", *paths))
 
     def is_plain(self, key: str, value: bytes) -> bool:
-        """Whether a value read from the store may be left as it is until somebody asks (see `glance`)."""
+        """Report whether a stored value may stay unread until it is needed (see `glance`)."""
         return value.startswith(self._plain)
 
     def glance(self, value: bytes, revision: int) -> Glance:
-        """What `build` gives of a plain value, all but the names, with a look at no more than that.
+        """Return what `build` finds in a plain value, all but the names, without decoding the rest.
 
         Raises StatusError or ValueError where that cannot be read.
         """
@@ -234,7 +234,7 @@ class Stored:
         return labels, fields, self._at_rest.versioned(raw, str(revision).encode(), b""), None
 
     def placeholder(self, namespace: str, name: str, revision: int) -> Entry:
-        """What can be shown of an object that cannot be read: its names and its version."""
+        """Return an entry for an unreadable object: its names and its resourceVersion."""
         meta = {"name": name, "namespace": namespace} if self.resource.namespaced else {"name": name}
         obj = self.codec.normalise({"metadata": meta})
         return self.prepare(obj).entry(revision)
@@ -247,7 +247,7 @@ class Stored:
         return self._drawn(obj, halves, raw, self.tail(meta.get("namespace", ""), meta["name"]))
 
     def value(self, raw: bytes) -> bytes:
-        """What the store keeps of an object in its form at rest."""
+        """Return the stored value of an object in its form at rest."""
         return self._at_rest.value(raw)
 
 
@@ -282,7 +282,7 @@ class Prepared:
 
     @property
     def value(self) -> bytes:
-        """What the store keeps: the object in the storage version."""
+        """Return the bytes for the store: the object in the storage version."""
         return self.stored.value(self.raw)
 
     def entry(self, revision: int) -> Entry:

@@ -1,7 +1,7 @@
-"""What a kind does to its objects on the way to the store: the generic behaviour, and the seam for others.
+"""Strategy of a kind: the generic behaviour of writes, and the hooks for particular kinds.
 
-A strategy works on canonical dicts in the storage version, unless a method says otherwise. It never refuses by
-itself: it returns causes.
+A strategy works on canonical dicts in the storage version, unless a method says otherwise. It does not reject
+objects itself: it returns causes.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Strategy:
         """
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
-        """Clear what a create may not set, fill in what follows from who asks, and start the generation."""
+        """Clear what a create may not set, fill in what follows from the user, and start the generation."""
         if self.has_status:
             self.reset_status(obj)
         if self.traits.generation is not None:
@@ -158,12 +158,12 @@ class Strategy:
         return self._in_order(causes + self.validate_sent(new, old, sent))
 
     def validate_sent(self, new: Object, old: Object | None, sent: Sent) -> list[Cause]:
-        """What is asked in the version that the write was sent in, and not of the stored one."""
+        """Return the causes in the version that the write was sent in, not the stored one."""
         own = self.traits.validate_sent
         return [] if own is None else own(new, old, sent, self.naming)
 
     def validate_content(self, obj: Object, old: Object | None) -> list[Cause]:
-        """What the schema declares, then what no declaration can say; `old` None: a create.
+        """Return the causes of declared rules, then of the kind's own; `old` None: a create.
 
         The status, which such a write cannot change, is not looked at: it may be older than its rules.
         """
@@ -171,7 +171,7 @@ class Strategy:
         return causes if own is None else causes + own(obj, old, self.naming)
 
     def validate_declared(self, obj: Object, old: Object | None) -> list[Cause]:
-        """What the schema declares for all but the status."""
+        """Return the causes of declared rules for all but the status."""
         declared = self._codec.validator
         shown = {key: value for key, value in obj.items() if key != "status"} if self.has_status else obj
         return [] if declared is None else declared(shown, old)
@@ -189,13 +189,13 @@ class Strategy:
         return in_field_order(self._codec.schema, causes) if len(causes) > 1 else causes
 
     def warnings(self, obj: Object, old: Object | None) -> list[str]:
-        """What the client should know of a create or update that is valid (reference ERR-50)."""
+        """Return warnings about a valid create or update (reference ERR-50)."""
         warn = self.traits.warn
         return [] if warn is None else warn(obj, old, self.naming)
 
     @property
     def scale(self) -> ScaleMapping:
-        """How Scales are made of the kind's objects."""
+        """Return the mapping between objects of the kind and Scales."""
         return WORKLOAD
 
     def grace_period_s(self, obj: Object, asked_s: int | None) -> int:
@@ -203,11 +203,11 @@ class Strategy:
         return 0
 
     def holds_removal(self, obj: Object) -> bool:
-        """Whether a terminating object stays although its metadata.finalizers are empty."""
+        """Report whether a terminating object stays although its metadata.finalizers are empty."""
         return False
 
     def precondition_failed(self, name: str, what: str, asked: str, found: str) -> Conflict:
-        """What a delete is told whose precondition on `what`, UID or ResourceVersion, does not hold."""
+        """Return the error for a delete whose precondition on `what`, UID or ResourceVersion, does not hold."""
         happened = "deleted and then recreated" if what == "UID" else "modified"
         why = (
             f"the {what} in the precondition ({asked}) does not match the {what} in record ({found}). "
@@ -220,7 +220,7 @@ class Strategy:
 
 
 def _same_content(new: Object, old: Object) -> bool:
-    """Whether nothing differs but metadata."""
+    """Report whether nothing differs but metadata."""
     return {**new, "metadata": None} == {**old, "metadata": None}
 
 

@@ -21,7 +21,7 @@ Convert = Callable[[Object], Object]
 
 
 class Forms(Gate, Protocol):
-    """What makes the forms of objects in a version, where that takes a call."""
+    """Maker of objects' forms in a version, where that takes a call."""
 
     async def ensure(self, entries: Sequence[Entry]) -> None:
         """Have the forms of entries, so that all of `Target` can be asked about them. Raises StatusError."""
@@ -29,11 +29,11 @@ class Forms(Gate, Protocol):
 
 @attrs.define(slots=True, kw_only=True, eq=False)
 class Target:
-    """What a request's group, version and resource resolve to.
+    """Target of a request: a resource in a served version.
 
     `to_storage` and `from_storage` are None where the served version is the stored one. `same_fields`: versions
-    that differ in nothing but apiVersion share their JSON after it. `deprecation` is what requests are warned of.
-    `kept` is where others keep what they make once for it, such as watch wires, so that it goes with the target.
+    that differ in nothing but apiVersion share their JSON after it. `deprecation` is the warning for requests.
+    `kept` caches what others make once for it, such as watch wires, so that it goes with the target.
 
     Writes work on *drafts*, objects in the version that `strategy` knows: here that of the store. `forms` is None
     where all conversions are functions. Where it is not, `forms.ensure` comes first; else Unconverted is raised.
@@ -55,7 +55,7 @@ class Target:
 
     @property
     def forms(self) -> Forms | None:
-        """How forms are made that no function makes."""
+        """Return the maker of forms that take a call, or None."""
         return None
 
     @property
@@ -94,7 +94,7 @@ class Target:
         return self.stored.prepare(draft)
 
     def for_writer(self, draft: Object) -> Object | None:
-        """What `as_written` will need of a draft: nothing, where all that is shown of it is made of its entry."""
+        """Return what `as_written` needs of a draft: None, where the response is made of its entry."""
         return None
 
     def as_written(self, entry: Entry, draft: Object | None) -> Entry:
@@ -108,11 +108,11 @@ class Target:
         strategy.set_defaults(obj)
 
     def has_json(self, entry: Entry) -> bool:
-        """Whether `json_tail` has been made already."""
+        """Report whether `json_tail` has been made already."""
         return entry.json is not None if self.same_fields else self._cached(entry, self._key("json")) is not None
 
     def has_protobuf(self, entry: Entry) -> bool:
-        """Whether `protobuf` has been made already."""
+        """Report whether `protobuf` has been made already."""
         return self.from_storage is None or self._cached(entry, self._key("protobuf")) is not None
 
     def json_tail(self, entry: Entry) -> bytes:

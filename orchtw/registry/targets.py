@@ -1,4 +1,4 @@
-"""The registry of resources: what requests can name, by group, version and name, and who is told of changes."""
+"""Registry of resources by group, version and name, and of listeners to its changes."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ MakeCodec = Callable[[ResourceType, StructSchema], KindCodec]
 
 
 class Targets:
-    """The resources of this server: those of the catalogue that `served` holds, and those that are added.
+    """Resources of this server: those of the catalogue that `served` holds, and those that are added.
 
-    An added resource differs from the others in its source alone. Whoever makes something of all resources, such as
-    discovery, listens and makes it again. `codecs` knows the kinds of both.
+    An added resource differs from the others in its source alone. Everything that is derived from all resources, such
+    as discovery, listens and is made again. `codecs` knows the kinds of both.
     """
 
     def __init__(self, catalogue: Catalogue, codecs: Codecs, served: Iterable[ResourceType]) -> None:
@@ -87,7 +87,7 @@ class Targets:
         make_codec: MakeCodec | None = None,
         make_versioning: MakeVersioning | None = None,
     ) -> None:
-        """Serve a resource that is none of the release, in all of its versions, each with its schema; after `open`.
+        """Serve an added resource in all of its versions, each with its schema; after `open`.
 
         One of them is the storage version; requests may name those that are on by default. They can when this
         returns, not before: by then all of its objects in the store are in the cache. Added again, a resource takes
@@ -171,7 +171,7 @@ class Targets:
         return leave
 
     def follow(self, changed: TargetsChanged) -> None:
-        """The same, for who makes again only what concerns the targets that have gone and come; these come first."""
+        """Listen with the targets that have gone and come; such listeners are called first."""
         self._followers = (*self._followers, changed)
 
     @property
@@ -283,7 +283,7 @@ class Targets:
         make_strategy: MakeStrategy,
         make_versioning: MakeVersioning,
     ) -> tuple[Stored, list[Target]]:
-        """What keeps and serves an added resource whose versions each have rules of their own."""
+        """Return storage and targets of an added resource whose versions each have rules of their own."""
         naming = self._catalogue.naming
         versioning = make_versioning({resource.api_version: codec for resource, codec in come})
         strategies = {resource.version: make_strategy(resource, naming, codec) for resource, codec in come}
@@ -340,7 +340,7 @@ def _path(resource: ResourceType) -> Path:
 
 
 def _names(resource: ResourceType) -> set[object]:
-    """What no other resource may have."""
+    """Return the names that no other resource may have."""
     return {(resource.group, resource.kind), resource.message}
 
 

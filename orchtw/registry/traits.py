@@ -1,4 +1,4 @@
-"""What is special about a kind and takes no code of a strategy's: the fields, whose defaults any kind has.
+"""Traits of a kind that need no code in a strategy; the defaults fit any kind.
 
 Source: the strategies of release 1.24 (reference KIND-7, DEL-5, KIND-8, KIND-9).
 """
@@ -99,7 +99,7 @@ class Traits:
     own_columns: bool = False
 
     def changed(self, new: Object, old: Object) -> bool:
-        """Whether anything that counts for metadata.generation differs."""
+        """Report whether anything that counts for metadata.generation differs."""
         return any(_at(new, path) != _at(old, path) for path in self.generation or ())
 
 

@@ -1,4 +1,4 @@
-"""How a resource that comes at run time is stored, and served in its versions."""
+"""Storage and served versions of resources that are added at run time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchtw.schema.codec.codecs import KindCodec
 
 @attrs.frozen(slots=True, kw_only=True)
 class VersioningParts:
-    """What every target has."""
+    """Parts that every target has."""
 
     resource: ResourceType
     codec: KindCodec
@@ -32,7 +32,7 @@ class Versioning(Protocol):
         """Where its objects live; resource, codec and strategy are those of the storage version."""
 
     def target(self, parts: VersioningParts) -> Target:
-        """What serves it in one version."""
+        """Return the target of one version."""
 
 
 MakeVersioning = Callable[[Mapping[str, KindCodec]], Versioning]

@@ -19,7 +19,7 @@ PLAIN = WriteOptions()
 
 
 class WriteView(Protocol):
-    """What a sub-resource shows of an object, and admission sees in its place: the Scale of a workload."""
+    """View of an object through a sub-resource, which admission sees in its place: the Scale of a workload."""
 
     def show(self, obj: Object) -> Object:
         """The sub-resource of an object of the target's version."""
@@ -30,7 +30,7 @@ class WriteView(Protocol):
 
 @attrs.frozen(slots=True, kw_only=True)
 class Write:
-    """Who writes what object, and whether as a dry run.
+    """Write of one object by a user, perhaps as a dry run.
 
     `from_live`: the wanted object is made from the live one, so that no kind asks for its resourceVersion. `whole`:
     it is not, and its transform does not change what it is given.

@@ -1,5 +1,4 @@
-"""Who serves which API: the APIServices, those that this server makes for itself, and whether the others work
-(reference AGG-1 to AGG-3).
+"""APIServices: those of this server, those of aggregated servers, and their availability (reference AGG-1 to AGG-3).
 
-`services.py` follows the objects, and is what everybody asks. Requests are passed on in `verbs/aggregated.py`.
+`services.py` follows the objects and answers all questions about them. `orchtw.proxy.aggregated` forwards requests.
 """

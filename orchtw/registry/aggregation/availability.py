@@ -60,7 +60,7 @@ class Availability(Service):
         services.listen(self._changed)
 
     def startService(self) -> None:
-        """Begin."""
+        """Begin to check APIServices."""
         super().startService()  # type: ignore[no-untyped-call]
         for stored in (self._checks.services, self._checks.endpoints):
             stored.cache.follow(self)

@@ -135,7 +135,7 @@ class Backends:
             known.exchanges.close()
 
     def close(self) -> None:
-        """The server stops."""
+        """Close all connections at the server's end."""
         for backend in list(self._known):
             self.forget(backend)
 
@@ -163,7 +163,7 @@ class Backends:
         return await exchange.ask(ask.method, ask.target, headers, ask.body)
 
     async def _destination(self, backend: ServiceBackend, known: _Known) -> Destination:
-        """Who may make APIServices may name any host; addresses come from endpoints, which others write."""
+        """Return where to connect. APIServices may name any host; addresses come from endpoints, written by others."""
         try:
             place = await self._resolver.place(backend.service, endpoints_only=self._endpoints_only)
             tls = known.policy.tls()
@@ -180,7 +180,7 @@ class Backends:
         )
 
     def _of(self, backend: ServiceBackend) -> _Known:
-        """What is known of a server, anew when this one shows another certificate."""
+        """Return the settings of a server, renewed when this one has another certificate."""
         base, known = self._identity(), self._known.get(backend)
         if known is None or known.base is not base:
             self.forget(backend)
@@ -192,7 +192,7 @@ class Backends:
 
 @attrs.frozen(slots=True, kw_only=True)
 class _Known:
-    """How this server shows itself, how another one is spoken to, and the connections to that."""
+    """Certificate of this server, TLS settings of another one, and the connections to it."""
 
     base: TLSPolicy
     policy: TLSPolicy
@@ -211,7 +211,7 @@ class _Collected:
         self._size = 0
 
     def received(self, data: bytes) -> None:
-        """See `Sink`."""
+        """Collect a part of the response."""
         self._pieces.append(data)
         self._size += len(data)
         if self._size > self._limit:
@@ -219,7 +219,7 @@ class _Collected:
             self.whole.errback(TooLarge(self._limit, self._code))
 
     def ended(self, outcome: CallOutcome) -> None:
-        """See `Sink`."""
+        """Take note of the end of the response."""
         if self.whole.called:
             return
         if outcome is CallOutcome.WHOLE:

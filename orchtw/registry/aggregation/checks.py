@@ -1,4 +1,4 @@
-"""Whether the server behind an APIService works: its Service, its endpoints, and a question (reference AGG-3)."""
+"""Availability checks of an APIService: its Service, its endpoints, and a request (reference AGG-3)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ATTEMPTS: Final = 5
 
 
 class Checks:
-    """What the condition of one APIService should be at present."""
+    """Checks that decide on the Available condition of one APIService."""
 
     def __init__(self, targets: Targets, backends: Backends, naming: Naming) -> None:
         self.services = targets.stored_target("", "v1", "services").stored

@@ -15,7 +15,7 @@ AVAILABLE: Final = "Available"
 
 @attrs.frozen(slots=True)
 class AvailabilityVerdict:
-    """What the condition is to say."""
+    """Desired content of condition Available."""
 
     status: Literal["True", "False", "Unknown"]
     reason: str
@@ -42,7 +42,7 @@ def failed_discovery(why: str) -> AvailabilityVerdict:
 
 
 def flaw(backend: ServiceBackend, service: Object, endpoints: Object | None) -> AvailabilityVerdict | None:
-    """What is wrong with a Service that has a cluster address; other types are not looked into."""
+    """Return the fault of a Service with a cluster IP, or None; other types are not checked."""
     if service["spec"].get("type", "ClusterIP") != "ClusterIP":
         return None
     number = backend.service.port

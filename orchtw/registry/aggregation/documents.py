@@ -34,7 +34,7 @@ _V2, _V3 = "/openapi/v2", "/openapi/v3"
 
 @attrs.define(slots=True, eq=False)
 class _Fetched:
-    """What is known of one server's documents. `tag` is the ETag of v2; `v3` the hash of its document of the part."""
+    """Fetched documents of one server. `tag` is the ETag of v2; `v3` the hash of its document of the part."""
 
     service: ApiService
     tag: str = ""
@@ -44,7 +44,7 @@ class _Fetched:
     running: Deferred[None] | None = None
 
     def stop(self) -> None:
-        """Fetch no more."""
+        """Stop fetching the documents."""
         if self.timer is not None and self.timer.active():
             self.timer.cancel()
         if self.running is not None:
@@ -68,12 +68,12 @@ class RemoteDocuments(Service):
 
     @property
     def v2(self) -> Sequence[Foreign]:
-        """What is to be merged into the v2 document."""
+        """Return the documents to merge into the v2 document."""
         return [each.v2 for _, each in sorted(self._fetched.items()) if each.v2 is not None]
 
     @property
     def v3(self) -> Mapping[str, tuple[ApiService, str]]:
-        """Who serves which v3 document, by a path such as `apis/example.com/v1`, and the document's hash."""
+        """Return service and hash of each v3 document, by a path such as `apis/example.com/v1`."""
         found = (each for _, each in sorted(self._fetched.items()) if each.v3 is not None)
         return {each.service.path[1:]: (each.service, each.v3 or "") for each in found}
 
@@ -82,13 +82,13 @@ class RemoteDocuments(Service):
         self._listeners.append(changed)
 
     def startService(self) -> None:
-        """Begin to fetch."""
+        """Begin to fetch documents."""
         super().startService()  # type: ignore[no-untyped-call]
         for service in self._services.all.values():
             self._changed(None, service)
 
     def stopService(self) -> None:
-        """Fetch no more."""
+        """Stop fetching the documents."""
         super().stopService()  # type: ignore[no-untyped-call]
         for each in self._fetched.values():
             each.stop()

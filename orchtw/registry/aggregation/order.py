@@ -45,8 +45,7 @@ def available(services: Mapping[str, ApiService]) -> frozenset[GroupVersion]:
 
 
 def matters(old: ApiService | None, new: ApiService | None) -> bool:
-    """Whether a change of an APIService may change what is shown. One that the server makes for what it serves says
-    what is true without it.
+    """Report whether a change of an APIService may change discovery; one that the server makes for itself does not.
     """
     return old is not None or new is None or new.backend is not None or not new.managed
 

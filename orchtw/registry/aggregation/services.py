@@ -27,7 +27,7 @@ GroupVersion = tuple[str, str]
 
 @attrs.frozen(slots=True, kw_only=True)
 class ServiceBackend:
-    """Where another server is, and whom to believe there: `ca_bundle` is PEM, empty for the system's authorities."""
+    """Address and authorities of another server: `ca_bundle` is PEM, empty for the system's authorities."""
 
     service: ServiceReference
     ca_bundle: bytes = b""
@@ -58,7 +58,7 @@ class ApiService:
 
     @property
     def group_version(self) -> GroupVersion:
-        """Group and version."""
+        """Return group and version as a pair."""
         return self.group, self.version
 
     @property
@@ -89,7 +89,7 @@ def managed_label(naming: Naming) -> str:
 
 
 def is_available(obj: Object) -> bool:
-    """Whether the condition Available is True."""
+    """Report whether condition Available is True."""
     found = (obj.get("status") or {}).get("conditions") or ()
     return any(each.get("type") == "Available" and each.get("status") == "True" for each in found)
 
@@ -145,7 +145,7 @@ class ApiServices:
         self._listeners = (*self._listeners, changed)
 
     def take(self, event: Event) -> None:
-        """See `Follower`."""
+        """Take in an event, as a `Follower`."""
         self._take(event.key, event.new)
 
     def closed(self) -> None:

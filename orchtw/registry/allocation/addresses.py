@@ -24,7 +24,7 @@ class Addresses:
 
     @property
     def ledgers(self) -> Iterator[Ledger]:
-        """Of all families."""
+        """Yield the ledgers of all families."""
         return (ledger for _, ledger in self._ledgers.values())
 
     def held(self, spec: Spec) -> Iterator[Held]:
@@ -32,7 +32,7 @@ class Addresses:
         return ((ledger, number) for ledger, number in self._all(spec) if number in ledger)
 
     def foreign(self, spec: Spec) -> Iterator[Held]:
-        """The others."""
+        """Yield the addresses outside of the ranges."""
         return ((ledger, number) for ledger, number in self._all(spec) if number not in ledger)
 
     def _all(self, spec: Spec) -> Iterator[Held]:
@@ -45,7 +45,7 @@ class Addresses:
                     yield ledger, number
 
     def lacks(self, spec: Spec) -> bool:
-        """Whether a stored service has not been given all that it needs."""
+        """Report whether a stored Service lacks an address that it needs."""
         settled = rules.cluster_ips(spec) and rules.families(spec) and spec.get("ipFamilyPolicy")
         return rules.needs_cluster_ip(spec) and not settled
 

@@ -1,4 +1,4 @@
-"""Blocks of numbers, and who keeps them: the memory of the only process, or a record in a store that others share."""
+"""Blocks of numbers, in memory for a single process, or in a record of a shared store."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ class Block(abc.ABC):
 
     @abc.abstractmethod
     async def take(self, number: int) -> bool:
-        """Take a number; False: somebody has it. Raises what the store raises, and has not taken it then.
-
-        Whoever is cancelled has not taken it either.
+        """Take a number; False if it is taken. After an error of the store, or a cancellation, it is not taken.
         """
 
     @abc.abstractmethod
@@ -47,14 +45,14 @@ class LocalBlock(Block):
 
     @property
     def bits(self) -> int:
-        """See `Block`."""
+        """Implement this part of a `Block`."""
         return self._bits
 
     async def refresh(self) -> None:
-        """See `Block`."""
+        """Implement this part of a `Block`."""
 
     async def take(self, number: int) -> bool:
-        """See `Block`."""
+        """Implement this part of a `Block`."""
         bit = 1 << number
         if self._bits & bit:
             return False
@@ -62,7 +60,7 @@ class LocalBlock(Block):
         return True
 
     def free(self, number: int) -> None:
-        """See `Block`."""
+        """Implement this part of a `Block`."""
         self._bits &= ~(1 << number)
 
 
@@ -87,11 +85,11 @@ class StoredBlock(Block):
 
     @property
     def bits(self) -> int:
-        """See `Block`."""
+        """Implement this part of a `Block`."""
         return self._recorded | self._pending
 
     async def refresh(self) -> None:
-        """See `Block`."""
+        """Implement this part of a `Block`."""
         self._learn(await self._store.get(self._key))
 
     def _learn(self, record: KeyValue | None) -> None:
@@ -106,7 +104,7 @@ class StoredBlock(Block):
             self._revision, self._recorded = record.revision, int.from_bytes(record.value, "little")
 
     async def take(self, number: int) -> bool:
-        """See `Block`."""
+        """Implement this part of a `Block`."""
         if self._revision is None:
             await self.refresh()
         bit = 1 << number
@@ -118,7 +116,7 @@ class StoredBlock(Block):
         return await waiting
 
     def free(self, number: int) -> None:
-        """See `Block`."""
+        """Implement this part of a `Block`."""
         self._frees |= 1 << number
         self._write()
 
@@ -134,7 +132,7 @@ class StoredBlock(Block):
             frees, self._frees = self._frees, 0
             try:
                 await self._write_once(takes, frees)
-            except Exception as error:  # noqa: BLE001 - whoever waits must hear
+            except Exception as error:  # noqa: BLE001 - waiters must hear
                 self._give_up(takes, error)
         self._writing = False
 
@@ -167,7 +165,7 @@ class StoredBlock(Block):
                 self._frees |= 1 << number
 
     def _give_up(self, takes: dict[int, Deferred[bool]], error: Exception) -> None:
-        """Whether the record has changed is open: it is read again, and what was lost on the way is repaired."""
+        """Fail the waiting takes. The record may have changed: it is read again, and lost numbers are repaired."""
         self._revision = None
         if not takes:
             self._log.warn("{key} could not be changed: {why}", key=self._key, why=str(error))

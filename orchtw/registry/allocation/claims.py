@@ -1,4 +1,4 @@
-"""What one write of a service takes, until it has ended."""
+"""Claim of a Service's write, held until the write has ended."""
 
 from __future__ import annotations
 
@@ -64,16 +64,16 @@ class Claim:
             self._holding.add(held)
 
     def keep(self) -> None:
-        """See `Reservation`."""
+        """Implement this part of a `Reservation`."""
         self._end(self._given_up)
         self.kept()
 
     def release(self) -> None:
-        """See `Reservation`."""
+        """Implement this part of a `Reservation`."""
         self._end(() if self._dry_run else self._taken)
 
     def doubt(self) -> None:
-        """See `Reservation`."""
+        """Implement this part of a `Reservation`."""
         self._end(())
 
     def _end(self, free: Iterable[Held]) -> None:

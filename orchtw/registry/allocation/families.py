@@ -40,7 +40,7 @@ def settle_families(service: Object, old: Spec | None, configured: Sequence[str]
 
 
 def stays_preferred(new: Spec, old: Spec) -> bool:
-    """Whether it prefers two families as before: then it keeps what it has, whatever the server has by now."""
+    """Report whether it prefers dual-stack as before: then it keeps its families, whatever the server has by now."""
     return (
         new.get("ipFamilyPolicy") == old.get("ipFamilyPolicy") == "PreferDualStack"
         and rules.needs_cluster_ip(new)

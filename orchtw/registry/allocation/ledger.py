@@ -14,7 +14,7 @@ Marks = dict[int, int]
 
 
 def mark(marks: Marks, number: int) -> None:
-    """Add a number."""
+    """Add a number to the marks."""
     place = number // SIZE
     marks[place] = marks.get(place, 0) | 1 << number % SIZE
 
@@ -54,13 +54,13 @@ class Ledger:
         return None
 
     async def find(self, besides: Marks) -> int | None:
-        """A number that nobody has, and that is none of `besides`; None: there is none."""
+        """Return a free number outside of `besides`, or None."""
         async for _, free, place in self._with_room(besides):
             return place * SIZE + free
         return None
 
     async def is_free(self, number: int) -> bool:
-        """Whether nobody has a number."""
+        """Report whether a number is free."""
         block, bit = self._place(number)
         await block.refresh()
         return not block.bits >> bit & 1

@@ -26,7 +26,7 @@ class NodePorts:
         return ((self.ledger, number) for number in self._all(spec) if number in self.ledger)
 
     def foreign(self, spec: Spec) -> Iterator[Held]:
-        """The others."""
+        """Yield the ports outside of the range."""
         return ((self.ledger, number) for number in self._all(spec) if number not in self.ledger)
 
     @staticmethod

@@ -32,14 +32,14 @@ class Range(Protocol):
 
     @property
     def picked_from(self) -> int:
-        """The lowest that is given to who does not ask for a certain one."""
+        """Return the lowest number for dynamic allocation."""
 
     @property
     def title(self) -> str:
-        """What such a range is called."""
+        """Return the name of such ranges."""
 
     def subject(self, number: int) -> str:
-        """What a number of it is called."""
+        """Return the name of its numbers."""
 
     def out_of_range(self, number: int) -> str:
         """Why a number beyond the range is refused."""
@@ -56,22 +56,22 @@ class AddressRange:
 
     @property
     def family(self) -> str:
-        """IPv4 or IPv6."""
+        """Return the family, IPv4 or IPv6."""
         return f"IPv{self.network.version}"
 
     @property
     def name(self) -> str:
-        """See `Range`."""
+        """Implement this part of a `Range`."""
         return f"serviceips/{self.family.lower()}"
 
     @property
     def first(self) -> int:
-        """See `Range`."""
+        """Implement this part of a `Range`."""
         return int(self.network.network_address) + 1
 
     @property
     def last(self) -> int:
-        """See `Range`."""
+        """Implement this part of a `Range`."""
         return int(self.network.broadcast_address) - (1 if self.network.version == 4 else 0)
 
     @property
@@ -81,15 +81,15 @@ class AddressRange:
 
     @property
     def title(self) -> str:
-        """See `Range`."""
+        """Implement this part of a `Range`."""
         return "service CIDR"
 
     def subject(self, number: int) -> str:
-        """See `Range`."""
+        """Implement this part of a `Range`."""
         return f"cluster IP [{self.family}]:{self.show(number)}"
 
     def number(self, text: str) -> int | None:
-        """The number of an address of this family; None: it is none."""
+        """Return the number of an address of this family, or None."""
         address = parse_ip(text)
         return int(address) if address is not None and address.version == self.network.version else None
 
@@ -98,12 +98,12 @@ class AddressRange:
         return str(_ADDRESS[self.network.version](number))
 
     def out_of_range(self, number: int) -> str:
-        """See `Range`."""
+        """Implement this part of a `Range`."""
         shown = self.show(number)
         return f"the provided IP ({shown}) is not in the valid range. The range of valid IPs is {self.network}"
 
     def taken(self, number: int) -> str:
-        """See `Range`."""
+        """Implement this part of a `Range`."""
         return "provided IP is already allocated"
 
     def __str__(self) -> str:
@@ -119,29 +119,29 @@ class PortRange:
 
     @property
     def name(self) -> str:
-        """See `Range`."""
+        """Implement this part of a `Range`."""
         return "servicenodeports"
 
     @property
     def picked_from(self) -> int:
-        """See `Range`."""
+        """Implement this part of a `Range`."""
         return self.first
 
     @property
     def title(self) -> str:
-        """See `Range`."""
+        """Implement this part of a `Range`."""
         return "port range"
 
     def subject(self, number: int) -> str:
-        """See `Range`."""
+        """Implement this part of a `Range`."""
         return f"node port {number}"
 
     def out_of_range(self, number: int) -> str:
-        """See `Range`."""
+        """Implement this part of a `Range`."""
         return f"provided port is not in the valid range. The range of valid ports is {self}"
 
     def taken(self, number: int) -> str:
-        """See `Range`."""
+        """Implement this part of a `Range`."""
         return "provided port is already allocated"
 
     def __str__(self) -> str:

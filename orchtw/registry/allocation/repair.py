@@ -17,20 +17,20 @@ there, and no write lasts as long as the time between two rounds."""
 
 
 class Account(Protocol):
-    """What is kept account of."""
+    """Account of allocated numbers."""
 
     @property
     def ledgers(self) -> tuple[Ledger, ...]:
-        """What is taken."""
+        """Return the ledgers of taken numbers."""
 
     def services(self) -> AsyncIterator[Object]:
-        """Those who take."""
+        """Yield the Services that take numbers."""
 
     def held(self, service: Object) -> Iterator[Held]:
-        """What one of them has."""
+        """Yield the numbers of a Service."""
 
     def foreign(self, service: Object) -> Iterator[Held]:
-        """What one of them has beyond the ranges."""
+        """Yield the numbers of a Service outside of the ranges."""
 
 
 class Repair:
@@ -44,9 +44,9 @@ class Repair:
         self._leaks: dict[Held, int] = {}
 
     async def run(self) -> None:
-        """Take what services have and is not taken; free what nobody has. Raises what the store raises.
+        """Take numbers that Services have; free those that no Service has. Raises what the store raises.
 
-        What is taken is read first: whoever takes something after that has it in the next round.
+        Taken numbers are read first: one that is taken after that is found in the next round.
         """
         taken: set[Held] = set()
         for ledger in self._account.ledgers:

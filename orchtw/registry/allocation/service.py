@@ -1,4 +1,4 @@
-"""What the services of a server take: the reservations that the record of Service names (reference KIND-27)."""
+"""Reservations of Services: cluster IPs and node ports (reference KIND-27)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ServiceReservations:
         return Ledger(numbers, make_block, self._host.random)
 
     async def reserve(self, new: Object | None, old: Object | None, *, dry_run: bool) -> Reservation:
-        """See `Reservations`."""
+        """Claim addresses and ports, as `Reservations.reserve`."""
         before = None if old is None else old["spec"]
         if new is not None and new["spec"] == before:
             return NOTHING
@@ -106,11 +106,11 @@ class ServiceReservations:
 
     @property
     def ledgers(self) -> tuple[Ledger, ...]:
-        """Of all ranges."""
+        """Return the ledgers of all ranges."""
         return (*self._addresses.ledgers, self._ports.ledger)
 
     async def repair(self) -> None:
-        """See `Reservations`."""
+        """Repair the account, as `Reservations.repair`."""
         await self._load()
         await self._repair.run()
         async for entry, service in self._services():

@@ -22,7 +22,7 @@ class Version(Protocol):
     """A version whose forms have to be made."""
 
     def has_json(self, entry: Entry) -> bool:
-        """Whether the form of an entry is there."""
+        """Report whether the form of an entry exists."""
 
     async def make(self, entries: Sequence[Entry]) -> None:
         """Make the forms of entries. Raises StatusError."""
@@ -40,7 +40,7 @@ class WebhookForms:
         self._coming = coming
 
     def lacks(self, entry: Entry) -> bool:
-        """See `Gate`."""
+        """Report whether the form of an entry has to be made."""
         return not self._version.has_json(entry)
 
     async def ensure(self, entries: Sequence[Entry]) -> None:
@@ -63,12 +63,12 @@ class WebhookForms:
             lacking = [entry for entry in lacking if self.lacks(entry)]
 
     def prepare(self, entries: Sequence[Entry], done: Done) -> None:
-        """See `Gate`."""
+        """Make the forms of entries, then call `done`."""
         making = Deferred.fromCoroutine(self.ensure(entries))
         making.addCallbacks(lambda _: done(None), lambda failure: done(self._refusal(failure)))
 
     def _begin(self, entries: Sequence[Entry]) -> _Round:
-        """Make these, whoever waits for them or leaves."""
+        """Begin to make forms, which goes on when waiters leave."""
         begun = _Round()
         self._coming.update(dict.fromkeys(entries, begun))
 
@@ -122,7 +122,7 @@ class _Round:
             await waiting
 
     def end(self, failure: Failure | None) -> None:
-        """Tell everybody."""
+        """Notify all waiters of the result."""
         self._ended, self._failure = True, failure
         waiting, self._waiting = self._waiting, []
         for each in waiting:

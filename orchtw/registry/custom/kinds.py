@@ -26,7 +26,7 @@ _EVERYTHING: Final = b'{"type":"object","%spreserve-unknown-fields":true}'
 
 
 def kinds_of(definition: Object, schemas: Schemas, *, rules: bool = True) -> list[Kind]:
-    """What `Targets.add` takes: every version of the definition, also those that are not served.
+    """Return the kinds for `Targets.add`: every version of the definition, also those that are not served.
 
     The definition is canonical, valid, and its names have been accepted. `rules`: whether those in schemas hold.
     """
@@ -114,7 +114,7 @@ def _columns(version: Object) -> Iterator[Column]:
 
 
 def _warning(definition: Object, version: Object) -> str:
-    """What requests to a deprecated version are warned of (reference CRD-20)."""
+    """Return the warning for requests to a deprecated version (reference CRD-20)."""
     if not version.get("deprecated"):
         return ""
     if (own := version.get("deprecationWarning")) is not None:
@@ -144,5 +144,5 @@ def _source(version: Object, naming: Naming, *, rules: bool) -> bytes:
 
 
 def _storage_hash(group: str, version: str, kind: str) -> str:
-    """How discovery marks a stored form, as of the release's kinds."""
+    """Return the storage version hash for discovery, as of built-in kinds."""
     return b64encode(sha256(f"{group}/{version}/{kind}".encode()).digest()[:8]).decode()

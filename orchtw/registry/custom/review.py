@@ -1,4 +1,4 @@
-"""What a conversion webhook is asked, and whether its answer can be believed (reference CRD-24, CRD-42)."""
+"""ConversionReviews: requests, and checks of responses (reference CRD-24, CRD-42)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Review:
 
     @property
     def subject(self) -> str:
-        """How refusals name what was to be converted: by the type of the first object."""
+        """Return the subject of refusals: the type of the first object."""
         return f"conversion webhook for {_shown_kind(load_json(self.objects[0]))}"
 
     @property
@@ -149,7 +149,7 @@ class Review:
 
 
 class _Unusable(Exception):
-    """What is wrong with an answer."""
+    """Error: the response is unusable."""
 
 
 def _check_identity(original: Object, value: Object) -> None:
@@ -194,7 +194,7 @@ def _joined(causes: Sequence[Cause]) -> str:
 
 
 def _shown_kind(obj: Mapping[str, Any]) -> str:
-    """`ex.io/v1, Kind=Foo`."""
+    """Format a kind such as `ex.io/v1, Kind=Foo`."""
     group, _, version = _text(obj.get("apiVersion")).rpartition("/")
     return shortened(f"{group}/{version}, Kind={_text(obj.get('kind'))}")
 
@@ -204,6 +204,6 @@ def _text(value: object) -> str:
 
 
 def _go_type(value: object) -> str:
-    """What the reference calls the type of a JSON value."""
+    """Return the release's name for the type of a JSON value."""
     names = {dict: "map[string]interface {}", list: "[]interface {}", str: "string", bool: "bool", int: "int64"}
     return "<nil>" if value is None else names.get(type(value), "float64")

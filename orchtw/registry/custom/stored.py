@@ -79,11 +79,11 @@ class CustomStored(Stored):
             entry.json = None
 
     def is_plain(self, key: str, value: bytes) -> bool:
-        """See `Stored`."""
+        """Report whether a value may be left unread, as `Stored.is_plain`."""
         return value.startswith(self._plain) and ("/" in key) == self.resource.namespaced
 
     def glance(self, value: bytes, revision: int) -> Glance:
-        """See `Stored`."""
+        """Read labels and fields of a plain value, as `Stored.glance`."""
         head = next(head for head in self._heads if value.startswith(head))
         version = self._heads[head]
         found = glance(value[len(self.codecs[version].type_prefix) :], str(revision).encode())
@@ -150,7 +150,7 @@ class CustomStored(Stored):
 
 
 def _checked(obj: Any, kind: str) -> Object:
-    """What JSON holds, if it is an object of a kind. Raises ValueError."""
+    """Check that a JSON value is an object of a kind. Raises ValueError."""
     found = obj.get("kind") if type(obj) is dict else None
     if found != kind or not isinstance(obj.get("apiVersion"), str):
         raise ValueError(f"{found or 'no object'} is stored where {kind} should be")

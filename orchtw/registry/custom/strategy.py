@@ -80,7 +80,7 @@ class CustomStrategy(Strategy):
         return self._paths or super().scale
 
     def validate_content(self, obj: Object, old: Object | None) -> list[Cause]:
-        """What the schema declares of the whole object, and what its Scale asks for."""
+        """Return the causes of the whole object's schema, and of its Scale."""
         return self._declared(obj, old) + (self._paths.causes(obj) if self._paths else [])
 
     def validate_subresource(self, name: str, new: Object, old: Object) -> list[Cause]:

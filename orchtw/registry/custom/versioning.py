@@ -1,4 +1,4 @@
-"""How the versions of a custom resource become each other: by name alone, or by a webhook (reference CRD-24)."""
+"""Conversion between the versions of a custom resource: by name alone, or by a webhook (reference CRD-24)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Versionings:
     naming: Naming
 
     def of(self, definition: Object) -> MakeVersioning:
-        """How the versions of a valid definition are to become each other."""
+        """Return the conversion between the versions of a valid definition."""
         conversion = definition["spec"].get("conversion") or {}
         if conversion.get("strategy") != "Webhook":
             return SameFields
@@ -104,7 +104,7 @@ def _from_storage(target: WebhookTarget, obj: Object) -> Object:
 
 
 def _is_alike(one: KindCodec, other: KindCodec) -> bool:
-    """Whether two versions have the same schema."""
+    """Report whether two versions have the same schema."""
     first, second = one.schema, other.schema
     return isinstance(first, CustomSchema) and isinstance(second, CustomSchema) and first.source == second.source
 

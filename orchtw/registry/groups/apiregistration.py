@@ -18,7 +18,7 @@ _LOCAL = "local APIServices may not have"
 
 
 class ApiServiceStrategy(Strategy):
-    """What this server serves itself is there from the beginning."""
+    """Strategy of APIServices: those of this server are available from the beginning."""
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)

@@ -20,7 +20,7 @@ _DISAGREED = (
 
 
 def storage_version_name(value: str) -> tuple[str, ...]:
-    """What is wrong with the name of a StorageVersion: the group and the resource that it is about."""
+    """Return why `value` is not the name of a StorageVersion: its group and resource."""
     group, dot, resource = value.rpartition(".")
     if not dot:
         return ("name must be in the form of <group>.<resource>",)
@@ -29,7 +29,7 @@ def storage_version_name(value: str) -> tuple[str, ...]:
 
 
 def api_version(value: str) -> str:
-    """What is wrong with an apiVersion, in one text; empty: it is fine."""
+    """Return why `value` is not an apiVersion, in one text, or an empty text."""
     group, slash, version = value.rpartition("/")
     if "/" in group:
         return f"an apiVersion is {dns_1035_label('-')[0]} with an optional DNS subdomain prefix and '/'"
@@ -41,7 +41,7 @@ def api_version(value: str) -> str:
 
 
 def validate_storage_version_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """What each server says fits together, and so does what is said of all of them."""
+    """Validate each server's entry, and their common version."""
     status = new.get("status") or {}
     servers = status.get("storageVersions") or ()
     causes: list[Cause] = []

@@ -1,4 +1,4 @@
-"""Leases."""
+"""Kinds of group coordination: Leases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Endpoint slices."""
+"""Record and rules of EndpointSlices."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _ENDPOINT = ("addresses", "conditions", "hostname", "targetRef", "deprecatedTopo
 
 
 def validate_endpoint_slice(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """What is not declared: addresses of the slice's type, topologies, names of ports."""
+    """Validate undeclared rules: addresses of the slice's type, topologies, names of ports."""
     kind = new.get("addressType", "")
     causes = list(islice(_endpoints(new, _FAMILIES.get(kind, 0)), MAX_CAUSES + 1))
     if kind and kind not in _TYPES:
@@ -82,7 +82,7 @@ def _address(text: str, kind: str, family: int, at: str) -> Iterator[Cause]:
 
 
 def _full_name(text: str, at: str) -> Iterator[Cause]:
-    """What is wrong with a fully qualified domain name; one dot may stand at its end."""
+    """Yield the causes that reject a fully qualified domain name, which may end with a dot."""
     name = text.removesuffix(".")
     if not text:
         yield required(at)

@@ -24,12 +24,12 @@ _IDENTITY = ("key", "operator", "value", "effect")
 
 
 def set_runtime_class_defaults(runtime_class: Object) -> None:
-    """Amounts."""
+    """Fill in the defaults of amounts."""
     round_up(runtime_class.get("overhead"), "podFixed")
 
 
 def validate_runtime_class(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """What a pod of the class costs and where it can run is as in pods. The paths are the release's."""
+    """Validate overhead and scheduling as in pods, with the release's paths."""
     scheduling, overhead = new.get("scheduling") or {}, (new.get("overhead") or {}).get("podFixed") or {}
     causes = check_amounts("overhead.limits", overhead, naming, lambda name: container_resource_name(name, naming))
     for key, value in (scheduling.get("nodeSelector") or {}).items():

@@ -1,4 +1,4 @@
-"""Roles, and who has them."""
+"""Kinds of group rbac: roles and bindings."""
 
 from __future__ import annotations
 

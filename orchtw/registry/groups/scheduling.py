@@ -1,4 +1,4 @@
-"""Priorities of pods."""
+"""Kinds of group scheduling: priority classes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def validate_priority_class(new: Object, old: Object | None, naming: Naming) -> 
 
 
 def _not_the_systems(name: str, priority_class: Object) -> str:
-    """Why a class is none of the system's; empty if it is one."""
+    """Return why a class is not a system class, or an empty text."""
     value = SYSTEM_PRIORITIES.get(name)
     if value is None:
         return f"{name} is not a known system priority class"

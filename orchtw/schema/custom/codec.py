@@ -169,7 +169,7 @@ class CustomCodec(KindCodec):
         return max(len(source), LARGE_SCHEMA_BYTES) if slow else 0
 
     def may_take_long(self, size_bytes: int) -> bool:
-        """Report whether an object of that size may hold the reactor: by many conditions, by rules or compiling them."""
+        """Report whether an object of that size may hold the reactor: by conditions, by rules or compiling them."""
         if size_bytes // 2 * self._conditions > INLINE_STEPS:
             return True
         if not self._has_rules:

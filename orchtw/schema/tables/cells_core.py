@@ -73,7 +73,7 @@ def _joined(ip: str, port: int) -> str:
 
 
 def node(obj: Object, view: TableView) -> list[Any]:
-    """Cells: Name, Status, Roles, Age, Version, Internal-IP, External-IP, OS-Image, Kernel-Version, Container-Runtime."""
+    """Name, Status, Roles, Age, Version, Internal-IP, External-IP, OS-Image, Kernel-Version, Container-Runtime."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     info = status.get("nodeInfo") or {}
     ready = condition(obj, "Ready")

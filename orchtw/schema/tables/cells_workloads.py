@@ -60,7 +60,7 @@ replica_set = _replicas(selector)
 
 
 def daemon_set(obj: Object, view: TableView) -> list[Any]:
-    """Cells: Name, Desired, Current, Ready, Up-to-date, Available, Node Selector, Age, Containers, Images, Selector."""
+    """Name, Desired, Current, Ready, Up-to-date, Available, Node Selector, Age, Containers, Images, Selector."""
     spec, status, name = _parts(obj)
     counted = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled")
     counts = [status.get(key, 0) for key in (*counted, "numberAvailable")]

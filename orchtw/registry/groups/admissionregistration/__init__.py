@@ -1,4 +1,4 @@
-"""Configurations of webhooks."""
+"""Kinds of group admissionregistration: configurations of webhooks."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _SIDE_EFFECTS: Final = ("None", "NoneOnDryRun", "Some", "Unknown")
 
 
 def validate_configuration(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """What was stored when names could repeat, and side effects and versions were anybody's choice, may stay so."""
+    """Validate a configuration; one stored when names could repeat, and side effects were free, may stay so."""
     before = [] if old is None else old.get("webhooks") or []
     names = [hook.get("name") for hook in before if hook.get("name")]
     may_repeat = len(set(names)) < len(names)

@@ -24,7 +24,7 @@ def check_client(new: Object, old: Object | None) -> list[Cause]:
 
 
 def check_rule(new: Object, old: Object | None) -> list[Cause]:
-    """What means everything stands alone."""
+    """Check that wildcards stand alone."""
     causes = [
         invalid(key, _shown(key, new[key]), f"if '*' is present, must not specify other {what}")
         for key, what in _ALONE.items()
@@ -67,6 +67,6 @@ def _resource_causes(resources: Sequence[str]) -> list[Cause]:
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
-    """By message."""
+    """Return the checks by message name."""
     package = "orch.io.api.admissionregistration.v1."
     return {f"{package}WebhookClientConfig": check_client, f"{package}RuleWithOperations": check_rule}

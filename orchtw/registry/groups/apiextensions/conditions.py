@@ -18,7 +18,7 @@ Condition = Mapping[str, Any]
 
 @attrs.frozen(slots=True)
 class Finding:
-    """What a condition is to say. When it began to say so is for `with_condition` to keep."""
+    """Desired content of a condition; `with_condition` keeps its lastTransitionTime."""
 
     type: str
     holds: bool
@@ -37,13 +37,13 @@ def find(conditions: Iterable[Condition], kind: str) -> Condition | None:
 
 
 def holds(conditions: Iterable[Condition], kind: str) -> bool:
-    """Whether the condition of that type is there and True."""
+    """Report whether the condition of that type is True."""
     found = find(conditions, kind)
     return found is not None and found["status"] == "True"
 
 
 def is_told(conditions: Iterable[Condition], finding: Finding) -> bool:
-    """Whether a condition says just that already."""
+    """Report whether a condition already has this content."""
     found = find(conditions, finding.type)
     said = None if found is None else (found["status"], found.get("reason", ""), found.get("message", ""))
     return said == (finding.status, finding.reason, finding.message)

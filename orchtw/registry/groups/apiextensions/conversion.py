@@ -1,4 +1,4 @@
-"""How objects are converted between versions (reference CRD-24). Causes name the fields as v1beta1 did."""
+"""Conversion settings of a definition (reference CRD-24). Causes name the fields as v1beta1 did."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def conversion_causes(
 
 
 def _must_know(old: Mapping[str, Any] | None) -> bool:
-    """Whether a version that the server knows must be among those of the reviews: not where none was before."""
+    """Report whether the review versions must include a known one: not if the old ones did not."""
     reviews = ((old or {}).get("webhook") or {}).get("conversionReviewVersions")
     return not reviews or knows_review(reviews)
 

@@ -73,7 +73,7 @@ class _Checker:
             yield cause if cause.field != NOWHERE else Cause(cause.reason, cause.message, place)
 
     def unknown(self, default: Any, schema: Schema) -> bool:
-        """Whether a default has members that its schema does not know: they would be dropped. Raises SchemaError."""
+        """Report whether a default has members unknown to its schema: they would be dropped. Raises SchemaError."""
         shaper = Shaper(self.keys, self._metadata, fill=False)
         shaper.value(default, schema)
         return bool(shaper.lost)
@@ -130,7 +130,7 @@ def _findings(place: _Place, checker: _Checker) -> Iterator[Finding]:
 
 
 def _metadata_fault(value: Any, steps: Steps, naming: Naming) -> str:
-    """What is wrong with an object's own fields once a default is in them; empty: nothing."""
+    """Return the fault of an object's metadata with a default in it, or an empty text."""
     while steps is not None:
         steps, step = steps
         value = {step: value} if step else [value]

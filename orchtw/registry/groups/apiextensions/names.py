@@ -1,4 +1,4 @@
-"""Group, scope and names of a custom resource, and who may add to the API's own groups (reference CRD-1, CRD-2)."""
+"""Group, scope and names of a custom resource, and approval of protected groups (reference CRD-1, CRD-2)."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def own_name_causes(definition: Object) -> list[Cause]:
 
 
 def fixed_name_causes(spec: Mapping[str, Any], old: Mapping[str, Any], *, established: bool) -> list[Cause]:
-    """What an update may not change, and what it may not once the resource is served (reference CRD-6)."""
+    """Return the causes for fields that an update may not change, some only once established (reference CRD-6)."""
     names, before = spec.get("names") or {}, old.get("names") or {}
     compared = [("spec.group", spec.get("group", ""), old.get("group", ""))]
     compared.append(("spec.names.plural", names.get("plural", ""), before.get("plural", "")))
@@ -85,7 +85,7 @@ def fixed_name_causes(spec: Mapping[str, Any], old: Mapping[str, Any], *, establ
 
 
 def approval_finding(group: str, annotations: Mapping[str, str], naming: Naming) -> Finding | None:
-    """What the condition on approval says of a definition in one of the API's own groups; None: it has none."""
+    """Return the approval condition of a definition in a protected group, or None."""
     if not _is_protected(group, naming):
         return None
     key, condition = naming.translate(_APPROVAL), naming.translate(APPROVAL)

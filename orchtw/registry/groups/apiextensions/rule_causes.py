@@ -58,7 +58,7 @@ def rule_causes(schema: Schema, path: Path, naming: Naming) -> Iterator[Cause]:
 def _rules_causes(
     rules: Sequence[Mapping[str, Any]], place: _Place, naming: Naming, costs: list[tuple[int, Path]]
 ) -> Iterator[Cause]:
-    """What is wrong with the rules of one schema; their costs go to the others'."""
+    """Return the causes that reject the rules of one schema; their costs go to the others'."""
     from orchtw.schema.cel.rules import Judge  # time that the start is spared
 
     judge = Judge(place.schema, naming, names_itself=place.names_itself)
@@ -91,7 +91,7 @@ def _product(most: int | None, limit: int | None) -> int | None:
 
 
 def _text_causes(rule: Mapping[str, Any], path: Path) -> Iterator[Cause]:
-    """What holds for the texts of a rule; of these the first alone is told."""
+    """Yield the causes that reject the texts of a rule, only the first."""
     source, message = rule.get("rule", "").strip(), rule.get("message", "")
     if not source:
         yield required(str(path / "rule"), "rule is not specified")
@@ -110,7 +110,7 @@ def _breaks(text: str) -> bool:
 def _causes(
     rule: Mapping[str, Any], path: Path, place: _Place, verdict: RuleVerdict, costs: list[tuple[int, Path]]
 ) -> Iterator[Cause]:
-    """What is wrong with the expression."""
+    """Return the causes that reject the expression."""
     source, where = rule["rule"], path / "rule"
     if verdict.fault:
         shown = (

@@ -1,4 +1,4 @@
-"""What any schema must be: supported keywords, types, extensions that go together (reference CRD-9, CRD-13)."""
+"""Rules of every schema: supported keywords, types, consistent extensions (reference CRD-9, CRD-13)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _AT_ROOT: Final = (
 
 
 def root_causes(schema: Schema, path: Path, keys: Extensions, has_status: bool) -> list[Cause]:
-    """What holds of the whole object's schema alone; `has_status`: the status is a sub-resource."""
+    """Return the causes of the root schema alone; `has_status`: the status is a sub-resource."""
     causes = []
     if has_status:
         causes += _status_causes(schema, path, keys)
@@ -65,7 +65,7 @@ def _status_causes(schema: Schema, path: Path, keys: Extensions) -> list[Cause]:
 
 
 def is_supported(schema: Schema) -> bool:
-    """Whether the schema uses nothing that is refused in any."""
+    """Report whether the schema uses supported keywords only."""
     if isinstance(schema.get("items"), list) or schema.get("type") == "null":
         return False
     return not any(key in schema for key in _UNSUPPORTED)
@@ -132,7 +132,7 @@ def _typed(schema: Schema, path: Path, wanted: str, extension: str) -> Iterator[
 
 
 def _element_findings(schema: Schema, path: Path, keys: Extensions, list_type: str) -> Iterator[Finding]:
-    """What the elements of a set or map must be."""
+    """Yield the findings on elements of a set or map."""
     items = schema.get("items")
     if isinstance(items, dict) and items.get("nullable"):
         why = f"cannot be nullable when {keys.list_type} is {list_type}"

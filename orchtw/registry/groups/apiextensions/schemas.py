@@ -123,13 +123,13 @@ def _default_causes(spec: Mapping[str, Any]) -> list[Cause]:
 
 
 def _needs_structure(spec: Mapping[str, Any], keys: Extensions) -> bool:
-    """Whether the schemas have defaults or extensions, which only structural ones may."""
+    """Report whether the schemas have defaults or extensions, which only structural ones may."""
     own = (keys.embedded, keys.int_or_string, keys.list_keys, keys.list_type, keys.map_type, keys.preserve)
     return _mentions(spec, frozenset(("default", keys.validations, *own)))
 
 
 def _mentions(spec: Mapping[str, Any], wanted: frozenset[str]) -> bool:
-    """Whether a schema anywhere in the definition has one of these keys."""
+    """Report whether a schema anywhere in the definition has one of these keys."""
     waiting: list[Any] = [_schema_of(version) for version in spec.get("versions") or ()]
     while waiting:
         schema = waiting.pop()

@@ -70,7 +70,7 @@ def _embedded_causes(schema: Schema, path: Path, keys: Extensions) -> Iterator[C
 
 
 def _type_field_causes(node: SchemaNode) -> Iterator[Cause]:
-    """What every object has: its schema may say of it no more than its type, and what names may be."""
+    """Yield the causes for metadata: its schema may only set its type, and restrict names."""
     members = node.schema.get("properties") or {}
     for name, wanted in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
         if name in members and (found := members[name].get("type", "")) != wanted:

@@ -1,4 +1,4 @@
-"""Whether what is stored of a definition is structural: some from before that rule are not (reference CRD-7)."""
+"""Structural schemas of stored definitions: some from before that rule are not structural (reference CRD-7)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchtw.wire.objects import Object
 
 
 def structure_finding(definition: Object, naming: Naming) -> Finding | None:
-    """What the condition of a definition says whose schemas are not structural; None: it has none."""
+    """Return the condition of a definition whose schemas are not structural, or None."""
     causes = sorted({str(cause) for cause in _causes(definition, naming)})
     if not causes:
         return None

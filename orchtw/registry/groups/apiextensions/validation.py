@@ -1,4 +1,4 @@
-"""What a valid definition is (reference CRD-1)."""
+"""Validation of definitions (reference CRD-1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Daemon sets."""
+"""Record and strategy of DaemonSets."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _STRATEGY = "spec.updateStrategy"
 
 
 class DaemonSetStrategy(Strategy):
-    """Templates are counted."""
+    """Strategy of DaemonSets, which counts templates."""
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)
@@ -65,7 +65,7 @@ class DaemonSetStrategy(Strategy):
 
 
 def _counted(obj: Object) -> int:
-    """How many templates the object has had, at least this one."""
+    """Return the number of templates the object has had, at least one."""
     text = (obj["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "")
     return max(int(text), 1) if _INTEGER.fullmatch(text) else 1
 

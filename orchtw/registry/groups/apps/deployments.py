@@ -1,4 +1,4 @@
-"""Deployments."""
+"""Record and rules of Deployments."""
 
 from __future__ import annotations
 

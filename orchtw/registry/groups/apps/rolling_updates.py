@@ -1,4 +1,4 @@
-"""How many pods an update replaces at a time."""
+"""Rolling updates: maxUnavailable and maxSurge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stateful sets."""
+"""Record and rules of StatefulSets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Horizontal pod autoscalers."""
+"""Kinds of group autoscaling: horizontal pod autoscalers."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _scale_up() -> Object:
 
 
 def _scale_down() -> Object:
-    """How long to wait is the controller's setting."""
+    """Return the default scale-down; its stabilization window is the controller's."""
     return {"selectPolicy": "Max", "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}]}
 
 

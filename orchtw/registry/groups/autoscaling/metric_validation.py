@@ -1,4 +1,4 @@
-"""What a valid metric of an autoscaler is, in the fields of autoscaling/v2."""
+"""Validation of autoscaler metrics, in the fields of autoscaling/v2."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _object_causes(field: str, source: Object) -> list[Cause]:
 
 
 def _measured(field: str, source: Object) -> tuple[list[Cause], Object]:
-    """What is wrong with the metric of a source and with its target, and the target."""
+    """Return the causes that reject the metric of a source and with its target, and the target."""
     target = source.get("target") or {}
     causes = _identifier_causes(f"{field}.metric", source.get("metric") or {})
     return causes + _target_causes(f"{field}.target", target), target

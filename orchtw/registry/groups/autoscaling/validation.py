@@ -1,4 +1,4 @@
-"""What a valid autoscaler is, asked of autoscaling/v2: the stored version cannot say all that a client may send."""
+"""Validation of autoscalers in autoscaling/v2: the stored version cannot express all that a client may send."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _converter(api_version: str, naming: Naming) -> Callable[[Object], Object]:
 
 
 def uses_containers(spec: Object) -> bool:
-    """Whether a metric of an autoscaling/v2 spec is about one container of each pod."""
+    """Report whether a metric of an autoscaling/v2 spec is about one container of each pod."""
     return any(CONTAINER in metric for metric in spec.get("metrics") or ())
 
 

@@ -1,4 +1,4 @@
-"""Cron jobs."""
+"""Record and rules of CronJobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a valid job is, and what of it may change."""
+"""Validation of Jobs and of their updates."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _shown(key: str, value: Any) -> Any:
 
 
 def job_spec_causes(spec: Object, path: str) -> list[Cause]:
-    """What holds of the spec in a job and in a cron job alike; the latter has no selector yet."""
+    """Return the causes of a Job's spec, alone or in a CronJob, where it has no selector yet."""
     causes: list[Cause] = []
     mode = spec.get("completionMode")
     if mode is not None and mode not in _MODES:

@@ -1,4 +1,4 @@
-"""The certificates group."""
+"""Kinds of group certificates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be asked of a signer (reference CSR-3, CSR-4, CSR-5, CSR-6)."""
+"""Validation of CertificateSigningRequests (reference CSR-3, CSR-4, CSR-5, CSR-6)."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _signer_causes(name: str, legacy: str) -> list[Cause]:
 
 
 def _part_causes(parts: str, check: Check) -> list[Cause]:
-    """What is wrong with the first of the parts between dots that is wrong."""
+    """Return the causes that reject the first malformed label."""
     for part in parts.split("."):
         if texts := check(part):
             return [invalid(_SIGNER, parts, f"validating label {go_quote(part)}: {text}") for text in texts]

@@ -1,4 +1,4 @@
-"""What becomes of requests: conditions and certificates (reference CSR-7, CSR-9, CSR-10)."""
+"""Validation of the status of requests: conditions and certificates (reference CSR-7, CSR-9, CSR-10)."""
 
 from __future__ import annotations
 

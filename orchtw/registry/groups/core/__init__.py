@@ -1,4 +1,4 @@
-"""The core group."""
+"""Kinds of the core group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How volumes may be mounted, as volumes and claims say it."""
+"""Access modes of volumes and claims."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _plain(source: Object) -> tuple[Any, ...]:
 
 
 def validate_claim(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """What an update may change: hardly anything."""
+    """Validate a claim; an update may change little."""
     return [] if old is None else _check_change(new, old, naming)
 
 
@@ -112,5 +112,5 @@ def _without_storage(spec: Object) -> Object:
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
-    """By message."""
+    """Return the checks by message name."""
     return {_CORE + "PersistentVolumeClaimSpec": check_claim_spec}

@@ -1,4 +1,4 @@
-"""Configuration and accounts."""
+"""Records of ConfigMaps and ServiceAccounts."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _NO_MAP: Final = "must specify one of: `configMapRef` or `secretRef`"
 
 
 def variable_causes(variables: Sequence[Object]) -> list[Cause]:
-    """What is wrong with `env`: each variable has a name, and one value or source."""
+    """Return the causes that reject `env`: each variable has a name, and one value or source."""
     causes: list[Cause] = []
     for index, variable in enumerate(variables):
         name = variable.get("name")
@@ -69,7 +69,7 @@ def _reference_causes(key: str, reference: Object) -> list[Cause]:
 
 
 def import_causes(imports: Sequence[Object]) -> list[Cause]:
-    """What is wrong with `envFrom`: all entries of one ConfigMap or Secret each."""
+    """Return the causes that reject `envFrom`: all entries of one ConfigMap or Secret each."""
     causes: list[Cause] = []
     for index, each in enumerate(imports):
         if prefix := each.get("prefix"):

@@ -1,4 +1,4 @@
-"""What containers mount: folders and devices, by the volumes of their pod (reference KIND-42)."""
+"""Mounts of containers: folders and devices, by the volumes of their pod (reference KIND-42)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BLOCK_SOURCES: Final = ("persistentVolumeClaim", "ephemeral")
 
 
 def mount_causes(container: Object) -> list[Cause]:
-    """What is wrong with the mounts and devices of one container, whatever volumes there are."""
+    """Return the causes that reject the mounts and devices of one container, whatever volumes there are."""
     mounts, devices = container.get("volumeMounts") or (), container.get("volumeDevices")
     if not devices and _are_plain(mounts):
         return []
@@ -26,7 +26,7 @@ def mount_causes(container: Object) -> list[Cause]:
 
 
 def _are_plain(mounts: Sequence[Object]) -> bool:
-    """Whether nothing is missing, nothing comes twice, and there is nothing unusual."""
+    """Report whether all mounts are complete, distinct and usual."""
     seen = set()
     for mount in mounts:
         path = mount.get("mountPath")
@@ -109,7 +109,7 @@ def _device_causes(mounts: Sequence[Object], devices: Sequence[Object]) -> list[
 
 
 def reference_causes(container: Object, volumes: Mapping[str, Object]) -> list[Cause]:
-    """What a container mounts that the pod does not have; `volumes` are its volumes by name."""
+    """Return the causes for mounts of missing volumes; `volumes` are those of the pod by name."""
     causes: list[Cause] = []
     for index, mount in enumerate(container.get("volumeMounts") or ()):
         if (name := mount.get("name", "")) not in volumes:

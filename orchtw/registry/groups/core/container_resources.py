@@ -1,4 +1,4 @@
-"""What containers ask for and are limited to (reference KIND-43)."""
+"""Requests and limits of containers (reference KIND-43)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_AMOUNTS: Final[Mapping[str, str]] = {}
 
 
 def resource_causes(resources: Object, naming: Naming) -> list[Cause]:
-    """What is wrong with a container's resources, but for amounts of huge pages that are no whole pages."""
+    """Return the causes that reject a container's resources, but for fractions of huge pages."""
     limits = resources.get("limits") or _NO_AMOUNTS
     requests = resources.get("requests") or _NO_AMOUNTS
     if are_plain(resources) and not _exceeds_limits(limits, requests):
@@ -37,7 +37,7 @@ def resource_causes(resources: Object, naming: Naming) -> list[Cause]:
 
 
 def are_plain(resources: Object) -> bool:
-    """Whether nothing but the usual is limited and requested, and no negative amount of it."""
+    """Report whether only usual resources are limited and requested, in positive amounts."""
     for amounts in resources.values():
         for name, amount in amounts.items():
             if name not in _PLAIN or amount[:1] == "-":
@@ -102,7 +102,7 @@ def _are_whole_pages(name: str, amount: str) -> bool:
 
 
 def _divides(page: Quantity, amount: Quantity) -> bool:
-    """Whether `amount`, in whole bytes, is a multiple of `page`; cheap for any exponents."""
+    """Report whether `amount`, in whole bytes, is a multiple of `page`; cheap for any exponents."""
     if not amount.mantissa or page.compare(amount) > 0:
         return not amount.mantissa
     size, power = _whole_bytes(page)

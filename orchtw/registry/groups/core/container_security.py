@@ -66,7 +66,7 @@ def check_windows_options(new: Object, old: Object | None) -> list[Cause]:
 
 
 def _user_texts(name: str) -> Iterator[str]:
-    """What is wrong with the name of a windows user, USER or DOMAIN\\USER."""
+    """Return the causes that reject the name of a windows user, USER or DOMAIN\\USER."""
     domain, backslash, user = name.rpartition("\\")
     if not name:
         yield " cannot be an empty string"

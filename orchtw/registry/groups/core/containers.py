@@ -21,7 +21,7 @@ from orchtw.values.names import dns_label, http_header
 from orchtw.wire.objects import Object
 
 UNTRIMMED: Final = "must not have leading or trailing whitespace"
-"""What is wrong with an image that has space around it."""
+"""Return the causes that reject an image that has space around it."""
 
 _CORE = "orch.io.api.core.v1."
 _POLICIES: Final = frozenset(("File", "FallbackToLogsOnError"))
@@ -104,7 +104,7 @@ def check_http_get(new: Object, old: Object | None) -> list[Cause]:
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
-    """By message."""
+    """Return the checks by message name."""
     return {
         _CORE + "Container": _container_check(naming),
         _CORE + "EphemeralContainerCommon": _container_check(naming),

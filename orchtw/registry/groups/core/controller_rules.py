@@ -1,4 +1,4 @@
-"""What holds of all that makes pods from a template: selector, template, counts (reference KIND-28, KIND-60)."""
+"""Rules of all kinds with a pod template: selector, template, counts (reference KIND-28, KIND-60)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def pod_spec_of(spec: Object) -> Object:
 
 
 def meaning(selector: Object | None) -> LabelSelector | None:
-    """What a LabelSelector selects, None being nothing; None: it means nothing that could be looked for.
+    """Return the meaning of a LabelSelector, None selecting nothing; None if it is malformed.
 
     Stricter than the rules of selectors: here the values of `In` and `NotIn` are label values.
     """
@@ -103,7 +103,7 @@ def warn_of_pods(new: Object, old: Object | None, naming: Naming) -> list[str]:
 
 
 def is_new_generation(new: Object, old: Object | None) -> bool:
-    """Whether a write creates an object, or changes what its generation counts."""
+    """Report whether a write creates an object, or changes what its generation counts."""
     return old is None or new["metadata"].get("generation") != old["metadata"].get("generation")
 
 

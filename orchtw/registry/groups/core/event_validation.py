@@ -46,7 +46,7 @@ _KEPT: Final = {
 
 
 def validate_event(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """What holds in each version; an event with eventTime says more of who reports it."""
+    """Validate an event in each version; one with eventTime needs more about its reporter."""
     namespace = new["metadata"].get("namespace", "")
     causes = [invalid("namespace", namespace, text) for text in dns_subdomain(namespace)]
     about = (new.get("involvedObject") or {}).get("namespace", "")
@@ -61,7 +61,7 @@ def validate_event(new: Object, old: Object | None, naming: Naming) -> list[Caus
 
 
 def validate_sent_event(new: Object, old: Object | None, sent: Sent, naming: Naming) -> list[Cause]:
-    """What holds of writes through the events group, but for its beta version."""
+    """Validate writes through the events group, but for its beta version."""
     if not sent.resource.group or sent.resource.version != "v1":
         return []
     return _check_new(new) if old is None else _check_change(new, old)

@@ -32,7 +32,7 @@ _BYTES: Final = {"memory": "memory", "ephemeral-storage": "local ephemeral stora
 
 
 def field_ref_causes(reference: Object, fields: frozenset[str]) -> list[Cause]:
-    """What is wrong with an ObjectFieldSelector that may name one of `fields`, or one label or annotation."""
+    """Return the causes that reject an ObjectFieldSelector of one of `fields`, or of one label or annotation."""
     version, path = reference.get("apiVersion"), reference.get("fieldPath")
     if not version:
         return [required("apiVersion")]
@@ -59,7 +59,7 @@ def _unknown(version: str, path: str, subscript: re.Match[str] | None) -> str:
 
 
 def resource_ref_causes(reference: Object, *, in_volume: bool) -> list[Cause]:
-    """What is wrong with a ResourceFieldSelector; in a volume it has to say whose resource it means."""
+    """Return the causes that reject a ResourceFieldSelector; in a volume it has to say whose resource it means."""
     resource = reference.get("resource")
     causes = []
     if in_volume and not reference.get("containerName"):

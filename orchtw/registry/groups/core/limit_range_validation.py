@@ -91,7 +91,7 @@ def _check_names(path: str, kind: str, amounts: Mapping[str, str], naming: Namin
 
 
 def _check_amounts(path: str, resource: str, lists: Mapping[str, Mapping[str, str]], naming: Naming) -> list[Cause]:
-    """What the lists say of one resource fits together."""
+    """Check that the lists agree on one resource."""
     texts = {name: amounts[resource] for name, amounts in lists.items() if resource in amounts}
     causes = []
     for less, more, place, text in _ORDER:

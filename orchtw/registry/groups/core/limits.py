@@ -35,7 +35,7 @@ def _extend(limits: Object, key: str, more: dict[str, str] | None) -> None:
 
 
 def set_quota_defaults(quota: Object) -> None:
-    """Amounts."""
+    """Fill in the defaults of amounts."""
     round_up(quota["spec"], "hard")
     round_up(quota["status"], "hard", "used")
 

@@ -1,4 +1,4 @@
-"""Namespaces (reference DEL-14)."""
+"""Record and rules of Namespaces (reference DEL-14)."""
 
 from __future__ import annotations
 

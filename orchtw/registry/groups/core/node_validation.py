@@ -39,7 +39,7 @@ _CHANGEABLE: Final = frozenset({"podCIDR", "podCIDRs", "providerID", "unschedula
 
 
 def validate_node(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """What a node is and, on update, what of it may change; the status counts too, for nodes bring it with them."""
+    """Validate a Node and its changes; the status counts too, for nodes send it along."""
     spec, status = new.get("spec") or {}, new.get("status") or {}
     causes = _check_annotations(new["metadata"].get("annotations") or {}, naming)
     causes += _check_taints("metadata.taints", spec.get("taints") or [])

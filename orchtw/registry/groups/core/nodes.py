@@ -1,4 +1,4 @@
-"""Nodes."""
+"""Record and rules of Nodes."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def encoded_bytes(values: Mapping[str, str]) -> int:
 
 
 def immutability(new: Object, old: Object, *fields: str) -> list[Cause]:
-    """What is immutable stays so, and keeps its data."""
+    """Check that an immutable object stays so, and keeps its data."""
     if not old.get("immutable"):
         return []
     changed = [field for field in fields if (new.get(field) or {}) != (old.get(field) or {})]

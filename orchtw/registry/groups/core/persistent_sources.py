@@ -63,7 +63,7 @@ def _check_reference(source: Object, *parts: str) -> list[Cause]:
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
-    """By message."""
+    """Return the checks by message name."""
     found: dict[str, Callable[[Object, Object | None], list[Cause]]] = {
         "GlusterfsPersistentVolumeSource": check_glusterfs,
         "ISCSIPersistentVolumeSource": check_persistent_iscsi,

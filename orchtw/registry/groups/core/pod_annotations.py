@@ -72,7 +72,7 @@ def containers_of(spec: Object) -> Iterator[tuple[str, Object]]:
 
 
 def annotation_causes(new: Object, old: Object | None, place: str, keys: AnnotationKeys) -> list[Cause]:
-    """What is wrong with the annotations of a pod or template for what they say to the server or the node."""
+    """Return the causes that reject annotations of a pod or template that the server or the node reads."""
     annotations, spec = annotations_of(new), new.get("spec") or {}
     causes: list[Cause] = []
     for key, value in annotations.items():
@@ -145,7 +145,7 @@ def _apparmor(annotations: Mapping[str, str], spec: Object, place: str, prefix: 
 
 
 def annotation_update_causes(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """What a write to a pod that exists may not do to its annotations."""
+    """Return the causes for forbidden changes of an existing pod's annotations."""
     after, before = annotations_of(new), annotations_of(old)
     if after == before:
         return []
@@ -221,5 +221,5 @@ def _template_check(naming: Naming) -> Check:
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
-    """By message."""
+    """Return the checks by message name."""
     return {_CORE + "PodTemplateSpec": _template_check(naming)}

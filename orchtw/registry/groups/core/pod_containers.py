@@ -28,7 +28,7 @@ _NOT_ON_WINDOWS: Final = (
 
 
 def check_containers(new: Object, old: Object | None) -> list[Cause]:
-    """What few pod specs have is looked at only where it is."""
+    """Check the containers; rare fields are checked only where they are set."""
     initial, containers = new.get("initContainers"), new.get("containers") or ()
     ephemeral = new.get("ephemeralContainers")
     every = [*(initial or ()), *containers, *(ephemeral or ())] if initial or ephemeral else containers
@@ -48,7 +48,7 @@ def check_containers(new: Object, old: Object | None) -> list[Cause]:
 
 
 def _is_plain(container: Object, volumes: Mapping[str, Object]) -> bool:
-    """Whether it mounts folders of the pod's volumes, opens no port of the host and wants no special resources."""
+    """Report whether a container only mounts volumes of the pod, without host ports and special resources."""
     for mount in container.get("volumeMounts") or ():
         if mount.get("name") not in volumes:
             return False
@@ -75,7 +75,7 @@ def _name_causes(spec: Object) -> list[Cause]:
 
 
 def _initial_causes(containers: Sequence[Object]) -> list[Cause]:
-    """What ends before others start is neither probed nor told of its end."""
+    """Check that init containers have neither probes nor lifecycle handlers."""
     causes: list[Cause] = []
     for index, container in enumerate(containers):
         for key in _NOT_INITIAL:
@@ -88,7 +88,7 @@ def _initial_causes(containers: Sequence[Object]) -> list[Cause]:
 
 
 def _target_causes(ephemeral: Sequence[Object], others: Sequence[Object]) -> list[Cause]:
-    """An ephemeral container joins one that is none."""
+    """Check that ephemeral containers target one that is not ephemeral."""
     names = {container.get("name") for container in others}
     causes: list[Cause] = []
     for index, container in enumerate(ephemeral):
@@ -167,7 +167,7 @@ def _huge_page_causes(new: Object, old: Object | None) -> list[Cause]:
 
 
 def _system_causes(spec: Object) -> list[Cause]:
-    """What containers may not say under the pod's operating system, or differently from the pod."""
+    """Return the causes for settings that the pod's operating system excludes, or that contradict the pod's."""
     name = (spec.get("os") or {}).get("name")
     pod_windows = (spec.get("securityContext") or {}).get("windowsOptions") or {}
     causes: list[Cause] = []
@@ -227,9 +227,9 @@ def unusable_volumes(spec: Object, causes: list[Cause]) -> list[Cause]:
 
 
 CONSEQUENCES: Final[Mapping[str, Consequence]] = {_CORE + "PodSpec": unusable_volumes}
-"""By message."""
+"""Return the checks by message name."""
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
-    """By message."""
+    """Return the checks by message name."""
     return {_CORE + "PodSpec": check_containers, _CORE + "PodTemplateSpec": check_template}

@@ -1,4 +1,4 @@
-"""How names are resolved in a pod (reference KIND-36)."""
+"""DNS settings of a pod (reference KIND-36)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_ADDRESS: Final = "must be valid IP address"
 
 
 def dns_causes(policy: str, config: Object | None) -> list[Cause]:
-    """What is wrong with a pod's `dnsPolicy` and `dnsConfig`."""
+    """Return the causes that reject a pod's `dnsPolicy` and `dnsConfig`."""
     if policy not in _POLICIES:
         causes = [not_supported("dnsPolicy", policy, _POLICIES) if policy else required("dnsPolicy")]
     else:
@@ -73,7 +73,7 @@ def _options(options: Sequence[Object]) -> list[Cause]:
 
 
 def alias_causes(aliases: Sequence[Object]) -> list[Cause]:
-    """What is wrong with `hostAliases`; the places do not say in which of them."""
+    """Return the causes that reject `hostAliases`; the places do not say in which of them."""
     causes: list[Cause] = []
     for alias in aliases:
         if len(causes) > MAX_CAUSES:

@@ -61,7 +61,7 @@ def _is_sysctl(name: str, *, slashes: bool) -> bool:
 
 
 def host_causes(spec: Object) -> list[Cause]:
-    """What of a pod spec contradicts its operating system, or shares the node's processes in two ways."""
+    """Return the causes for settings that contradict the operating system, or share processes in two ways."""
     causes = []
     if spec.get("hostPID") and spec.get("shareProcessNamespace"):
         text = "ShareProcessNamespace and HostPID cannot both be enabled"
@@ -121,5 +121,5 @@ def _host_process(holder: Object) -> bool | None:
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
-    """By message."""
+    """Return the checks by message name."""
     return {_CORE + "PodSecurityContext": check_security_context}

@@ -48,5 +48,5 @@ def pod_spec_causes(spec: Object, naming: Naming) -> list[Cause]:
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
-    """By message."""
+    """Return the checks by message name."""
     return {_CORE + "PodSpec": lambda new, old: pod_spec_causes(new, naming)}

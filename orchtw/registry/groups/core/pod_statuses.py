@@ -1,4 +1,4 @@
-"""What a write to the status of a pod may say (reference KIND-39)."""
+"""Validation of writes to the status of pods (reference KIND-39)."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def set_pod_template_defaults(holder: Object) -> None:
 
 
 def set_pod_spec_defaults(spec: Object) -> None:
-    """Fragment PodSpec."""
+    """Fill in the defaults of a PodSpec."""
     if "serviceAccountName" in spec or "serviceAccount" in spec:
         _name_account_twice(spec)
     for container in spec.get("containers") or ():
@@ -57,7 +57,7 @@ def set_pod_spec_defaults(spec: Object) -> None:
 
 
 def set_container_defaults(container: Object) -> None:
-    """Fragment Container."""
+    """Fill in the defaults of a Container."""
     if "imagePullPolicy" not in container:
         put(container, "imagePullPolicy", pull_policy(container.get("image", "")), _CONTAINER_TAIL)
     if resources := container["resources"]:

@@ -1,4 +1,4 @@
-"""What a write may change in the spec of a pod that exists (reference KIND-11, KIND-45)."""
+"""Allowed changes in the spec of an existing pod (reference KIND-11, KIND-45)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def ephemeral_update_causes(new: Object, old: Object) -> list[Cause]:
 
 
 def _deadline(after: int | None, before: int | None) -> tuple[list[Cause], bool]:
-    """What is wrong with the deadline, and whether nothing else is looked at."""
+    """Return the causes that reject the deadline, and whether further checks are skipped."""
     place = "spec.activeDeadlineSeconds"
     if after is None:
         text = "must not update from a positive integer to nil value"

@@ -1,4 +1,4 @@
-"""What holds for pods and not for templates of pods (reference KIND-35, KIND-38)."""
+"""Validation of pods beyond that of templates (reference KIND-35, KIND-38)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def validate_pod(new: Object, old: Object | None, naming: Naming) -> list[Cause]
 
 
 def pod_causes(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """What is wrong with a pod, whichever path it was written through."""
+    """Return the causes that reject a pod, whichever path it was written through."""
     causes = image_causes(new["spec"]) + _volume_causes(new)
     if annotations_of(new):
         keys = keys_in(naming.vocabulary)

@@ -1,4 +1,4 @@
-"""What the client is told of a pod or template that is accepted: deprecated and odd fields (reference ERR-54)."""
+"""Warnings about accepted pods and templates: deprecated and odd fields (reference ERR-54)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MAX_WARNINGS: Final = 100
 
 @attrs.frozen(slots=True)
 class _Words:
-    """What is deprecated, in one vocabulary."""
+    """Names of deprecated fields in one vocabulary."""
 
     labels: Mapping[str, str]
     annotations: Mapping[str, str]

@@ -116,7 +116,7 @@ def _name_addresses(pod: Object, status: Object) -> None:
 
 
 def _request_limits(resources: Object) -> None:
-    """What is limited and not requested is requested in the same amount."""
+    """Default requests to limits."""
     limits = resources.get("limits")
     if limits:
         requests = resources.get("requests") or {}

@@ -1,4 +1,4 @@
-"""What pods may not have where `--allow-privileged` is off (reference KIND-32)."""
+"""Settings of pods that are rejected without `--allow-privileged` (reference KIND-32)."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def check_host_processes(new: Object, old: Object | None) -> list[Cause]:
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
-    """By message."""
+    """Return the checks by message name."""
     return {_CORE + "SecurityContext": check_privileged, _CORE + "PodSpec": check_host_processes}

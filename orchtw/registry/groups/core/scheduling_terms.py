@@ -1,4 +1,4 @@
-"""What places a pod: terms on nodes and pods, tolerations, spreading (reference KIND-36)."""
+"""Scheduling terms of a pod: affinity, tolerations, topology spread (reference KIND-36)."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def spread_causes(constraints: Sequence[Object]) -> list[Cause]:
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
-    """By message."""
+    """Return the checks by message name."""
     return {
         _CORE + "NodeSelectorTerm": check_node_term,
         _CORE + "PodAffinityTerm": check_pod_term,

@@ -22,7 +22,7 @@ _CONTAINER_TAIL: Final = ("securityContext", "stdin", "stdinOnce", "tty", "targe
 
 
 def profile_causes(profile: str, place: str) -> list[Cause]:
-    """What is wrong with the profile that the annotation at `place` names."""
+    """Return the causes that reject the profile that the annotation at `place` names."""
     if profile in _TYPES:
         return []
     if profile.startswith(LOCAL):
@@ -36,7 +36,7 @@ def field_of(holder: Object) -> Object | None:
 
 
 def agreement_causes(annotation: str | None, holder: Object, place: str) -> list[Cause]:
-    """How the field of a pod spec or container at `place` contradicts its annotation."""
+    """Return the causes where the field of a pod spec or container at `place` contradicts its annotation."""
     field = field_of(holder)
     if annotation is None or field is None:
         return []

@@ -1,4 +1,4 @@
-"""Secrets."""
+"""Record and rules of Secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a valid Service is (reference KIND-50): types, ports, addresses, policies, and what an update may change."""
+"""Validation of Services (reference KIND-50): types, ports, addresses, policies, and updates."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _port(port: Spec, at: str, named: bool) -> Iterator[Cause]:
 
 
 def _type(spec: Spec, naming: Naming) -> Iterator[Cause]:
-    """What the type asks for."""
+    """Yield the causes of the Service's type."""
     kind = spec.get("type")
     if kind == "LoadBalancer":
         for index, port in enumerate(rules.ports(spec)[: MAX_CAUSES + 1]):
@@ -149,7 +149,7 @@ def _external_ips(spec: Spec) -> Iterator[Cause]:
 
 
 def _source_ranges(service: Object, spec: Spec, naming: Naming) -> Iterator[Cause]:
-    """Whom the load balancer lets through, by the field or else by the annotation."""
+    """Yield the causes of the source ranges, in the field or else the annotation."""
     annotation = naming.translate(SOURCE_RANGES)
     listed = spec.get("loadBalancerSourceRanges") or []
     text = (service["metadata"].get("annotations") or {}).get(annotation)

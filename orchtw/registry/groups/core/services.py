@@ -24,7 +24,7 @@ _TAIL = (
 
 
 def set_service_defaults(service: Object) -> None:
-    """A service."""
+    """Fill in the defaults of a Service."""
     spec = service["spec"]
     _set_affinity_defaults(spec)
     for port in spec.get("ports") or ():
@@ -51,7 +51,7 @@ def _set_affinity_defaults(spec: Object) -> None:
 
 
 def _set_family_defaults(spec: Object) -> None:
-    """Two of anything ask for both families, and whoever asks for both gets the second one named."""
+    """Infer dual-stack from two addresses or families, and name the second family named."""
     families = spec.get("ipFamilies") or []
     if "ipFamilyPolicy" not in spec and (len(families) == 2 or len(spec.get("clusterIPs") or ()) == 2):
         put(spec, "ipFamilyPolicy", "RequireDualStack", _TAIL)

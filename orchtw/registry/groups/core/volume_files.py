@@ -96,7 +96,7 @@ def _token(token: Object, place: str) -> list[Cause]:
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
-    """By message."""
+    """Return the checks by message name."""
     return {
         _CORE + "DownwardAPIVolumeSource": check_pod_values,
         _CORE + "DownwardAPIProjection": check_pod_values,

@@ -218,7 +218,7 @@ def flex_check(naming: Naming) -> Check:
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
-    """By message."""
+    """Return the checks by message name."""
     found: dict[str, Check] = {
         "Volume": check_volume,
         "EmptyDirVolumeSource": check_empty_dir,

@@ -41,7 +41,7 @@ _TOO_LONG: Final = (
 
 
 def validate_volume(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """What a volume is and, on update, what of it stays."""
+    """Validate a PersistentVolume and the immutability of its source."""
     spec = new["spec"]
     given = [source for source in SOURCES if spec.get(source) is not None]
     causes = within("spec", _check_spec(spec) + _check_sources(spec, given, new["metadata"].get("name", "")))

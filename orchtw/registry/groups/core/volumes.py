@@ -27,18 +27,18 @@ def set_volume_defaults(volume: Object) -> None:
 
 
 def set_claim_defaults(claim: Object) -> None:
-    """A claim."""
+    """Fill in the defaults of a claim."""
     set_claim_spec_defaults(claim["spec"])
     round_up(claim["status"], "capacity", "allocatedResources")
 
 
 def set_claim_spec_defaults(spec: Object) -> None:
-    """What is asked of a volume."""
+    """Fill in the defaults of a claim's spec."""
     round_up(spec["resources"], "limits", "requests")
 
 
 class ClaimStrategy(Strategy):
-    """What a volume begins with has two names; the older one takes volumes and snapshots only."""
+    """Strategy of claims, whose dataSource and dataSourceRef are kept alike."""
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)

@@ -126,7 +126,7 @@ def _list_causes(values: Sequence[str], key: str, missing: str, others: str) -> 
 
 
 def _why_no_path(path: str) -> str:
-    """What is wrong first with a path; empty: nothing."""
+    """Return the first fault of a path, or an empty text."""
     if not path:
         return "must not be empty"
     if not path.startswith("/"):
@@ -140,7 +140,7 @@ def _why_no_path(path: str) -> str:
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
-    """By message."""
+    """Return the checks by message name."""
     package = "orch.io.api.flowcontrol.v1beta2."
     return {
         f"{package}PolicyRulesWithSubjects": check_rules,

@@ -70,7 +70,7 @@ def check_queues(new: Object, old: Object | None) -> list[Cause]:
 
 
 def _can_be_dealt(deck: int, hand: int) -> bool:
-    """Whether the bits suffice; the answer is found after about twenty cards."""
+    """Report whether 64 bits suffice to deal the hand; decided after about twenty cards."""
     bits = 0.0
     for left in count(deck, -1):
         if bits > _MAX_ENTROPY_BITS or left == deck - hand:
@@ -80,7 +80,7 @@ def _can_be_dealt(deck: int, hand: int) -> bool:
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
-    """By message."""
+    """Return the checks by message name."""
     package = "orch.io.api.flowcontrol.v1beta2."
     return {
         f"{package}PriorityLevelConfigurationSpec": check_level,

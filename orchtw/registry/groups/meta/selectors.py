@@ -19,5 +19,5 @@ def check_label_selector(new: Object, old: Object | None) -> list[Cause]:
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
-    """By message."""
+    """Return the checks by message name."""
     return {_META + "LabelSelector": check_label_selector}

@@ -1,4 +1,4 @@
-"""The networking group."""
+"""Kinds of group networking."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def check_parameters(new: Object, old: Object | None) -> list[Cause]:
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
-    """By message."""
+    """Return the checks by message name."""
     package = "orch.io.api.networking.v1."
     return {
         f"{package}IngressClassSpec": check_class_spec,

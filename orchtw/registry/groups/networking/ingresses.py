@@ -144,7 +144,7 @@ def _flawed_secret_names(spec: Object) -> Iterator[str]:
 
 
 def validate_ingress_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """Where it can be reached: addresses, and names that are none."""
+    """Validate the load balancer's addresses, and host names that are not addresses."""
     return load_balancer_causes((new.get("status") or {}).get("loadBalancer") or {}, "status.loadBalancer")
 
 

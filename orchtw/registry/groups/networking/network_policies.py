@@ -1,4 +1,4 @@
-"""Who may talk to pods, and to whom they may talk."""
+"""Network policies: ingress and egress rules of pods."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def check_peer(new: Object, old: Object | None) -> list[Cause]:
 
 
 def check_ip_block(new: Object, old: Object | None) -> list[Cause]:
-    """What is excepted from a range is a smaller range within it."""
+    """Check that exceptions of an IP block are smaller ranges within it."""
     text = new.get("cidr")
     if not text:
         return [required("cidr")]
@@ -94,7 +94,7 @@ def check_policy_types(new: Object, old: Object | None) -> list[Cause]:
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
-    """By message."""
+    """Return the checks by message name."""
     package = "orch.io.api.networking.v1."
     return {
         f"{package}NetworkPolicyPort": check_port,

@@ -9,7 +9,7 @@ from orchtw.wire.objects import Object
 
 
 def check_reference(reference: Object, path: str) -> list[Cause]:
-    """What is wrong with apiGroup, kind and name of the reference at `path` (reference KIND-34)."""
+    """Return the causes that reject apiGroup, kind and name of the reference at `path` (reference KIND-34)."""
     group = reference.get("apiGroup")
     causes = [] if group is None else [invalid(f"{path}apiGroup", group, text) for text in dns_subdomain(group)]
     for key in ("kind", "name"):

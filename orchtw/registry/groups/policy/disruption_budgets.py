@@ -1,4 +1,4 @@
-"""Pod disruption budgets."""
+"""Record and rules of PodDisruptionBudgets."""
 
 from __future__ import annotations
 

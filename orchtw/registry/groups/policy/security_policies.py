@@ -107,7 +107,7 @@ def _volume_causes(volumes: Sequence[str]) -> list[Cause]:
 
 
 def _capability_causes(spec: Object) -> list[Cause]:
-    """What is dropped is not added too; paths are those that the release tells."""
+    """Check that dropped capabilities are not added too, with the release's paths."""
     drops, causes = spec.get("requiredDropCapabilities") or [], []
     if drops and ANY in (spec.get("allowedCapabilities") or ()):
         detail = "must be empty when all capabilities are allowed by a wildcard"

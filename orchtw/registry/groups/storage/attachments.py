@@ -75,7 +75,7 @@ def _inline_causes(volume: Object) -> list[Cause]:
 
 
 def validate_attachment_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """What drivers tell has a limited size."""
+    """Check the size of texts from drivers."""
     status = new.get("status") or {}
     causes = []
     if text_bytes(status.get("attachmentMetadata") or {}) > MAX_BYTES:

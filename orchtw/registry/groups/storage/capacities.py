@@ -1,4 +1,4 @@
-"""How much storage of a class there is at a place."""
+"""Record and rules of CSIStorageCapacities."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _FIXED: Final = ("provisioner", "parameters", "reclaimPolicy")
 
 
 def validate_storage_class(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """How a class makes volumes never changes: those that there are would belie it."""
+    """Validate a StorageClass, whose provisioning is immutable."""
     causes = _provisioner_causes(new.get("provisioner", "")) + _parameter_causes(new.get("parameters") or {})
     policy = new.get("reclaimPolicy")
     if policy and policy not in _POLICIES:

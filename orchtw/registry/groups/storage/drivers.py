@@ -38,7 +38,7 @@ class DriverStrategy(Strategy):
 
 
 def validate_driver(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """What volumes are, once they are made, their driver cannot change; tokens it may ask for."""
+    """Validate a CSIDriver; an update may change token requests, but little else."""
     spec = new["spec"]
     causes = [] if spec.get("attachRequired") is not None else [required(_ATTACH)]
     modes = spec.get("volumeLifecycleModes") or []

@@ -1,4 +1,4 @@
-"""How much text a map may hold."""
+"""Limits of the text in maps."""
 
 from __future__ import annotations
 
