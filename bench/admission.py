@@ -106,7 +106,7 @@ def _taken(operation: str, before: Series, after: Series) -> dict[str, Any]:
 
 
 def _series(bench: Bench) -> Series:
-    """What the server has measured so far."""
+    """Return the server's metrics so far."""
     connection = Connection(bench.endpoint)
     answer = connection.call(bench.endpoint.request("GET", "/metrics"))
     connection.close()

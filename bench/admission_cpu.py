@@ -92,7 +92,7 @@ def _main(pipe: Connection, directory: Path, count: int, kib: int) -> None:
         return best
 
     async def create(server: Any, plural: str, bodies: list[bytes]) -> float:
-        """Seconds of CPU."""
+        """Return the used seconds of CPU."""
         before = time.thread_time()
         for body in bodies:
             answer = await server.request("POST", f"{_DEFAULT}/{plural}?dryRun=All", body, _JSON)

@@ -1,4 +1,4 @@
-"""Who asks: what knowing it costs of a warm request, and what a connection costs that shows a certificate."""
+"""Cost of authentication: of a warm request, and of a connection with a client certificate."""
 
 from __future__ import annotations
 

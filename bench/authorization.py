@@ -27,7 +27,7 @@ BINDINGS = 2000
 NAMESPACES = 100
 TEAMS = 50
 WARM = 200_000  # questions with a known answer
-USERS = 1000  # of whom each has a first question
+USERS = 1000  # each of which has a first question
 CONNECTIONS = 8
 ACCOUNT = "robot"
 

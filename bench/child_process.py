@@ -1,4 +1,4 @@
-"""A process of its own that serves commands over a pipe, so that whoever writes and measures does not wait for it."""
+"""Child process that serves commands over a pipe, so that the one that writes and measures does not wait for it."""
 
 from __future__ import annotations
 

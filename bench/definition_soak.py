@@ -49,7 +49,7 @@ def definition_soak(options: Options, emit: Emit) -> None:
 
 
 class _Round:
-    """One round."""
+    """Run one round of the soak."""
 
     def __init__(self, endpoint: Endpoint, machine: Machine, naming: Naming, kinds: Sequence[Kind]) -> None:
         self._endpoint = endpoint

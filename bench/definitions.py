@@ -132,7 +132,7 @@ def _rest(endpoint: Endpoint, machine: Machine, naming: Naming, kinds: Sequence[
 
 
 def definitions_path(naming: Naming) -> str:
-    """Where definitions are."""
+    """Return the path of definitions."""
     return f"/apis/{naming.group('apiextensions.orch.io')}/v1/customresourcedefinitions"
 
 

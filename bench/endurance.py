@@ -23,7 +23,7 @@ GONE = b'"code":410'
 
 @dataclass(slots=True)
 class Course:
-    """What memory and open files were at the end of each phase."""
+    """Memory and open files at the end of each phase."""
 
     rss_mib: list[float] = field(default_factory=list)
     files: list[int] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Course:
 
     @property
     def swing_percent(self) -> float:
-        """How far memory strayed from its mean in the second half, up or down."""
+        """Return the largest deviation of memory from its mean in the second half."""
         half = self.rss_mib[len(self.rss_mib) // 2 :]
         mean = sum(half) / len(half)
         return round(100 * max(abs(rss - mean) for rss in half) / mean, 1)

@@ -49,7 +49,7 @@ class WatchGroup:
             process.answer()
 
     def settle(self, writes: Sequence[Write]) -> Phase:
-        """What all watchers saw once they have all `writes`, or nothing comes any more."""
+        """Return what all watchers saw once they have all `writes`, or nothing comes any more."""
         for process in self._processes:
             process.settle(writes)
         phase = Phase()

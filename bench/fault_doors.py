@@ -29,7 +29,7 @@ class Authority:
         self._root = Certificate.loadPEM(pem)
 
     def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
-        """See IPolicyForHTTPS."""
+        """Return the TLS creator, as IPolicyForHTTPS."""
         return optionsForClientTLS(hostname.decode(), trustRoot=self._root)
 
 
@@ -48,7 +48,7 @@ class HttpsDoor:
         )
 
     async def request(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
-        """See `Door`."""
+        """Implement this part of a `Door`."""
         try:
             return await Deferred.fromCoroutine(self._asked(method, path, body)).addTimeout(ANSWER_S, self._reactor)
         except CancelledError:
@@ -57,7 +57,7 @@ class HttpsDoor:
             raise Gone(str(problem)) from problem
 
     async def watch(self, path: str, told: Callable[[bytes], None]) -> None:
-        """See `Door`."""
+        """Implement this part of a `Door`."""
         try:
             response = await self._send("GET", path, b"")
             if response.code != 200:
@@ -96,7 +96,7 @@ class Lines(LineOnlyReceiver):
         self.ended: Deferred[None] = Deferred(lambda _: self._hang_up())
 
     def lineReceived(self, line: bytes) -> None:
-        """One event."""
+        """Handle one line of the log."""
         self._told(line)
 
     def connectionLost(self, reason: Failure = ResponseDone) -> None:  # type: ignore[assignment]

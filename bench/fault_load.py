@@ -95,7 +95,7 @@ class Load:
         self.history.watched_by(watcher.name for watcher in self._watchers)
 
     def leave(self) -> None:
-        """End everything."""
+        """End all loads and watches."""
         self._writing = self._watching = False
         for each in self._running:
             each.cancel()
@@ -115,7 +115,7 @@ class Load:
         return seconds
 
     async def wait(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for the given seconds."""
         await deferLater(self._reactor, seconds)
 
     def _run(self, work: Any) -> None:

@@ -1,4 +1,4 @@
-"""What is done to a cluster of three while it is used, and for how long nobody could write then."""
+"""Faults of a cluster of three under load, and how long writes fail."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Scenes:
         }
 
     async def nothing(self) -> None:
-        """For comparison."""
+        """Run without faults, for comparison."""
         await self._wait()
 
     async def leader_killed(self) -> None:

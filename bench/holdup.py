@@ -42,7 +42,7 @@ class Waits:
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of a case: of its repetitions the one that held up others least, since the machine has other work."""
+    """Result of a case: of its repetitions the one that held up others least, since the machine has other work."""
 
     status: int = 0
     request_ms: float = 0.0
@@ -169,7 +169,7 @@ class Probe:
         self._process.join()
 
     def start(self) -> None:
-        """Begin to ask."""
+        """Begin to send probes."""
         self._pipe.send(True)
 
     def stop(self) -> Waits:

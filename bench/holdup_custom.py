@@ -1,4 +1,4 @@
-"""How long definitions, and what is made of them, hold up others: the worst schemas and the worst objects of each.
+"""Hold-up by definitions and custom objects: the worst schemas and the worst objects of each.
 
 Each subject is a definition and an object. What is measured is its creation until it is served, the first object of
 it, the same again, and then what is done with objects: reads, Tables, patches, apply, a new schema, the end.

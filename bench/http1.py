@@ -27,7 +27,7 @@ class BenchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server on this machine, and who asks it; `streams` watches share an HTTP/2 connection (0: HTTP/1.1)."""
+    """A server on this machine, and its clients; `streams` watches share an HTTP/2 connection (0: HTTP/1.1)."""
 
     host: str
     port: int
@@ -82,7 +82,7 @@ def is_loopback(host: str) -> bool:
 
 @cache
 def _context(protocol: str) -> ssl.SSLContext:
-    """A context that trusts whoever answers: only loopback is ever asked."""
+    """A context that trusts any server: only loopback is ever asked."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -169,7 +169,7 @@ class Connection:
 
     @property
     def pieces(self) -> Sequence[bytes]:
-        """What has come of the body of the answer that is not complete."""
+        """Return the received part of an incomplete body."""
         return self._answer.pieces
 
     def wait_readable(self) -> None:

@@ -140,7 +140,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _loads(add: Callable[..., object]) -> None:
-    """What is chosen, and how much the usual scenarios send and read."""
+    """Chosen scenarios, and the amounts that the usual ones send and read."""
     add(
         "--scenarios",
         type=_words((*SCENARIOS, *ON_DEMAND)),

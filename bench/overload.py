@@ -1,4 +1,4 @@
-"""How long one user waits while another asks for more than the server can do (reference FLOW-9, FLOW-10).
+"""Latency of one user while another overloads the server (reference FLOW-9, FLOW-10).
 
 2,000 connections of the greedy user ask for the same heavy thing again as soon as they are answered, a refusal
 included. They are in a process of their own, which gives way to this one, where a user with one connection gets a
@@ -144,7 +144,7 @@ class _Forgetful(Connection):
     """A connection that throws bodies away."""
 
     def on_body(self, data: bytes) -> None:
-        """Nothing is kept."""
+        """Drop the body of the response."""
 
 
 def _be_greedy(endpoint: Endpoint, count: int, kind: str, path: str, subject: Subject, pipe: Pipe) -> None:

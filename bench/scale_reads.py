@@ -1,4 +1,4 @@
-"""What is asked of a store of any size: reads that give as much from a large one as from a small one, and a write."""
+"""Requests to a store of any size: reads with equal results from a large and a small one, and a write."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def name(number: int) -> str:
 
 
 def groups(objects: int) -> int:
-    """How many namespaces, nodes and releases there are."""
+    """Return the numbers of namespaces, nodes and releases."""
     return max(1, objects // PER_GROUP)
 
 
@@ -62,7 +62,7 @@ def body(subject: Subject, number: int, groups: int) -> bytes:
 
 
 def seed(subject: Subject, flags: Sequence[str]) -> Sequence[KeyValue]:
-    """What a new store has, a namespace with what each is given, and one object in it."""
+    """Measure a new store, a namespace with its defaults, and one object in it."""
     with data_directory() as directory:
         server = Server(directory, flags)
         try:

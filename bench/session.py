@@ -24,7 +24,7 @@ WARM_UP_CONNECTIONS = 4
 
 @dataclass(frozen=True, slots=True)
 class MediaTypes:
-    """What to ask for: Protobuf, and JSON transformed into a Table."""
+    """Accept headers: Protobuf, and JSON as a Table."""
 
     protobuf: str
     table: str

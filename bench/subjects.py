@@ -22,7 +22,7 @@ class Subject:
 
     @property
     def singular(self) -> str:
-        """`pod` for `pods`."""
+        """Return the singular, `pod` for `pods`."""
         return self.plural.removesuffix("s")
 
     def within(self, namespace: str) -> str:

@@ -32,7 +32,7 @@ That tag is a digit's code too: the pattern gives it back.
 
 @dataclass(slots=True)
 class Tally:
-    """What the watchers of a process have had since they were asked last."""
+    """Return what the watchers of a process have received since the last question."""
 
     deliveries: int = 0
     wrong: int = 0

@@ -117,7 +117,7 @@ class Mix:
         self._changed: deque[str] = deque()
 
     def make(self, number: int) -> bytes:
-        """Request `number`."""
+        """Return the request of that number."""
         kind, request = number % 3, self._request
         if kind == 1 and self._created:
             name = self._created.popleft()
@@ -193,7 +193,7 @@ def _answered(result: Result, mix: Mix, answer: Answer, number: int, when: int) 
 
 
 def longer(latencies_ns: list[int]) -> dict[str, int]:
-    """How many took longer than each step, in milliseconds, up to the last step that any did."""
+    """Return how many took longer than each step, in milliseconds, up to the slowest."""
     counts = {str(step): sum(latency > step * 1e6 for latency in latencies_ns) for step in STEPS_MS}
     return {step: count for step, count in counts.items() if count}
 

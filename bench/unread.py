@@ -104,9 +104,9 @@ class UnreadWatches:
         return PAUSE_S
 
     def least(self) -> int:
-        """What came for the one that has got least."""
+        """Return the bytes of the client that has received least."""
         return min((each.bytes for each in self._by_fd.values()), default=0)
 
     def each(self) -> Iterable[Unread]:
-        """All of them."""
+        """Close all of the connections."""
         return self._by_fd.values()

@@ -1,4 +1,4 @@
-"""Watchers in a process of their own, so that whoever writes and measures does not wait for them."""
+"""Watchers in a process of their own, so that the process that writes and measures does not wait for them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_TIMED = 1_000_000  # latencies kept: beyond, those of every second, third, .
 
 @dataclass(slots=True)
 class Phase:
-    """What the watchers of a phase saw, all of them together."""
+    """Events that the watchers of a phase saw, in sum."""
 
     tally: Tally = field(default_factory=Tally)
     bytes: int = 0
@@ -134,7 +134,7 @@ class Watchers(Commands):
         return self._check(Expected(writes), max(1, wanted // MAX_TIMED))
 
     def _has_all(self, wanted: int) -> bool:
-        """Whether all that are read have so many events, and the others as much as the body of one of these."""
+        """Report whether all watches that are parsed have so many events, and the others as many bytes."""
         if self._delivered < wanted or not (len(self._unread) and self._connections):
             return self._delivered >= wanted
         return self._unread.least() >= self._one().bytes
@@ -174,7 +174,7 @@ class Watchers(Commands):
         return phase
 
     def _count_unread(self, writes: int, phase: Phase) -> None:
-        """What has fewer bytes than the events alone take has lost some."""
+        """Check the bytes: fewer than the events alone take means a loss."""
         one = self._one()
         each = max(1, one.bytes // max(1, one.events))
         for unread in self._unread.each():

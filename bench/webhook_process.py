@@ -30,7 +30,7 @@ class Webhook:
     pid: int
 
     def client_config(self, path: str) -> dict[str, str]:
-        """What a configuration says of it."""
+        """Return the clientConfig of the webhook."""
         return {"url": self.url + path, "caBundle": self.ca_bundle}
 
 

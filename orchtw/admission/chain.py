@@ -20,10 +20,10 @@ Step = Callable[[Attributes], Awaitable[None]]
 
 
 class ChainPlugin(Protocol):
-    """What every plugin has, beside `admit` or `validate` or both."""
+    """Base contract of plugins, which also have `admit` or `validate` or both."""
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Whether such writes concern the plugin; it sees no others.
+        """Report whether such writes concern the plugin; it sees no others.
 
         The answer is kept: it may depend on group, plural and scope of the resource, not on its version or on time.
         """
@@ -100,7 +100,7 @@ class Half:
 
 @attrs.frozen(slots=True)
 class AdmissionPlan:
-    """Whom a kind of write concerns: the steps of both passes, and whether there are none."""
+    """Plan of a kind of write: the plugins of both passes, and whether it is empty."""
 
     mutating: Half = attrs.field(factory=Half)
     validating: Half = attrs.field(factory=Half)
@@ -140,7 +140,7 @@ class Chain:
         self._plans: dict[tuple[str, str, bool, str], AdmissionPlan] = {}
 
     def plan(self, operation: Operation, resource: ResourceType, subresource: str = "") -> AdmissionPlan:
-        """Whom such a write concerns."""
+        """Return the plan of such a write."""
         key = (operation, resource.qualified, resource.namespaced, subresource)
         found = self._plans.get(key)
         if found is None:

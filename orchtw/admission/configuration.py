@@ -49,7 +49,7 @@ class Given:
 
 
 class Configurations:
-    """What each plugin is given; the files that entries name are read when a plugin asks."""
+    """Configurations of plugins; the files that entries name are read on demand."""
 
     def __init__(self, found: Mapping[str, Callable[[], Given | None]] | None = None) -> None:
         self._found = found or {}
@@ -61,7 +61,7 @@ class Configurations:
 
 
 def read(path: Path | None, plugins: Collection[str]) -> Configurations:
-    """What the file at `path` gives to `plugins`, which are all that it can name.
+    """Read the configurations in the file at `path` for `plugins`, the only ones that it can name.
 
     Raises ConfigError with one line for a file that cannot be read or is not an AdmissionConfiguration.
     """

@@ -1,4 +1,4 @@
-"""What the server gives to its admission plugins."""
+"""Services of the server to its admission plugins."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from orchtw.storage.interface import Store
 
 @attrs.frozen(slots=True, kw_only=True)
 class AdmissionHost:
-    """What plugins get of the server; the caches behind `targets` are filled before the first write.
+    """Services of the server to plugins; the caches behind `targets` are filled before the first write.
 
-    `clock` is the reactor, for those that wait or ask others; `authorizer` is the one that requests pass. By `caller`
-    others are asked; what plugins count of that goes to `metrics`. `make_namespace` creates one as the server, unless
-    it is there; it raises as a create does. `store` is for those that keep account of something, `offload` for work
-    on large objects; `unsettled` is where they say what is charged for writes on their way. `processes` are as many
-    as serve, each with plugins of its own. `counts_quotas`: the quota controller is to run here or beside it.
+    `clock` is the reactor, for those that wait or ask others; `authorizer` is the one that requests pass. `caller`
+    calls other servers; counts of that go to `metrics`. `make_namespace` creates one as the server, unless it is
+    there; it raises as a create does. `store` is for those that keep account of something, `offload` for work on
+    large objects; `unsettled` is where they say what is charged for writes on their way. `processes` is the number of
+    serving processes, each with plugins of its own. `counts_quotas`: the quota controller is to run here or beside
+    it.
     """
 
     naming: Naming

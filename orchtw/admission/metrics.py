@@ -1,4 +1,4 @@
-"""What admission measures of itself (reference ADM-15).
+"""Metrics of admission (reference ADM-15).
 
 Every write counts in a dozen places: the series are plain lists that the reactor's thread alone adds to, and the
 library makes families of them when somebody asks. That costs a third of a microsecond each, not two.
@@ -34,7 +34,7 @@ BARE_COUNTERS: Final = (REJECTIONS, FAILED_OPEN)
 
 
 class Durations:
-    """A histogram's series."""
+    """Series of a histogram."""
 
     __slots__ = ("counts", "total_s")
 
@@ -43,13 +43,13 @@ class Durations:
         self.total_s = 0.0
 
     def observe(self, seconds: float) -> None:
-        """Count one."""
+        """Count one observation of `seconds`."""
         self.counts[bisect_left(BOUNDS_S, seconds)] += 1
         self.total_s += seconds
 
 
 class Count:
-    """A counter's series."""
+    """Series of a counter."""
 
     __slots__ = ("value",)
 
@@ -100,7 +100,7 @@ def outcomes(family: Family[Durations], *values: str) -> Outcomes:
 
 
 class WebhookMetrics:
-    """What calls of webhooks come to. `kind` is admit or validating."""
+    """Metrics of webhook calls. `kind` is admit or validating."""
 
     def __init__(self) -> None:
         labels = ("name", "type", "operation")
@@ -176,7 +176,7 @@ class AdmissionMetrics(Collector):
         return found
 
     def collect(self) -> Iterator[Metric]:
-        """See `Collector`."""
+        """Yield the metric families, as a `Collector`."""
         yield _histogram(self.steps)
         yield _summary(self.steps)
         yield _histogram(self.controllers)

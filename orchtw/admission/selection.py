@@ -81,7 +81,7 @@ def available(config: Config) -> tuple[str, ...]:
 
 
 def problems(config: Config) -> list[str]:
-    """What is wrong with the flags, a line each: unknown names, ones that are not here, ones that are on and off."""
+    """Return the problems of the flags, a line each: unknown or unavailable names, and names both on and off."""
     enabled, disabled = config.enable_admission_plugins, config.disable_admission_plugins
     alone = config.admission_control
     wanted = {"admission-control": alone, "enable-admission-plugins": enabled}

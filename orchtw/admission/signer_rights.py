@@ -1,4 +1,4 @@
-"""Who may approve and sign which requests for certificates: rights on signers (reference CSR-12, PLUG-23)."""
+"""Rights on signers, to approve and sign CertificateSigningRequests (reference CSR-12, PLUG-23)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SignerRights:
         return f"certificatesigningrequests.{self._group}"
 
     async def allow(self, user: UserInfo, verb: str, signer: str) -> bool:
-        """Whether the user may do this for the signer."""
+        """Report whether the user may do this for the signer."""
         names = (signer, f"{signer.partition('/')[0]}/*")
         for name in names:
             if await self._allows(user, verb, name):

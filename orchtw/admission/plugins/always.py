@@ -24,11 +24,11 @@ class AlwaysDeny:
         self._own = own
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Everything."""
+        """Handle every kind of write."""
         return True
 
     async def admit(self, attributes: Attributes) -> None:
-        """Forbidden (403)."""
+        """Raise Forbidden (403) for every write."""
         if attributes.request is None and attributes.user.name == self._own:
             return
         raise attributes.forbidden("admission control is denying all modifications")

@@ -21,7 +21,7 @@ class CertificateApproval:
         return cls(SignerRights.of(host))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Updates of `approval`."""
+        """Handle updates of sub-resource `approval`."""
         return operation == "UPDATE" and subresource == "approval" and resource.qualified == self._rights.requests
 
     async def validate(self, attributes: Attributes) -> None:

@@ -21,7 +21,7 @@ class CertificateSigning:
         return cls(SignerRights.of(host))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Updates of `status`."""
+        """Handle updates of sub-resource `status`."""
         return operation == "UPDATE" and subresource == "status" and resource.qualified == self._rights.requests
 
     async def validate(self, attributes: Attributes) -> None:

@@ -25,7 +25,7 @@ class CertificateSubjectRestriction:
         return cls(host.naming)
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates of requests."""
+        """Handle creates of CertificateSigningRequests."""
         return operation == "CREATE" and not subresource and resource.qualified == self._requests
 
     async def validate(self, attributes: Attributes) -> None:

@@ -29,7 +29,7 @@ class DefaultIngressClass:
         return cls(classes, f"ingresses.{group}", translate(CLASS_ANNOTATION))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates of ingresses."""
+        """Handle creates of Ingresses."""
         return operation == "CREATE" and not subresource and resource.qualified == self._ingresses
 
     async def admit(self, attributes: Attributes) -> None:

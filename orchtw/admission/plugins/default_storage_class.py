@@ -33,7 +33,7 @@ class DefaultStorageClass:
         return cls(classes, translate(CLASS_ANNOTATION))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates of claims."""
+        """Handle creates of PersistentVolumeClaims."""
         return operation == "CREATE" and not subresource and resource.qualified == "persistentvolumeclaims"
 
     async def admit(self, attributes: Attributes) -> None:

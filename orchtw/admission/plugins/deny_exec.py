@@ -42,7 +42,7 @@ class DenyExec:
         return cls(_pods(host.targets), {})
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Connections with containers."""
+        """Handle connections with containers."""
         return operation == "CONNECT" and resource.qualified == "pods" and subresource in ("exec", "attach")
 
     async def validate(self, attributes: Attributes) -> None:

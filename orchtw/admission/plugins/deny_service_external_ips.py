@@ -10,7 +10,7 @@ from orchtw.wire.objects import Object
 
 
 class DenyServiceExternalIPs:
-    """What a Service had before it may keep, or let go of."""
+    """DenyServiceExternalIPs: a Service may keep or drop its external IPs, but not add any."""
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
         """Creates and updates of services."""

@@ -42,7 +42,7 @@ class Limit:
 
 
 class Buckets:
-    """Token buckets by key. Who has not been seen for long begins with a full one, as who has never been."""
+    """Token buckets by key. A key that has not been seen for long begins with a full bucket, like a new one."""
 
     def __init__(self, limit: Limit, seconds: Callable[[], float]) -> None:
         self._limit = limit
@@ -100,7 +100,7 @@ class EventRateLimit:
 
 
 def share(limit: Limit, processes: int) -> Limit:
-    """What one of the processes of a server lets in; the keys of other types are mostly on one connection each."""
+    """Return the limit of one of a server's processes; keys of other types are mostly on one connection each."""
     if limit.type != _SERVER:
         return limit
     return attrs.evolve(limit, qps=limit.qps / processes, burst=-(-limit.burst // processes))
@@ -116,7 +116,7 @@ def _source_and_object(attributes: Attributes) -> str:
 
 
 def _digest(key: str) -> bytes:
-    """What stands for a key, whose length is a client's to choose."""
+    """Return a digest of a key, whose length clients choose."""
     return blake2b(key.encode(errors="surrogatepass"), digest_size=_KEY_BYTES).digest()
 
 

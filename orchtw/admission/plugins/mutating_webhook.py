@@ -22,7 +22,7 @@ from orchtw.wire.objects import Object
 
 @attrs.define(slots=True)
 class _Rounds:
-    """What the second round of a write is to know of the first.
+    """State that the second round of a write needs of the first.
 
     `before` may be called again and have been called, `again` are those of them that a later change concerns. `left`
     is the object as the webhooks left it.
@@ -76,7 +76,7 @@ class MutatingWebhook:
         rounds.left = attributes.obj
 
     async def _mutated(self, hook: Hook, view: WebhookView, views: Views, asked: Attributes, number: int) -> bool:
-        """Whether a webhook has changed something."""
+        """Call a webhook, and report whether it has changed the object."""
         mutated = False
         consultation = self._consultation
         try:

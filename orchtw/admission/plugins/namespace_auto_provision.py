@@ -25,7 +25,7 @@ class NamespaceAutoProvision:
         return cls(Namespaces(host.targets), host.make_namespace)
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates in namespaces."""
+        """Handle creates in namespaces."""
         return operation == "CREATE" and resource.namespaced
 
     async def admit(self, attributes: Attributes) -> None:

@@ -20,7 +20,7 @@ class NamespaceLookup(Protocol):
         """The namespace's status.phase, or None where there is no such namespace."""
 
     def due(self) -> Awaitable[None] | None:
-        """What to await before a namespace is said to be missing; None: nothing."""
+        """Return what to await before a namespace counts as missing, or None."""
 
 
 class NamespaceLifecycle:

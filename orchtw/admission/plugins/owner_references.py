@@ -1,5 +1,5 @@
-"""OwnerReferencesPermissionEnforcement: who lets an object go with another may delete it, and who makes an owner wait
-may touch the owner's finalizers (reference PLUG-4, PLUG-83).
+"""OwnerReferencesPermissionEnforcement: setting owner references needs the right to delete the object, blocking an
+owner's deletion the right to change its finalizers (reference PLUG-4, PLUG-83).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ References = Sequence[Object]
 
 
 class Kinds(Protocol):
-    """What kinds are."""
+    """Lookup of kinds by group and name."""
 
     def find(self, api_version: str, kind: str) -> Sequence[ResourceType]:
         """The resources of a kind."""
@@ -47,7 +47,7 @@ class OwnerReferencesPermissionEnforcement:
         return cls(host.authorizer, ServedKinds(host.targets))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates and updates."""
+        """Handle creates and updates of all kinds."""
         return operation in ("CREATE", "UPDATE") and (resource.qualified, subresource) != ("pods", "status")
 
     async def validate(self, attributes: Attributes) -> None:

@@ -31,7 +31,7 @@ class PersistentVolumeClaimResize:
         return cls(StorageClasses(host.targets, host.naming), host.naming.translate(CLASS_ANNOTATION))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Updates of claims."""
+        """Handle updates of PersistentVolumeClaims."""
         return operation == "UPDATE" and not subresource and resource.qualified == "persistentvolumeclaims"
 
     async def validate(self, attributes: Attributes) -> None:

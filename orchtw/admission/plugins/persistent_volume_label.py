@@ -10,5 +10,5 @@ class PersistentVolumeLabel:
     """Without a cloud provider there is nothing to add, in the release neither."""
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Nothing."""
+        """Handle nothing: labels come from cloud providers."""
         return False

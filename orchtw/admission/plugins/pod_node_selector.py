@@ -27,7 +27,7 @@ Selector = Mapping[str, str]
 
 @attrs.frozen(slots=True, kw_only=True)
 class Selectors:
-    """What the configuration says: the selector of namespaces that have none, and what is allowed in each."""
+    """Configuration: the selector of namespaces that have none, and what is allowed in each."""
 
     default: Selector = attrs.field(factory=dict)
     allowed: Mapping[str, Selector] = attrs.field(factory=dict)
@@ -35,20 +35,20 @@ class Selectors:
 
 @attrs.frozen(slots=True)
 class Annotated:
-    """What a namespace says: a selector (None: nothing), or why what it says is none."""
+    """Selector of a namespace's annotation (None: unset), or the error in it."""
 
     selector: Selector | None = None
     wrong: str = ""
 
 
 class NodeSelectorLookup(Protocol):
-    """What namespaces say."""
+    """Lookup of node selectors of namespaces."""
 
     def find(self, namespace: str) -> Annotated | None:
         """Of one of them; None: it is not there."""
 
     def due(self) -> Awaitable[None] | None:
-        """What to await before a namespace is said to be missing; None: nothing."""
+        """Return what to await before a namespace counts as missing, or None."""
 
 
 class PodNodeSelector:
@@ -65,7 +65,7 @@ class PodNodeSelector:
         return cls(read(given), NamespaceSettings(host.targets, lambda found: annotated(found.get(annotation))))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates of pods."""
+        """Handle creates of Pods."""
         return operation == "CREATE" and not subresource and resource.qualified == "pods"
 
     async def admit(self, attributes: Attributes) -> None:
@@ -105,7 +105,7 @@ class PodNodeSelector:
 
 
 def annotated(text: str | None) -> Annotated:
-    """What an annotation says; None: there is none."""
+    """Parse an annotation; None means unset."""
     try:
         return Annotated() if text is None else Annotated(parse(text))
     except ValueError as error:

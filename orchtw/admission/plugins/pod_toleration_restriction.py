@@ -36,7 +36,7 @@ Tolerations = Sequence[Object]
 
 @attrs.frozen(slots=True, kw_only=True)
 class Restriction:
-    """What is added, and what is allowed (empty: everything). None: that is for the cluster's to say."""
+    """Default and allowed tolerations (empty: all). None: those of the cluster apply."""
 
     default: Tolerations | None = None
     allowed: Tolerations | None = None
@@ -44,13 +44,13 @@ class Restriction:
 
 
 class TolerationLookup(Protocol):
-    """What namespaces say."""
+    """Lookup of tolerations of namespaces."""
 
     def find(self, namespace: str) -> Restriction | None:
         """Of one of them; None: it is not there."""
 
     def due(self) -> Awaitable[None] | None:
-        """What to await before a namespace is said to be missing; None: nothing."""
+        """Return what to await before a namespace counts as missing, or None."""
 
 
 class PodTolerationRestriction:
@@ -128,7 +128,7 @@ class PodTolerationRestriction:
 
 
 def annotated(annotations: Mapping[str, str], defaults: str, whitelist: str) -> Restriction:
-    """What annotations say: lists as JSON; an empty one is a list as well."""
+    """Parse annotations: lists as JSON; an empty list counts as set."""
     try:
         return Restriction(
             default=_parsed(defaults, annotations.get(defaults)),

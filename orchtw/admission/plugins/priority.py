@@ -31,7 +31,7 @@ class PriorityClassLookup(Protocol):
         """The class of pods that name none, or None."""
 
     def due(self) -> Awaitable[None] | None:
-        """What to await before a class is said to be missing; None: nothing."""
+        """Return what to await before a class counts as missing, or None."""
 
 
 class Priority:

@@ -27,7 +27,7 @@ class RuntimeClassLookup(Protocol):
         """The class of that name, or None."""
 
     def due(self) -> Awaitable[None] | None:
-        """What to await before a class is said to be missing; None: nothing."""
+        """Return what to await before a class counts as missing, or None."""
 
 
 class RuntimeClassPlugin:
@@ -42,7 +42,7 @@ class RuntimeClassPlugin:
         return cls(RuntimeClasses(host.targets, host.naming))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates of pods."""
+        """Handle creates of Pods."""
         return operation == "CREATE" and not subresource and resource.qualified == "pods"
 
     async def admit(self, attributes: Attributes) -> None:
@@ -102,7 +102,7 @@ def _schedule(attributes: Attributes, spec: Object, found: RuntimeClass) -> None
 
 
 def _same(given: Mapping[str, str], overhead: Mapping[str, str]) -> bool:
-    """Whether two lists of amounts say the same, however they write it."""
+    """Report whether two lists of amounts are equal, however they are written."""
     if given == overhead:
         return True
     if given.keys() != overhead.keys():

@@ -43,7 +43,7 @@ class AccountLookup(Protocol):
         """The account, or None."""
 
     def due(self) -> Awaitable[None] | None:
-        """What to await before an account is said to be missing; None: nothing."""
+        """Return what to await before an account counts as missing, or None."""
 
 
 class ServiceAccountPlugin:
@@ -131,7 +131,7 @@ class ServiceAccountPlugin:
 
     @staticmethod
     def _mounts(account: ServiceAccount, spec: Object) -> bool:
-        """Whether a pod gets a token: its own word counts before its account's."""
+        """Report whether a pod gets a token: its own setting precedes its account's."""
         own = spec.get("automountServiceAccountToken")
         if own is None:
             own = account.mounts

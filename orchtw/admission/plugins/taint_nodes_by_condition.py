@@ -25,7 +25,7 @@ class TaintNodesByCondition:
         return cls(host.naming.translate("node.orch.io/not-ready"))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates of nodes."""
+        """Handle creates of Nodes."""
         return operation == "CREATE" and not subresource and resource.qualified == "nodes"
 
     async def admit(self, attributes: Attributes) -> None:

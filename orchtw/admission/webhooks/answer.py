@@ -1,4 +1,4 @@
-"""What a webhook's answer says, and whether it can be believed (reference HOOK-13, HOOK-22)."""
+"""Responses of webhooks and their validation (reference HOOK-13, HOOK-22)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNREADABLE: Final = "failed to call webhook: "
 
 
 class BadAdmissionReview(Exception):
-    """What is wrong with an answer, in the reference's words; `code` is the status that it counts as."""
+    """Error in a response, in the release's words; `code` is the status that it counts as."""
 
     def __init__(self, why: str, code: int) -> None:
         super().__init__(why)
@@ -42,7 +42,7 @@ class ReviewAnswer:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Expected:
-    """What an answer must have: `codec` is that of the review that was sent, whose group and version it names."""
+    """Expected response: `codec` is that of the review that was sent, whose group and version it names."""
 
     version: str
     uid: str
@@ -80,7 +80,7 @@ class Expected:
         return found
 
     def _check(self, review: Object, response: Object) -> None:
-        """Whether it is an answer to this question. In v1beta1 it need not name that, nor say of what type it is."""
+        """Check that the response belongs to this request. In v1beta1 it needs neither uid nor type."""
         v1 = self.version == "v1"
         if v1 and response["uid"] != self.uid:
             raise _invalid(f"expected response.uid={go_quote(self.uid)}, got {go_quote(shortened(response['uid']))}")
@@ -117,7 +117,7 @@ def _unreadable(why: str) -> BadAdmissionReview:
 
 
 def _shown_kind(review: Mapping[str, Any]) -> str:
-    """`ex.io/v1, Kind=Foo`."""
+    """Format a kind such as `ex.io/v1, Kind=Foo`."""
     version, kind = review.get("apiVersion"), review.get("kind")
     group, _, version = (version if type(version) is str else "").rpartition("/")
     return shortened(f"{group}/{version}, Kind={kind if type(kind) is str else ''}")

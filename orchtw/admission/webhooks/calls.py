@@ -41,14 +41,14 @@ class Calls:
         self._turns: dict[str, CallTurns] = {}
 
     def late(self, request: Request | None) -> bool:
-        """Whether nobody waits for the answer to a request any more."""
+        """Report whether no client waits for the response any more."""
         if request is None:
             return False
         ends_at_s = request.ends_at_s
         return request.client_gone or (ends_at_s is not None and self._clock.seconds() >= ends_at_s)
 
     async def ask(self, hook: Hook, view: WebhookView, asked: Attributes) -> ReviewAnswer:
-        """What a webhook says of a write.
+        """Ask a webhook about a write.
 
         Raises CallingFailed, BadRequest (400) for a dry run that it must not see, and Timeout (504).
         """

@@ -63,7 +63,7 @@ class Configurations:
 
     @property
     def ready(self) -> bool:
-        """Whether all that were there at the start are known."""
+        """Report whether all configurations of the start are known."""
         if not self._following:
             self._following = True
             self._source.cache.follow(self)
@@ -73,11 +73,11 @@ class Configurations:
 
     @property
     def empty(self) -> bool:
-        """Whether there are none."""
+        """Report whether there are no configurations."""
         return not self._sorted
 
     async def settled(self) -> bool:
-        """Whether they are known, after some waiting."""
+        """Wait a while, and report whether the configurations are known."""
         if self.ready:
             return True
         waiting: Deferred[bool] = Deferred()

@@ -26,7 +26,7 @@ _OK: Final = 200
 
 
 class Consultation:
-    """What mutating and validating webhooks have in common."""
+    """Common base of mutating and validating webhooks."""
 
     _log = Logger()
 
@@ -55,7 +55,7 @@ class Consultation:
         return answer
 
     async def settled(self, hook: Hook, asked: Attributes, number: int, asking: Awaitable[T]) -> T | None:
-        """What comes of `asking`; None: the webhook could not be called, and the write goes on without it.
+        """Return the result of `asking`; None if the webhook could not be called and its failures are ignored.
 
         Raises what ends the write.
         """

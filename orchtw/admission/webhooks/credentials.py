@@ -1,4 +1,4 @@
-"""Who the server is for which webhook, as WebhookAdmissionConfiguration says (reference ADM-13)."""
+"""Credentials of the server for webhooks, by WebhookAdmissionConfiguration (reference ADM-13)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Identities:
 
 
 def identities_of(given: Given | None, naming: Naming, reactor: IReactorTime) -> Identities:
-    """What a plugin's configuration says. Raises ConfigError with one line."""
+    """Read the credentials in a plugin's configuration. Raises ConfigError with one line."""
     if given is None:
         return Identities()
     fields = given.fields()
@@ -47,7 +47,7 @@ def identities_of(given: Given | None, naming: Naming, reactor: IReactorTime) ->
 
 
 def _names(target: str) -> Iterator[str]:
-    """What the user for a target may be called, the best first."""
+    """Yield the names that a target's user may have, the best first."""
     yield from _with_wildcards(target)
     if target.endswith(_PORT):
         yield from _with_wildcards(target.removesuffix(_PORT))

@@ -82,7 +82,7 @@ class Configuration:
 
 
 def configuration_of(obj: Object, identities: Identities) -> Configuration:
-    """What a stored configuration asks for; a webhook with something invalid in it is there, and broken."""
+    """Parse a stored configuration; an invalid webhook is kept as a broken one."""
     name = obj["metadata"]["name"]
     seen: Counter[str] = Counter()
     hooks = []

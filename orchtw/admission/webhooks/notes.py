@@ -1,4 +1,4 @@
-"""What audit is told of calls of webhooks (reference HOOK-25)."""
+"""Audit annotations about webhook calls (reference HOOK-25)."""
 
 from __future__ import annotations
 

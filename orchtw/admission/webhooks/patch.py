@@ -1,4 +1,4 @@
-"""What a mutating webhook makes of an object: its patch applied, defaults and all (reference HOOK-17, HOOK-24)."""
+"""Application of a mutating webhook's patch, with defaults (reference HOOK-17, HOOK-24)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Patched:
 
 
 def operations_of(patch: bytes) -> Operations:
-    """The operations of a patch. Raises InternalError (500) for what is none."""
+    """The operations of a patch. Raises InternalError (500) for a malformed patch."""
     try:
         return parse_json_patch(patch)
     except StatusError as problem:

@@ -115,7 +115,7 @@ class Plans:
         self._known: dict[tuple[str, str, str, str, str], WebhookPlan] = {}
 
     def forget(self) -> None:
-        """Something has changed."""
+        """Forget the plans: something has changed."""
         self._known.clear()
 
     def of(self, attributes: Attributes) -> WebhookPlan:

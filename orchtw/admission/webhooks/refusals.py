@@ -13,7 +13,7 @@ HIGHEST_CODE: Final = 999
 
 
 class CallingFailed(Exception):
-    """A webhook could not be called, or its answer is none; `why` says so, `code` is the status that it counts as."""
+    """Error: a webhook could not be called, or its response is invalid: `why`; `code` is its status."""
 
     def __init__(self, name: str, why: str, code: int) -> None:
         super().__init__(f"failed calling webhook {go_quote(name)}: {why}")

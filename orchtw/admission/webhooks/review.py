@@ -1,4 +1,4 @@
-"""What a webhook is asked: an AdmissionReview with a request (reference HOOK-11, HOOK-12)."""
+"""AdmissionReview requests to webhooks (reference HOOK-11, HOOK-12)."""
 
 from __future__ import annotations
 

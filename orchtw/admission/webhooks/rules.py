@@ -26,7 +26,7 @@ class WebhookRule:
     scope: str
 
     def matches(self, operation: str, resource: ResourceType, subresource: str) -> bool:
-        """Whether such a write is meant; a sub-resource has its resource's scope."""
+        """Report whether the rule matches a write; a sub-resource has its resource's scope."""
         return (
             _holds(self.operations, operation)
             and _holds(self.groups, resource.group)

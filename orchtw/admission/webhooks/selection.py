@@ -19,7 +19,7 @@ class NamespaceLabelLookup(Protocol):
         """The labels of a namespace, one mapping as long as they stay; None: there is no such namespace."""
 
     def due(self) -> Awaitable[None] | None:
-        """What to await before a namespace is said to be missing; None: nothing."""
+        """Return what to await before a namespace counts as missing, or None."""
 
 
 class Selection:

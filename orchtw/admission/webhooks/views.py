@@ -40,7 +40,7 @@ class WebhookView:
         return self._obj, self._old
 
     async def _complete(self) -> None:
-        """What another plugin has made of the object need not be canonical."""
+        """Make the object canonical: another plugin may have changed it."""
         attributes, obj = self.attributes, self.attributes.obj
         if attributes.canonical or attributes.finished or obj is None:
             return

@@ -163,7 +163,7 @@ class Backends:
         return await exchange.ask(ask.method, ask.target, headers, ask.body)
 
     async def _destination(self, backend: ServiceBackend, known: _Known) -> Destination:
-        """Return where to connect. APIServices may name any host; addresses come from endpoints, written by others."""
+        """Return where to connect. APIServices may name any host; addresses come from endpoints of others."""
         try:
             place = await self._resolver.place(backend.service, endpoints_only=self._endpoints_only)
             tls = known.policy.tls()

@@ -32,7 +32,7 @@ Ask = Callable[[bytes], Awaitable[bytes]]
 
 
 class ImageBackend:
-    """Who has the same question at the same time shares a call. `ask` tries again by itself."""
+    """Image review backend. Equal questions at the same time share a call. `ask` retries by itself."""
 
     def __init__(self, ask: Ask, settings: ImagePolicySettings, api_version: str, clock: Any) -> None:
         self._ask = ask
@@ -47,7 +47,7 @@ class ImageBackend:
         return len(self._kept)
 
     async def verdict(self, key: bytes, spec: bytes) -> ImageVerdict:
-        """What the backend said or says to a question; `key` stands for it. Raises CallFailed and BadAnswer."""
+        """Return the cached or new verdict on a question, whose key is `key`. Raises CallFailed and BadAnswer."""
         known = self._kept.pop(key, None)
         if known is not None and known[0] > self._clock.seconds():
             self._kept[key] = known

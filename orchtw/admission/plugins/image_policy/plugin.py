@@ -96,7 +96,7 @@ class ImagePolicyWebhook:
         return orjson.dumps(question(_images(pod, attributes.subresource), told, attributes.namespace))
 
     async def _check(self, attributes: Attributes, spec: bytes) -> bool:
-        """Whether the backend has allowed the images; False: it cannot be asked, which does not matter."""
+        """Report whether the backend has allowed the images; False: it cannot be asked, which is tolerated."""
         try:
             verdict = await self._backend.verdict(_key(spec), spec)
         except (CallFailed, BadResponse) as problem:
@@ -132,7 +132,7 @@ class ImagePolicyWebhook:
 
 
 def _images(pod: Object | None, subresource: str) -> Sequence[str]:
-    """What a write of this kind brings: the images of containers that run, or of those that look into them."""
+    """Return the images that a write brings: those of containers, or of ephemeral containers."""
     spec = (pod or {}).get("spec") or {}
     lists = ("ephemeralContainers",) if subresource == _EPHEMERAL else ("containers", "initContainers")
     return [container.get("image", "") for name in lists for container in spec.get(name) or ()]

@@ -1,4 +1,4 @@
-"""What is asked about images, and what an answer says: ImageReviews (reference PLUG-50, PLUG-85)."""
+"""ImageReviews: requests and responses (reference PLUG-50, PLUG-85)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KIND: Final = "ImageReview"
 
 @attrs.frozen(slots=True, kw_only=True)
 class ImageVerdict:
-    """What the backend says; `annotations` are for the audit log."""
+    """Verdict of the backend; `annotations` are for the audit log."""
 
     allowed: bool
     reason: str = ""
@@ -42,7 +42,7 @@ def review(spec: bytes, api_version: str) -> bytes:
 
 
 def verdict_of(answer: bytes, api_version: str) -> ImageVerdict:
-    """What an answer comes to. Raises BadAnswer for one that cannot be understood: it allows nothing."""
+    """Return the verdict of a response. Raises BadAnswer for one that cannot be understood: it allows nothing."""
     whole = answered(answer)
     check_type(whole, KIND, api_version)
     status = field(whole, "status", dict, {})

@@ -26,8 +26,8 @@ _NS_PER_MS: Final = 10**6
 
 @attrs.frozen(slots=True, kw_only=True)
 class ImagePolicySettings:
-    """How long answers are remembered (0: not at all), the first pause before another try, and who passes when there
-    is no answer.
+    """Settings: cache TTLs (0: no cache), the delay before the first retry, and whether images are allowed without a
+    response.
     """
 
     allow_ttl_s: float = 300.0
@@ -37,7 +37,7 @@ class ImagePolicySettings:
 
 
 def read(given: Given | None, naming: Naming, reactor: Any) -> tuple[Remote, ImagePolicySettings]:
-    """Whom to ask, and how. Raises ConfigError for what is missing or wrong."""
+    """Read the backend and its settings. Raises ConfigError for missing or invalid fields."""
     if given is None:
         raise ConfigError("ImagePolicyWebhook: no config specified")
     file = given.fields()

@@ -1,4 +1,4 @@
-"""What a node may do to nodes (reference PLUG-43)."""
+"""Writes of nodes to Nodes (reference PLUG-43)."""
 
 from __future__ import annotations
 

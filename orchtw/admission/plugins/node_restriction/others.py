@@ -1,4 +1,4 @@
-"""What a node may do to claims, service accounts, leases and CSINodes (reference PLUG-44)."""
+"""Writes of nodes to claims, service accounts, Leases and CSINodes (reference PLUG-44)."""
 
 from __future__ import annotations
 

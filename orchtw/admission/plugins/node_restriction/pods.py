@@ -1,4 +1,4 @@
-"""What a node may do to pods (reference PLUG-42)."""
+"""Writes of nodes to Pods (reference PLUG-42)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TO_ITSELF: Final = "with spec.nodeName set to itself"
 
 
 class NodePodLookup(Protocol):
-    """What is stored."""
+    """Lookup of stored pods and objects."""
 
     def pod(self, namespace: str, name: str) -> Awaitable[PodRecord | None]:
         """A pod, or None."""

@@ -1,4 +1,4 @@
-"""What the rules need to know of pods and nodes that are stored."""
+"""Records of stored pods and nodes for the rules."""
 
 from __future__ import annotations
 

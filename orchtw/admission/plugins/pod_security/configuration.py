@@ -33,7 +33,7 @@ Rule = Callable[[str], Sequence[str]]
 
 @attrs.frozen(slots=True, kw_only=True)
 class PodSecuritySettings:
-    """What holds in namespaces without labels, and whom and what nothing holds for."""
+    """Defaults for namespaces without labels, and exemptions."""
 
     defaults: NamespacePolicy = attrs.field(factory=NamespacePolicy)
     users: frozenset[str] = frozenset()

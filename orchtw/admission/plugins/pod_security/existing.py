@@ -1,4 +1,4 @@
-"""What a stricter standard means for the pods that a namespace holds already (reference PLUG-38, PLUG-103)."""
+"""Checks of existing pods against a stricter standard of their namespace (reference PLUG-38, PLUG-103)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SLICE_S: Final = 0.008
 
 
 class PodCheckRun(Protocol):
-    """See `Surface.run`."""
+    """Function that runs checks, such as `Surface.run`."""
 
     def __call__(self, size_bytes: int, work: Callable[[], Violations], /) -> Awaitable[Violations]:
         """The result of `work`."""
@@ -45,7 +45,7 @@ class ExistingPods:
         self._lock = DeferredLock()
 
     async def warnings(self, namespace: str, standard: Standard, run: PodCheckRun) -> list[str]:
-        """What to tell who asks for a stricter standard: which pods would not be let in again."""
+        """Return warnings about a stricter standard: the pods that would not be admitted again."""
         deadline = self._clock.seconds() + TIME_S
         entries = self._pods.cache.snapshot(namespace)
         chosen = entries[:] if len(entries) <= MOST_PODS else _chosen(entries)

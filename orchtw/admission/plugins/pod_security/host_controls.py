@@ -1,4 +1,4 @@
-"""What pods may not share with their node: namespaces, directories, ports, and being a process of it."""
+"""Controls of sharing with the node: namespaces, directories, ports, host processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of the kernel pods may see and set."""
+"""Controls of kernel settings: /proc and sysctls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What PodSecurity counts: what it looked at, what it left out, and what it could not do (reference PLUG-110)."""
+"""Metrics of PodSecurity: evaluations, exemptions and errors (reference PLUG-110)."""
 
 from __future__ import annotations
 

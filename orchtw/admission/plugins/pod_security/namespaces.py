@@ -22,11 +22,11 @@ class NamespacePolicies:
         self._known: dict[str, tuple[Mapping[str, str], NamespacePolicy]] = {}
 
     def due(self) -> Awaitable[None] | None:
-        """What to await before a namespace is said to be missing; None: nothing."""
+        """Return what to await before a namespace counts as missing, or None."""
         return self._stored.cache.freshness.due(MOST_RECENT)
 
     def find(self, namespace: str) -> NamespacePolicy | None:
-        """What the namespace asks for; None: it is not there."""
+        """Return the policy of the namespace, or None if it does not exist."""
         entry = self._stored.get("", namespace)
         if entry is None:
             return None

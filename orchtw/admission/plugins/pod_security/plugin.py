@@ -34,13 +34,13 @@ _LOOSEST: Final = str(LOOSEST)
 
 
 class PodLookup(Protocol):
-    """What namespaces ask for."""
+    """Lookup of policies by namespace."""
 
     def find(self, namespace: str) -> NamespacePolicy | None:
         """One of them; None: it is not there."""
 
     def due(self) -> Awaitable[None] | None:
-        """What to await before a namespace is said to be missing; None: nothing."""
+        """Return what to await before a namespace counts as missing, or None."""
 
 
 class PodSecurity:

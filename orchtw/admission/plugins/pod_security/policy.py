@@ -1,4 +1,4 @@
-"""What a namespace asks for: a level in a version for each mode, as its labels say (reference PLUG-35)."""
+"""Policy of a namespace: a level in a version for each mode, by its labels (reference PLUG-35)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ LOOSEST: Final = Standard(PRIVILEGED)
 
 @attrs.frozen(slots=True, kw_only=True)
 class NamespacePolicy:
-    """What holds in a namespace. `problems` are those of its labels, which are taken for the strictest then."""
+    """Policy of a namespace. `problems` are those of its labels, which are taken for the strictest then."""
 
     enforce: Standard = LOOSEST
     audit: Standard = LOOSEST
@@ -70,12 +70,12 @@ class NamespacePolicy:
 
 
 def is_level(text: str) -> bool:
-    """Whether there is such a level."""
+    """Report whether `text` is a level."""
     return text in LEVELS
 
 
 def is_version(text: str) -> bool:
-    """Whether `text` may name a version, be it one that is yet to come."""
+    """Report whether `text` may name a version, even a future one."""
     if text == LATEST:
         return True
     found = _VERSION.fullmatch(text)
@@ -83,7 +83,7 @@ def is_version(text: str) -> bool:
 
 
 def stricter(new: Standard, old: Standard) -> bool:
-    """Whether pods that `old` lets in may be refused by `new`."""
+    """Report whether `new` may reject pods that `old` admits."""
     if new == old or new.level == PRIVILEGED:
         return False
     return new.version != old.version or LEVELS.index(new.level) > LEVELS.index(old.level)

@@ -1,4 +1,4 @@
-"""What containers may do beyond what their user may: privileges, capabilities, more of them later."""
+"""Controls of privileges: privileged mode, capabilities, privilege escalation."""
 
 from __future__ import annotations
 

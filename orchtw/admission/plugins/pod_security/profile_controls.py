@@ -80,7 +80,7 @@ def required_seccomp(pod: Subject) -> Violation | None:
 
 
 def _profiles(pod: Subject) -> tuple[Violation | None, Sequence[str]]:
-    """What is wrong with the profiles that are named, and the containers that are left without."""
+    """Return the violation by named profiles, and the containers without a profile."""
     own = pod.security.get(_SECCOMP)
     types = set() if own is None or _confines(own) else {_type(own)}
     own_is_bad = bool(types)

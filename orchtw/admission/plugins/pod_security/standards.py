@@ -35,7 +35,7 @@ class Control:
     instead_of: str = ""
 
     def at(self, minor: int) -> Look | None:
-        """What to look at in a version; None: it does not have the control yet."""
+        """Return the check in a version, or None if the control is newer."""
         since = max((each for each in self.revisions if each <= minor), default=None)
         return None if since is None else self.revisions[since]
 
@@ -69,14 +69,14 @@ CONTROLS: Final = {
 
 
 def violations(standard: Standard, pod: Subject) -> Violations:
-    """What is wrong with a pod under a standard, in the order of the controls; empty: nothing."""
+    """Return the violations of a pod under a standard, in the order of the controls."""
     looks = _looks(standard.level, NEWEST if standard.minor is None else min(standard.minor, NEWEST))
     return [found for look in looks if (found := look(pod)) is not None]
 
 
 @cache
 def _looks(level: str, minor: int) -> tuple[Look, ...]:
-    """What a level looks at in a version."""
+    """Return the checks of a level in a version."""
     if level == PRIVILEGED:
         return ()
     controls = CONTROLS[BASELINE]

@@ -9,7 +9,7 @@ from orchtw.wire.objects import Object
 
 
 def matters(new: Object, old: Object, keys: AnnotationKeys) -> bool:
-    """Whether images, containers or profiles differ: of all that controls look at nothing else can change."""
+    """Report whether images, containers or profiles differ: nothing else that controls check can change."""
     after, before = annotations_of(new), annotations_of(old)
     if after.get(keys.seccomp) != before.get(keys.seccomp):
         return True

@@ -1,4 +1,4 @@
-"""Whom containers run as."""
+"""Controls of the users that containers run as."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a control finds wrong with a pod, and the words that all controls use (reference PLUG-37)."""
+"""Violations of controls, and the texts that all controls share (reference PLUG-37)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def plural(one: str, many: str, count: int) -> str:
 
 
 def quoted(names: Collection[str]) -> str:
-    """`"a", "b"`."""
+    """Join quoted names: `"a", "b"`."""
     return listed([f'"{cut(name)}"' for name in names])
 
 
@@ -56,7 +56,7 @@ def containers(names: Sequence[str]) -> str:
 
 
 def setters(pod: bool, names: Sequence[str]) -> str:
-    """Who sets what it must not: `pod`, `container "a"`, or `pod and containers "a", "b"`."""
+    """Name what sets a forbidden value: `pod`, `container "a"`, or `pod and containers "a", "b"`."""
     if not names:
         return "pod"
     return f"pod and {containers(names)}" if pod else containers(names)

@@ -1,4 +1,4 @@
-"""What pods may mount beside claims."""
+"""Controls of volume types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a pod does not fit a policy, in the order in which it is told (reference PLUG-106)."""
+"""Validation of a pod by a policy, in the release's order of causes (reference PLUG-106)."""
 
 from __future__ import annotations
 

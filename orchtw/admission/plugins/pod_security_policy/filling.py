@@ -1,4 +1,4 @@
-"""What a policy fills in where a pod leaves it open (reference PLUG-105)."""
+"""Defaults of a policy for what a pod leaves open (reference PLUG-105)."""
 
 from __future__ import annotations
 

@@ -25,16 +25,16 @@ class Ids:
 
     @property
     def usable(self) -> bool:
-        """Whether anybody can keep to the rule."""
+        """Report whether any id satisfies the rule."""
         return bool(self.ranges) or self.rule not in (MUST, MAY)
 
     @property
     def default(self) -> int | None:
-        """What is given to who has none; None: nothing is."""
+        """Return the default id, or None."""
         return self.ranges[0][0] if self.rule == MUST else None
 
     def allow(self, number: int) -> bool:
-        """Whether it is in one of the ranges."""
+        """Report whether `number` is in one of the ranges."""
         return any(low <= number <= high for low, high in self.ranges)
 
     @property
@@ -52,7 +52,7 @@ def ids(options: Object | None) -> Ids:
 
 
 def group_causes(field: str, rule: Ids, groups: Sequence[int] | None) -> list[Cause]:
-    """What is wrong with the groups at `field`; None: there are none."""
+    """Return the causes that reject the groups at `field`, which may be None."""
     if rule.rule not in (MUST, MAY):
         return []
     shown = "[]int64(nil)" if groups is None else f"[]int64{{{', '.join(map(str, groups))}}}"

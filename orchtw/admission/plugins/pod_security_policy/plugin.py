@@ -37,7 +37,7 @@ class PolicyLookup(Protocol):
         """All of them by name, but for `first`."""
 
     def due(self) -> Awaitable[None] | None:
-        """What to await before a policy is said to be missing; None: nothing."""
+        """Return what to await before a policy counts as missing, or None."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -128,7 +128,7 @@ class PodSecurityPolicy:
 
     @staticmethod
     def _may_fill(attributes: Attributes, pod: Object, found: Object) -> bool:
-        """Whether the policy may change a pod like that: of one that is there, new containers only."""
+        """Report whether the policy may change a pod like that: of an existing one, new containers only."""
         if attributes.operation == "CREATE":
             return True
         spec, same = found["spec"], found["metadata"] is pod["metadata"]
@@ -154,7 +154,7 @@ def _told(causes: Sequence[Cause]) -> str:
 
 
 def _same(new: Object, old: Object) -> bool:
-    """Whether only such metadata differ as change when owners come and go: who may do that decide others."""
+    """Report whether only metadata of ownership differ: other plugins decide on those."""
     one, other = ({**each, "metadata": _lasting(each["metadata"])} for each in (new, old))
     return one == other
 

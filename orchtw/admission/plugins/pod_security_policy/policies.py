@@ -24,7 +24,7 @@ class Policies:
         self._known: dict[str, tuple[Entry, SecurityPolicy]] = {}
 
     def due(self) -> Awaitable[None] | None:
-        """What to await before a policy is said to be missing; None: nothing."""
+        """Return what to await before a policy counts as missing, or None."""
         return self._stored.cache.freshness.due(MOST_RECENT)
 
     def sorted(self, first: str = "") -> Iterator[SecurityPolicy]:

@@ -48,7 +48,7 @@ class SecurityPolicy:
 
     @property
     def allows_escalation(self) -> bool:
-        """Whether processes may gain rights."""
+        """Report whether the policy allows privilege escalation."""
         return self.spec.get("allowPrivilegeEscalation") is not False
 
     def names(self, key: str) -> frozenset[str]:

@@ -15,7 +15,7 @@ _PLACE: Final = "pod.metadata.annotations"
 
 
 def selinux(field: str, options: Object | None, must: Object | None) -> list[Cause]:
-    """What is wrong with SELinux options; `must` None: they may be anything."""
+    """Return the causes that reject SELinux options; `must` None: they may be anything."""
     if must is None:
         return []
     if options is None:
@@ -38,7 +38,7 @@ def _same(key: str, found: str, wanted: str) -> bool:
 
 
 def app_armor(pod: Object, name: str, profiles: Profiles, keys: AnnotationKeys) -> list[Cause]:
-    """What is wrong with the AppArmor profile of a container."""
+    """Return the causes that reject the AppArmor profile of a container."""
     if profiles.allowed is None:
         return []
     key = keys.container_apparmor + name
@@ -51,12 +51,12 @@ def app_armor(pod: Object, name: str, profiles: Profiles, keys: AnnotationKeys) 
 
 
 def pod_seccomp(pod: Object, profiles: Profiles, keys: AnnotationKeys) -> list[Cause]:
-    """What is wrong with the profile of system calls of a pod."""
+    """Return the causes that reject the profile of system calls of a pod."""
     return _seccomp(f"{_PLACE}[{keys.seccomp}]", _of_pod(pod, keys), profiles)
 
 
 def container_seccomp(pod: Object, container: Object, profiles: Profiles, keys: AnnotationKeys) -> list[Cause]:
-    """What is wrong with the profile of system calls of a container, its own or its pod's."""
+    """Return the causes that reject the profile of system calls of a container, its own or its pod's."""
     key = keys.container_seccomp + container["name"]
     annotation, field = annotations_of(pod).get(key), field_of(container)
     if annotation is None and field is not None:

@@ -23,7 +23,7 @@ class Profiles:
 
 
 def profiles(annotations: Mapping[str, str], prefix: str, naming: Naming) -> Profiles:
-    """What the annotations of a policy say that begin so, in neutral names."""
+    """Read the profiles from a policy's annotations with a prefix, in neutral names."""
     told = annotations.get(naming.translate(f"{prefix}allowedProfileNames"))
     allowed = None if told is None else frozenset(told.split(","))
     default = annotations.get(naming.translate(f"{prefix}defaultProfileName"), "")

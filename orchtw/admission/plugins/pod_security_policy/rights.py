@@ -1,4 +1,4 @@
-"""Who may use which policy: the maker of a pod, or the account that it runs as (reference PLUG-104)."""
+"""Rights to use policies: of a pod's creator, or of its service account (reference PLUG-104)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Rights:
         self._authorizer = authorizer
 
     async def allow(self, users: Sequence[UserInfo], namespace: str, policy: str) -> bool:
-        """Whether one of the users may use the policy in the namespace."""
+        """Report whether one of the users may use the policy in the namespace."""
         for user in users:
             for group in _GROUPS:
                 if await self._allows(user, namespace, policy, group):
@@ -44,7 +44,7 @@ class Rights:
 
 
 def users_of(user: UserInfo, namespace: str, account: str) -> Sequence[UserInfo]:
-    """Whose rights count: those of the pod's account first, which most pods are made with."""
+    """Return the users whose rights count: the pod's account first, which most pods rely on."""
     if not account:
         return (user,)
     groups = (_ACCOUNTS, f"{_ACCOUNTS}:{namespace}")

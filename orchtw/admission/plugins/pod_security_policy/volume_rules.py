@@ -18,7 +18,7 @@ _NAMESPACE: Final = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
 
 
 def volumes(spec: Object, policy: SecurityPolicy) -> list[Cause]:
-    """What is wrong with a pod's volumes; of very many mistakes the first."""
+    """Return the causes that reject a pod's volumes; of very many mistakes the first."""
     causes: list[Cause] = []
     allowed = policy.names("volumes")
     only_read = any(each.get("readOnly") for each in policy.spec.get("allowedHostPaths") or ())
@@ -36,7 +36,7 @@ def volumes(spec: Object, policy: SecurityPolicy) -> list[Cause]:
 
 
 def _source(volume: Object, field: str, policy: SecurityPolicy, mounts: Mapping[str, Sequence[str]]) -> list[Cause]:
-    """What is wrong with a volume of a kind that is allowed; `mounts` are those that may be written to."""
+    """Return the causes that reject a volume of a kind that is allowed; `mounts` are those that may be written to."""
     if "hostPath" in volume:
         return _host_path(volume, field, policy, mounts)
     if "flexVolume" in volume:
@@ -81,7 +81,7 @@ def _is_below(path: str, prefix: str) -> bool:
 
 
 def _is_token(volume: Object, policy: SecurityPolicy) -> bool:
-    """Whether it holds what pods get of their account and nothing else: that once was a secret."""
+    """Report whether a volume is a projected account token, which once was a Secret."""
     sources = (volume.get("projected") or {}).get("sources") or ()
     return bool(sources) and all(_is_part_of_token(source, policy) for source in sources)
 

@@ -1,4 +1,4 @@
-"""Who charges quotas for writes: an account for each namespace in which there are writes to charge."""
+"""Charging of quotas for writes, with an account for each namespace that has writes to charge."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
 
 
 def read(given: Given | None) -> Sequence[Limited]:
-    """What the file limits; nothing without one. Raises ConfigError with one line for what is wrong in it."""
+    """Read the limited resources of the file, if any. Raises ConfigError with one line for an invalid file."""
     if given is None:
         return ()
     file = given.fields()

@@ -72,7 +72,7 @@ class Waiter:
 
 
 class Round:
-    """One evaluation: what of each quota is used after it, who has been decided, and whom it charges for what."""
+    """One evaluation: usage of each quota after it, decided writes, and their charges."""
 
     def __init__(self, quotas: Sequence[tuple[Entry, Quota]]) -> None:
         self._entries = {quota.name: entry for entry, quota in quotas}
@@ -98,7 +98,7 @@ class Round:
 
     @property
     def refuses(self) -> bool:
-        """Whether anybody is refused."""
+        """Report whether a write is refused."""
         return any(refused is not None for _, refused in self._verdicts)
 
     def tell(self) -> None:

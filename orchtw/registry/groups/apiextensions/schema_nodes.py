@@ -50,8 +50,9 @@ class SchemaNode:
     """Node of a schema.
 
     `level` says what it describes: the object, a member or an element; or that it stands in a condition on such
-    (allOf, anyOf, oneOf, not). `in_metadata`: it describes a part of an object's metadata. `no_defaults`: why defaults
-    are not allowed. `spares`: its anyOf may be the two types of a number or text; `spared`: it is one of those.
+    (allOf, anyOf, oneOf, not). `in_metadata`: it describes a part of an object's metadata. `no_defaults`: why
+    defaults are not allowed. `spares`: its anyOf may be the two types of a number or text; `spared`: it is one of
+    those.
     """
 
     schema: Schema
