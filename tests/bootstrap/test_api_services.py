@@ -28,7 +28,7 @@ class RegistrationTests(AggregationCase):
         self.world.run(self.registration.run())
 
     def managed(self, name: str) -> str | None:
-        """How the APIService of that name came to be made; None: there is none."""
+        """Return the label of how the APIService was made, or None."""
         found = self.services.all.get(name)
         return None if found is None else found.managed
 
@@ -46,7 +46,7 @@ class RegistrationTests(AggregationCase):
         self.assertEqual(self.condition("v1.")["reason"], "Local")
 
     def test_until_the_next_start(self) -> None:
-        """What becomes of the release's ones stays until a server starts (reference AGG-14)."""
+        """Changes to the release's APIServices stay until a server starts (reference AGG-14)."""
         self.run_all()
         self.delete("v1.apps")
         self.change("v1.batch", {"spec": {"versionPriority": 7}})

@@ -1,4 +1,4 @@
-"""What extension servers are told."""
+"""Authentication data for extension servers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class AuthenticationInfoTests(SynchronousTestCase):
         )
 
     def test_merged(self) -> None:
-        """What others say stays, and what is there is not said twice (reference AGG-12)."""
+        """Entries of others stay, and existing ones are not repeated (reference AGG-12)."""
         theirs = AuthenticationInfo(client_ca=THEIRS, proxy_ca=OURS, allowed_names=("other", "front-proxy-client"))
         found = INFO.merged({**theirs.merged({}, NOW), "more": "kept"}, NOW)
         self.assertEqual(found["client-ca-file"], THEIRS + OURS)
@@ -49,13 +49,13 @@ class AuthenticationInfoTests(SynchronousTestCase):
         self.assertEqual(INFO.merged(found, NOW), found)
 
     def test_expired(self) -> None:
-        """What has expired goes (reference AGG-7)."""
+        """Expired authorities are removed (reference AGG-7)."""
         info = AuthenticationInfo(client_ca=LATER)
         end = NOW + certificates.CA_LIFE + timedelta(hours=1)
         self.assertEqual(info.merged({"client-ca-file": OURS}, end), {"client-ca-file": LATER})
 
     def test_unreadable(self) -> None:
-        """What nobody can read is made anew (reference AGG-7)."""
+        """Unreadable data is replaced (reference AGG-7)."""
         odd = {"client-ca-file": "x", "requestheader-client-ca-file": "-----", "requestheader-allowed-names": "{}"}
         self.assertEqual(INFO.merged(odd, NOW), INFO.merged({}, NOW))
 

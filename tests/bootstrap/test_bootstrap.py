@@ -1,4 +1,4 @@
-"""What every installation has from the first start on (reference CTRL-6)."""
+"""Bootstrap objects of every installation (reference CTRL-6)."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ class KubernetesObjectTests(ObjectTests):
 
 
 class LostTests(ServedCase):
-    """What somebody deletes."""
+    """Bootstrap objects that are deleted by clients."""
 
     more: ClassVar[dict[str, Any]] = {"advertise_address": "192.0.2.7"}
 
     def test_made_again(self) -> None:
-        """Everything comes back within a minute, the Service at its address, whoever came meanwhile."""
+        """Everything comes back within a minute, the Service at its address, whatever was created meanwhile."""
         classes = "/apis/scheduling.orch.io/v1/priorityclasses"
         slices = "/apis/discovery.orch.io/v1/namespaces/default/endpointslices"
         maps = "/api/v1/namespaces/orch-system/configmaps"

@@ -70,7 +70,7 @@ def rows(rule: str) -> list[list[str]]:
 
 
 def told(text: str) -> tuple[set[Atom], set[str], set[str]]:
-    """What a row says: all single rights, the role's own labels, those that it gathers by."""
+    """Parse a row: single rights, the role's labels, and those that it aggregates by."""
     atoms: set[Atom] = set()
     labels: set[str] = set()
     gathered: set[str] = set()

@@ -1,4 +1,4 @@
-"""Whom the endpoints of the servers' Service name, by each way to find out (CTRL-49)."""
+"""Endpoints of the servers' Service by each reconciler (CTRL-49)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ReconcilerTests(SynchronousTestCase):
         self.assertEqual(sorted(RECONCILERS), sorted(RECONCILER_TYPES))
 
     def test_lease(self) -> None:
-        """Those that live and may serve, whoever is there at present (CTRL-49, CTRL-52)."""
+        """Endpoints are the servers that are alive and may serve (CTRL-49, CTRL-52)."""
         self.group.wait(self.leases.renew())
         self.assertEqual(self.named(self.of("lease"), endpoints(1, 9)), [])
         self.group.wait(self.leases.accept(True))
@@ -55,7 +55,7 @@ class ReconcilerTests(SynchronousTestCase):
         self.assertEqual(self.named(three, endpoints(3, 1)), [1, 2, 3])
 
     def test_too_many(self) -> None:
-        """Who enters removes the ones behind it, in a ring (CTRL-49)."""
+        """A server that enters removes the ones behind it, in a ring (CTRL-49)."""
         self.assertEqual(self.named(self.of("master-count", 2), endpoints(1, 3)), [1, 2])
         self.assertEqual(self.named(self.of("master-count", 2), endpoints(0, 1)), [1, 2])
         self.assertEqual(self.named(self.of("master-count"), endpoints(1, 3, 4)), [2])

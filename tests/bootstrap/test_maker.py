@@ -1,4 +1,4 @@
-"""What the server makes for the cluster, and another writer undoes (reference CTRL-53)."""
+"""Bootstrap objects that another writer changes back (reference CTRL-53)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ContestTests(WorldTestCase):
         self.assertLess(done, 12)
 
     def test_what_is_new(self) -> None:
-        """What is to be said anew is said at once, and what is as it should be is not written."""
+        """New content is written at once, and correct content is not written."""
         for _ in range(6):
             self.keep(self.wanted())
             self.undo()

@@ -74,7 +74,7 @@ class LeaseTests(SynchronousTestCase):
         self.assertEqual(self.living(self.two), ["192.0.2.1"])
 
     def test_one_leaves(self) -> None:
-        """Who leaves is gone at once, and does not come back by a renewal that was under way."""
+        """A server that leaves is gone at once, and does not come back by a renewal in flight."""
         for leases in (self.one, self.two):
             self.group.wait(leases.renew())
         self.group.wait(self.two.leave())
@@ -139,7 +139,7 @@ class EndpointTests(SynchronousTestCase):
         return made
 
     def endpoints(self) -> list[list[str]]:
-        """What the Endpoints and the EndpointSlice say."""
+        """Return the addresses of the Endpoints and the EndpointSlice."""
         targets = self.running[0].resources.targets
         stored = targets.stored_target("", "v1", "endpoints").stored
         old = stored.load(stored.get("default", "orch") or self.fail())
@@ -152,7 +152,7 @@ class EndpointTests(SynchronousTestCase):
         ]
 
     def wait(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the clock by some seconds."""
         for _ in range(int(seconds)):
             self.clock.advance(1)
         for _ in range(20):
@@ -190,7 +190,7 @@ class EndpointTests(SynchronousTestCase):
         self.assertEqual(self.endpoints(), [["192.0.2.1", "192.0.2.2"]] * 2)
 
     def ready(self, server: Instance) -> tuple[int, str]:
-        """What `/readyz` answers."""
+        """Return the response of `/readyz`."""
         peer = Peer(address="192.0.2.9", port=1)
         request = Request(method="GET", path="/readyz", query="verbose", params={"verbose": [""]}, peer=peer)
         answer = self.run_async(server.app(request))

@@ -32,7 +32,7 @@ _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
 def text(**more: Any) -> Schema:
-    """A string."""
+    """Return the schema of a string."""
     return {"type": "string", **more}
 
 
@@ -47,18 +47,18 @@ def moment() -> Schema:
 
 
 def whole(minimum: int | None = None, maximum: int | None = None, **more: Any) -> Schema:
-    """A 32-bit integer."""
+    """Return the schema of a 32-bit integer."""
     bounds = {"minimum": minimum, "maximum": maximum}
     return {"type": "integer", "format": "int32", **{k: v for k, v in bounds.items() if v is not None}, **more}
 
 
 def big(**more: Any) -> Schema:
-    """A 64-bit integer."""
+    """Return the schema of a 64-bit integer."""
     return {"type": "integer", "format": "int64", **more}
 
 
 def flag(**more: Any) -> Schema:
-    """True or false."""
+    """Return the schema of a boolean."""
     return {"type": "boolean", **more}
 
 
@@ -114,7 +114,7 @@ def one_of(*names: str) -> Schema:
 
 
 def column(name: str, path: str, type_: str = "string", **more: Any) -> Object:
-    """A printer column."""
+    """Return a printer column."""
     return {"name": name, "type": type_, "jsonPath": path, **more}
 
 
@@ -175,7 +175,7 @@ def described(schema: Schema, name: str = "") -> Schema:
 
 
 def node_count(schema: Any) -> int:
-    """How many schemas there are in one, itself included."""
+    """Count the schemas in a schema, itself included."""
     below = list((schema.get("properties") or {}).values())
     below += [schema[key] for key in ("items", "additionalProperties", "not") if isinstance(schema.get(key), dict)]
     for key in ("allOf", "anyOf", "oneOf"):
@@ -184,7 +184,7 @@ def node_count(schema: Any) -> int:
 
 
 def definition_nodes(obj: Object) -> int:
-    """How many schemas there are in all versions of a definition."""
+    """Count the schemas in all versions of a definition."""
     return sum(node_count(each["schema"]["openAPIV3Schema"]) for each in obj["spec"]["versions"])
 
 

@@ -138,7 +138,7 @@ def _status() -> Schema:
 
 
 def _pods() -> dict[str, Schema]:
-    """What all kinds that run pods have."""
+    """Schema parts of all kinds that run pods."""
     claim = part(
         apiVersion=text(), kind=text(), metadata=part(labels=mapped(), annotations=mapped(), name=text()),
         spec=claim_spec(), status={"type": "object", PRESERVE: True},

@@ -12,7 +12,7 @@ from tests.definitions import certificates, databases, gateways, gitops, monitor
 
 @attrs.frozen(slots=True)
 class Operator:
-    """What an operator brings: definitions, and one object of each kind in the version that is stored."""
+    """Sets of an operator: definitions, and one object of each kind in the storage version."""
 
     definitions: Callable[[], list[Object]]
     objects: Callable[[], list[Object]]

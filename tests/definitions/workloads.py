@@ -21,7 +21,7 @@ from tests.definitions.build import (
 
 
 def conditions() -> Schema:
-    """What an object has come to."""
+    """Return the schema of a status."""
     state = choice("True", "False", "Unknown")
     return keyed(
         part(
@@ -57,7 +57,7 @@ def label_selector() -> Schema:
 
 
 def resources() -> Schema:
-    """What a container asks for and may use at most."""
+    """Return the schema of requests and limits."""
     return part(limits=mapped(quantity()), requests=mapped(quantity()))
 
 
@@ -99,7 +99,7 @@ def affinity() -> Schema:
 
 
 def spread() -> Schema:
-    """How pods are spread over zones."""
+    """Return the schema of topology spread constraints."""
     return keyed(
         part(
             "maxSkew", "topologyKey", "whenUnsatisfiable", maxSkew=whole(1), topologyKey=text(),
@@ -119,7 +119,7 @@ def http_action() -> Schema:
 
 
 def probe() -> Schema:
-    """How a container's health is asked for."""
+    """Return the schema of a probe."""
     return part(
         exec=part(command=listed(text())), httpGet=http_action(),
         tcpSocket=part("port", port=number_or_name(), host=text()),
@@ -130,7 +130,7 @@ def probe() -> Schema:
 
 
 def container_security() -> Schema:
-    """What a container's processes may."""
+    """Return the schema of a container's security context."""
     return part(
         allowPrivilegeEscalation=flag(), capabilities=part(add=listed(text()), drop=listed(text())),
         privileged=flag(), procMount=text(), readOnlyRootFilesystem=flag(), runAsGroup=big(), runAsNonRoot=flag(),
@@ -143,7 +143,7 @@ def container_security() -> Schema:
 
 
 def pod_security() -> Schema:
-    """What a pod's processes may."""
+    """Return the schema of a pod's security context."""
     return part(
         fsGroup=big(), fsGroupChangePolicy=text(), runAsGroup=big(), runAsNonRoot=flag(), runAsUser=big(),
         seLinuxOptions=part(level=text(), role=text(), type=text(), user=text()),
@@ -153,7 +153,7 @@ def pod_security() -> Schema:
 
 
 def environment() -> Schema:
-    """A container's variables."""
+    """Return the schema of environment variables."""
     source = part(
         configMapKeyRef=key_of("config map"), secretKeyRef=key_of(),
         fieldRef=part("fieldPath", apiVersion=text(), fieldPath=text(), more={"x-orch-map-type": "atomic"}),
@@ -165,7 +165,7 @@ def environment() -> Schema:
 
 
 def container() -> Schema:
-    """A container."""
+    """Return the schema of a container."""
     hook = part(
         exec=part(command=listed(text())), httpGet=http_action(),
         tcpSocket=part("port", port=number_or_name(), host=text()),
@@ -267,7 +267,7 @@ def pod_spec() -> Schema:
 
 
 def label_value() -> Schema:
-    """A label's value."""
+    """Return the value of a label."""
     return text(maxLength=63)
 
 
@@ -278,5 +278,5 @@ def pod_template() -> Schema:
 
 
 def object_reference(*more: str) -> Schema:
-    """Another object."""
+    """Return the schema of an object reference."""
     return part("name", name=text(minLength=1, maxLength=253), **{each: text() for each in more})

@@ -109,7 +109,7 @@ def _report(where: str, run: Run, took_s: float, resident: tuple[float, float]) 
 
 
 def _resident_mib(server: Server) -> float:
-    """What all processes of a server take."""
+    """Return the memory of all processes of a server."""
     found = 0
     for pid in server.pids:
         status = Path(f"/proc/{pid}/status").read_text().splitlines()

@@ -17,7 +17,7 @@ _HEAD_LIMIT_BYTES = 1 << 20
 
 
 class WireError(Exception):
-    """What came is no HTTP response."""
+    """Error: the data is not an HTTP response."""
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class Answer:
 
     @property
     def last(self) -> bool:
-        """Whether the server closes after it."""
+        """Report whether the server closes after the response."""
         return self.headers.get("connection", "").lower() == "close"
 
     def value(self, codecs: Codecs, protobuf: str) -> Any:
@@ -67,7 +67,7 @@ class Responses:
 
     @property
     def mid(self) -> bool:
-        """Whether an answer has begun."""
+        """Report whether a response has begun."""
         return bool(self._data) or self._head is not None
 
     def feed(self, data: bytes) -> None:

@@ -30,7 +30,7 @@ class Log:
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """Read the whole collection."""
         return self._path.read_text(errors="replace") if self._path.exists() else ""
 
     def trouble(self, answered: Container[str]) -> list[str]:
@@ -54,7 +54,7 @@ class Auditor:
         self._surface = surface
 
     def pages(self, random: Random) -> list[str]:
-        """What is wrong with the pages of a few collections: together they are the list at their revision."""
+        """Yield the faults of a few collections' pages: together they are the list at their revision."""
         connection = Connection(self._endpoint)
         found = []
         for resource in (*random.sample(self._surface.stored, 5), random.choice(self._surface.customs)):

@@ -32,7 +32,7 @@ class Case:
 
     @property
     def writes(self) -> bool:
-        """Whether a success leaves something behind."""
+        """Report whether a success leaves something behind."""
         return self.method in ("POST", "PUT", "PATCH") and "dryRun" not in self.target and not self.raw
 
     def message(self, host: str, audit_id: str, token: str) -> bytes:

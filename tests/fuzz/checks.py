@@ -1,4 +1,4 @@
-"""What must be true of every answer."""
+"""Invariants of every response."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def problems(case: Case, audit_id: str, answer: Answer, surface: Surface) -> tup
 
 
 def _unread(answer: Answer) -> bool:
-    """Whether the server did not make a request of what it got, or not read all of it: then it knows no Audit-Id."""
+    """Report whether the server parsed no whole request: then the response has no Audit-Id."""
     return answer.code == 413 or (answer.code == 400 and b'"malformed HTTP request' in answer.body)
 
 
 def _of_code(answer: Answer, value: Any) -> list[str]:
-    """What is wrong between the code and the body."""
+    """Return the contradiction between code and body, if any."""
     code = answer.code
     if code == 500:
         if isinstance(value, dict):
@@ -64,7 +64,7 @@ def _of_code(answer: Answer, value: Any) -> list[str]:
 
 
 def object_path(value: Any, surface: Surface) -> str:
-    """Where a stored object can be read; "" for what is none."""
+    """Return the path of a stored object, or ""."""
     if not isinstance(value, dict):
         return ""
     resource = surface.resource_of(value.get("apiVersion", ""), value.get("kind", ""))

@@ -22,7 +22,7 @@ class Sent:
 
 
 class Connection:
-    """Non-blocking; whoever polls it calls `flush` and `read`."""
+    """Non-blocking connection; its poller calls `flush` and `read`."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -33,12 +33,12 @@ class Connection:
         self._unsent = bytearray()
 
     def fileno(self) -> int:
-        """For `poll`."""
+        """Return the descriptor for `poll`."""
         return self.socket.fileno()
 
     @property
     def wants_write(self) -> bool:
-        """Whether something waits for the socket."""
+        """Report whether data waits for the socket."""
         return bool(self._unsent)
 
     def send(self, case: Case, audit_id: str) -> None:

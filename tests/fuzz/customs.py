@@ -95,7 +95,7 @@ def definitions(naming: Naming) -> list[dict[str, Any]]:
 
 
 def both() -> dict[str, Any]:
-    """Both sub-resources."""
+    """Return both sub-resources, status and scale."""
     return {"status": {}, "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}}
 
 
@@ -214,7 +214,7 @@ class Shapes:
             out["not"] = self.condition()
 
     def condition(self) -> Schema:
-        """What an anyOf may hold, or nearly."""
+        """Draw content of an anyOf, valid or nearly."""
         choice = self._random.choice
         some: Schema = choice(
             ({"required": ["spec"]}, {"pattern": choice(PATTERNS)}, {"enum": list(choice(_ENUMS))}, {"minimum": 1},

@@ -1,4 +1,4 @@
-"""What every kind of request is drawn from: names, resources, objects, bodies, parameters and headers."""
+"""Random parts of requests: names, resources, objects, bodies, parameters and headers."""
 
 from __future__ import annotations
 

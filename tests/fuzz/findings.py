@@ -1,4 +1,4 @@
-"""What a run found, told apart by what failed; and the files in which it is kept for later runs."""
+"""Findings of a run by failure, and the files that keep them for later runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Finding:
 
 
 def signature_of(what: str, case: Case) -> str:
-    """What failed, without numbers and names."""
+    """Return the failure without numbers and names."""
     return f"{_plain(what)} ({case.method})"
 
 

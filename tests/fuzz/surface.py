@@ -1,4 +1,4 @@
-"""What a server of one vocabulary can be asked: its resources, their codecs and a small valid object of each."""
+"""Surface of a server in one vocabulary: its resources, their codecs and a small valid object of each."""
 
 from __future__ import annotations
 

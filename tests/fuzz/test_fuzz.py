@@ -76,7 +76,7 @@ class ChecksTests(SynchronousTestCase):
     surface = Surface("orch")
 
     def wrong(self, code: int, body: bytes, **headers: str) -> list[str]:
-        """What is found wrong with an answer to a request whose Audit-Id is "id"."""
+        """Return the findings on a response to a request with Audit-Id "id"."""
         found = {"audit-id": "id", "content-type": "application/json", **headers}
         return problems(Case(), "id", Answer(code, found, body), self.surface)[0]
 

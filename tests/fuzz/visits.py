@@ -73,7 +73,7 @@ class Visit:
         return problems(self.case, self.audit_id, answer, self._surface)[0]
 
     def _frames(self) -> list[str]:
-        """What is wrong with the events so far."""
+        """Return the faults of the events so far."""
         if self._headers.get("audit-id") != self.audit_id:
             return [f"the stream's Audit-Id is {self._headers.get('audit-id')!r}"]
         if self._headers.get("content-encoding"):

@@ -214,7 +214,7 @@ def _codec(draw: Draw, api_version: str, kind: str, resource: ResourceType) -> K
 
 
 def _sub_object(draw: Draw, resource: ResourceType, codec: KindCodec, name: str) -> dict[str, Any]:
-    """What is sent to a sub-resource: the object itself with a rich status, or the kind that it takes."""
+    """Draw the body for a sub-resource: the object with a rich status, or the kind that it takes."""
     if codec.kind == resource.kind:
         obj = draw.obj(resource, name)
         status = codec.schema.keys.get("status")

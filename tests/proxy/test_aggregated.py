@@ -20,7 +20,7 @@ SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: S
 
 
 def answer(body: bytes = b'{"a":1}', head: str = "200 OK", *headers: str) -> bytes:
-    """An answer's bytes."""
+    """Return a response as bytes."""
     lines = "".join(f"{line}\r\n" for line in headers)
     return f"HTTP/1.1 {head}\r\nContent-Length: {len(body)}\r\n{lines}\r\n".encode() + body
 
@@ -205,6 +205,6 @@ class TroubleTests(AggregatedCase):
         self.failureResultOf(waiting[2])
 
     def test_anonymous(self) -> None:
-        """Who may not ask is refused here (reference AGG-4)."""
+        """A user without the right is refused here (reference AGG-4)."""
         self.assertEqual(self.send("GET", LAMPS, None, {"authorization": ""}).code, 403)
         self.assertEqual(self.backend.transports, [])

@@ -38,12 +38,12 @@ class InTurnsTests(SlicedCase):
         return Deferred.fromCoroutine(in_turns(self.turns, self.steps(count, each_s)))
 
     def test_short(self) -> None:
-        """What is done within a slice is done at once."""
+        """Work that fits in a slice is done at once."""
         self.assertEqual(self.successResultOf(self.begin(5, SLICE_S / 10)), "result")
         self.assertEqual(self.waiting, [])
 
     def test_long(self) -> None:
-        """What is not goes on in the next turns, a slice in each."""
+        """Longer work goes on in the next turns, a slice in each."""
         result = self.begin(6, SLICE_S / 2)
         self.assertEqual(self.done, 2)
         self.turn()
@@ -54,7 +54,7 @@ class InTurnsTests(SlicedCase):
         self.assertEqual((self.successResultOf(result), self.done), ("result", 6))
 
     def test_failure(self) -> None:
-        """What a step raises, in whatever turn, the request gets."""
+        """An exception of a step, in any turn, reaches the request."""
 
         def failing() -> Steps[str]:
             self.now += SLICE_S

@@ -65,7 +65,7 @@ class FakeTransport(StringTransport):
             self.producer.resumeProducing()
 
     def taken(self) -> bytes:
-        """What has been written since the last call."""
+        """Return the data written since the last call."""
         data: bytes = self.value()
         self.clear()
         return data
@@ -177,7 +177,7 @@ class Waiting:
 
 
 def lose(wire: Wire) -> None:
-    """The client leaves."""
+    """Close the connection as the client."""
     wire.channel.connectionLost(Failure(ConnectionDone()))
 
 

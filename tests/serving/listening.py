@@ -1,4 +1,4 @@
-"""What the tests of the listener share: a port with TLS, and clients of it."""
+"""Base of the listener tests: a port with TLS, and clients of it."""
 
 from __future__ import annotations
 

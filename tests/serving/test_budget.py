@@ -30,7 +30,7 @@ class BudgetTests(SynchronousTestCase):
         self.assertEqual((self.budget.used_bytes, self.budget.refused), (LIMIT, 2))
 
     def test_release(self) -> None:
-        """What is let go of is there for others, whether it became less or ended; twice is not too often."""
+        """Released bytes are free for others, after a shrink or an end; releasing twice is harmless."""
         one, other = self.holding(), self.holding()
         self.assertTrue(one.hold(7000))
         self.assertTrue(one.hold(3000) and other.hold(4000))
@@ -39,7 +39,7 @@ class BudgetTests(SynchronousTestCase):
         self.assertEqual((self.budget.used_bytes, one.empty), (0, True))
 
     def test_the_longest_still_make_room(self) -> None:
-        """Who has not moved for the longest time ends first, and only as many as are needed."""
+        """The connections idle for longest end first, and only as many as needed."""
         holdings = [self.holding(name) for name in ("first", "second", "third")]
         for each in (*holdings, holdings[0]):
             self.assertTrue(each.hold(2000))

@@ -158,7 +158,7 @@ class GzipCacheTests(SynchronousTestCase):
         self.assertEqual(len(cache), 0)
 
     def test_usual_identities(self) -> None:
-        """What clients share is kept: a resource, a version, a selector of usual length."""
+        """Lists that clients share are cached: a resource, a version, a usual selector."""
         cache, identity = GzipCache(), (Resource(), Selection("app in (a,b)"), 7, None, "")
         cache.put(identity, b"body")
         self.assertEqual((cache.get(identity), text_size(identity)), (b"body", 12 + 5))
@@ -176,7 +176,7 @@ class GzipCacheTests(SynchronousTestCase):
         self.assertIsNone(cache.get("longer"))
 
     def test_give_up(self) -> None:
-        """What has not been asked for since the last time goes, the coldest first (reference LIMIT-19)."""
+        """Unused entries are evicted, the coldest first (reference LIMIT-19)."""
         cache = GzipCache()
         for name in "abcd":
             cache.put(name, b"x" * 100_000)

@@ -1,4 +1,4 @@
-"""What connections hold is bounded, whoever they are (reference LIMIT-9)."""
+"""Bytes of all connections are bounded (reference LIMIT-9)."""
 
 from __future__ import annotations
 
@@ -289,7 +289,7 @@ class ReaderTests(SynchronousTestCase):
         self.assertEqual(first.edge.budget.used_bytes, 0)
 
     def test_streams(self) -> None:
-        """What a stream writes is shared and bounded by the transport: it does not count here."""
+        """Data of a stream is shared and bounded by the transport: it does not count here."""
         stream = RecordedStream()
         first = Wire(answering(Response(stream=stream)), limits=LIMITS)
         first.transport.blocked = True

@@ -1,4 +1,4 @@
-"""Whoever wants to know is told when an answer has been sent, and how that ended."""
+"""Notifications of the end of a response, with its outcome."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Listened:
 
 
 class ResponseTests(SynchronousTestCase):
-    """`Response.on_end`."""
+    """Callbacks of `Response.on_end` at each ending."""
 
     def test_once(self) -> None:
         """Each listener is told once, and one that fails keeps nothing from the others."""

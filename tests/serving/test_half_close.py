@@ -22,7 +22,7 @@ class HalfCloseTests(SynchronousTestCase):
         self.assertEqual((wire.transport.taken(), wire.closed), (ok(b"1"), True))
 
     def test_passed_on(self) -> None:
-        """What others are to answer is given up, whatever the method: they may take for ever."""
+        """Forwarded requests are cancelled, whatever the method: they may take for ever."""
         for request in (GET, POST):
             app = Waiting()
 

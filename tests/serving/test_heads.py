@@ -61,5 +61,5 @@ class HeadTests(SynchronousTestCase):
                 self.assertRaises(ValueError, head, 200, content_type, headers, self.FRAMING)
 
     def test_other_characters(self) -> None:
-        """What Latin-1 does not have is replaced, never a failure."""
+        """Characters outside of Latin-1 are replaced."""
         self.assertIn(b"X: \xe4?\r\n", head(200, "", [("X", "ä\u20ac")], ""))

@@ -157,7 +157,7 @@ class ExchangeTests(SynchronousTestCase):
         self.assertTrue(wire.closed)
 
     def test_refused_by_the_app(self) -> None:
-        """What is refused for its body is answered by the app, which gets the head; what no handler would see is not
+        """A request refused for its body is answered by the app, which gets the head, unless no handler would see it
         (reference AUDIT-21).
         """
         asked: list[tuple[Request, int]] = []

@@ -87,7 +87,7 @@ class PartsTests(SynchronousTestCase):
         self.assertTrue(wire.transport.disconnecting)
 
     def test_client_leaves(self) -> None:
-        """What is left is not made for a client that has gone."""
+        """The rest of a body is not produced for a client that has gone."""
         made: list[int] = []
         wire = Wire(answering(Response(parts=self.parts(made))))
         wire.transport.blocked = True

@@ -1,4 +1,4 @@
-"""What an idle watch keeps: many of them are open for long, and each byte counts."""
+"""Memory of an idle watch: many of them are open for long, and each byte counts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class StreamTests(SynchronousTestCase):
         self.assertEqual(self.endings, [Ending.DEADLINE])
 
     def test_next_request(self) -> None:
-        """What the parser had let go of is there again for the next request."""
+        """The parser's released state is back for the next request."""
         wire = Wire(answering(Response(stream=self.stream), Response(body=b"2")))
         wire.send(ONE)
         self.stream.channel.finish()

@@ -60,7 +60,7 @@ class TransferTests(ListenerTestCase):
         self.assertEqual(answer.partition(b"\r\n\r\n")[2], b"".join(PIECES))
 
     async def test_compressed_download(self) -> None:
-        """A long body goes out as gzip to who accepts it, compressed in the reactor's threads."""
+        """A long body goes out as gzip to clients that accept it, compressed in the reactor's threads."""
         answer = await self.exchange((LAST % b"pieces")[:-2] + b"Accept-Encoding: gzip\r\n\r\n")
         head, _, body = answer.partition(b"\r\n\r\n")
         self.assertIn(b"Content-Encoding: gzip\r\n", head)

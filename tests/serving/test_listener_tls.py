@@ -73,7 +73,7 @@ class ClientCertificateTests(ListenerTestCase):
         self.assertIs(first.certificate, second.certificate)
 
     async def test_resumption(self) -> None:
-        """Who resumes a session is who began it, verified as then (reference AUTHN-15)."""
+        """A resumed session has the user of the first one, verified as then (reference AUTHN-15)."""
         for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
             context = self.context(Identity("alice", self.ca).pem())
             context.maximum_version = version
@@ -95,7 +95,7 @@ class ClientCertificateTests(ListenerTestCase):
             self.assertIs(first.certificate, second.certificate)
 
     async def test_distrust_in_handshake(self) -> None:
-        """Who shakes hands meanwhile, under the old authorities, has to come again (AUTHN-55)."""
+        """A handshake under the old authorities has to be repeated (AUTHN-55)."""
         with socket.create_connection(("127.0.0.1", self.listener.port), timeout=PATIENCE_S) as client:
             while not self.listener.edge.channels:
                 await deferLater(reactor, 0.01)
@@ -166,7 +166,7 @@ class TLSTests(ListenerTestCase):
             self.assertEqual(chosen, expected)
 
     async def test_garbage(self) -> None:
-        """What is neither TLS nor HTTP is dropped without a line in the log."""
+        """Data that is neither TLS nor HTTP is dropped without a line in the log."""
 
         def talk() -> bytes:
             with socket.create_connection(("127.0.0.1", self.listener.port), timeout=PATIENCE_S) as client:

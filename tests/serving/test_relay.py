@@ -50,7 +50,7 @@ class RelayCase(SynchronousTestCase):
 
 
 class BytesTests(RelayCase):
-    """What passes."""
+    """Data that passes the relay."""
 
     behind_request = b"\x80in"
     behind_answer = b"\x81out"

@@ -110,7 +110,7 @@ class RequestParserTests(SynchronousTestCase):
         self.assertEqual(request.lines("x-never"), ())
 
     def test_lines_of_one_request(self) -> None:
-        """What came more than once in one request is unknown to the next on its connection (reference AUTHN-38)."""
+        """Repeated headers of one request do not affect the next on its connection (reference AUTHN-38)."""
         (first, *_), (second, *_) = parsed(POST + PUT).ready
         self.assertEqual(list(first.repeated or ()), ["x-twice"])
         self.assertIsNone(second.repeated)
@@ -151,7 +151,7 @@ class RequestParserTests(SynchronousTestCase):
             self.assertEqual(parsed(data).ready[0][1], flags, data)
 
     def test_nothing_after_close(self) -> None:
-        """What a client sends after a request with `Connection: close` is neither a request nor an error."""
+        """Data after a request with `Connection: close` is ignored."""
         parser = parsed(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET / HTTP/1.1\r\n\r\n")
         self.assertEqual((len(parser.ready), parser.refusal), (1, None))
 
@@ -256,7 +256,7 @@ class CostTests(SynchronousTestCase):
             self.assertIsNone(parser.refusal)
 
     def test_gathered_parts_are_parsed(self) -> None:
-        """What was gathered is all there in the end."""
+        """All gathered data is present in the end."""
         long = b"b" * 9000
         data = self.HEAD + b"X: " + long + b"\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1;" + long
         data += b"\r\nc\r\n0\r\n\r\n" + self.HEAD + b"\r\n"
@@ -304,7 +304,7 @@ class CostTests(SynchronousTestCase):
         self.assertEqual(len(parsed(self.HEAD, b"Cookie: " + b"a;" * 300_000, b"\r\n\r\n").ready), 1)
 
     def test_held(self) -> None:
-        """What is held counts: a head, a body as announced, requests that wait, and long ones that are taken."""
+        """Held bytes count: a head, a body as announced, waiting requests, and long ones in service."""
         parser = parsed(self.HEAD + b"X: " + b"x" * 5000)
         self.assertGreaterEqual(parser.held_bytes, 5000)
         parser = parsed(PUT.replace(b"Length: 4", b"Length: 3000000"))

@@ -50,7 +50,7 @@ class ServerNamesTests(SynchronousTestCase):
         self.assertEqual(names.find("own.example"), "exact")
 
     def test_long_names(self) -> None:
-        """A name of very many labels is nobody's."""
+        """A name of very many labels matches no certificate."""
         self.assertIsNone(ServerNames([(pair("*.example"), "own")]).find("a." * 100_000 + "example"))
 
 

@@ -11,7 +11,7 @@ from orchtw.serving.ticket_renewal import RENEWED_S, TicketRenewal
 
 
 class Tls:
-    """Counts its renewals."""
+    """Context that counts its renewals."""
 
     renewed = 0
 
@@ -20,7 +20,7 @@ class Tls:
 
 
 class TicketRenewalTests(SynchronousTestCase):
-    """`TicketRenewal`."""
+    """Renewals that `TicketRenewal` makes."""
 
     def test_keys(self) -> None:
         """Other keys come every 12 hours (reference AUTHN-53)."""

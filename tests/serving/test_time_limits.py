@@ -1,4 +1,4 @@
-"""What clients may take their time for, and what not, on a clock that the test moves."""
+"""Time limits of clients, on a clock that the test moves."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class TimeTests(SynchronousTestCase):
         self.assertTrue(wire.transport.disconnected)
 
     def test_patient_stream(self) -> None:
-        """Who reads a log may stop for a while; the next answer on the connection has the usual time."""
+        """A reader of a log may pause; the next response on the connection has the usual limit."""
         stream = RecordedStream()
         wire = Wire(answering(Response(stream=stream, patient=True), Response(stream=RecordedStream())), self.limits)
         wire.transport.blocked = True

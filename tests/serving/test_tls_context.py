@@ -1,4 +1,4 @@
-"""Whose client certificate is believed, and with which key pairs a server can be: handshakes in memory."""
+"""Verification of client certificates, and valid key pairs of servers: handshakes in memory."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class TrustTests(SynchronousTestCase):
         self.server = Identity("server", self.root)
 
     def believed(self, client: Identity, *chain: Identity, anchor: Identity) -> bool:
-        """Whether a server that trusts `anchor` verifies the client that shows this chain."""
+        """Report whether a server that trusts `anchor` verifies a client with this chain."""
         options = TLSOptions(
             certificates=(self.server.certificate,), key=self.server.key, client_cas=(anchor.certificate,)
         )
@@ -85,7 +85,7 @@ class TrustTests(SynchronousTestCase):
             self.assertTrue(self.believed(alice, *chain, anchor=middle))
 
     def test_beside_the_intermediate(self) -> None:
-        """Who trusts one intermediate trusts neither its root's other ones nor what its leaves sign."""
+        """Trust in an intermediate covers neither its root's other ones nor what its leaves sign."""
         middle, other = (Identity(name, self.root, is_ca=True) for name in ("middle", "other"))
         self.assertFalse(self.believed(Identity("alice", other), other, self.root, anchor=middle))
         bob = Identity("bob", middle)
@@ -176,7 +176,7 @@ class ResumptionTests(SynchronousTestCase):
         return made
 
     def test_identity(self) -> None:
-        """Who resumes a session is who began it, again and again; a chain need not be shown again."""
+        """A resumed session has the user of the first one, again and again, without the chain."""
         middle = Identity("middle", self.root, is_ca=True)
         for client in self.clients(Identity("alice", middle, usage=CLIENT), middle):
             certificate, good, session = self.connect(client)
@@ -188,7 +188,7 @@ class ResumptionTests(SynchronousTestCase):
                 self.assertIs(again, certificate)
 
     def test_without_certificate(self) -> None:
-        """Clients with tokens resume too, and are nobody by that."""
+        """Clients with tokens resume too, which authenticates no one."""
         for client in self.clients(None):
             session = self.connect(client)[2]
             self.assertEqual(self.connect(client, session)[:2], (None, False))
@@ -292,7 +292,7 @@ class KeyPairTests(SynchronousTestCase):
         self.assertIn("has a key for RSASSA-PSS only,", self.refusal(pss, key))
 
     def test_reasons(self) -> None:
-        """What OpenSSL refuses is said in its own words: a weak key is not called another certificate's."""
+        """OpenSSL's refusals are reported in its own words: a weak key is not called another certificate's."""
         weak = rsa.generate_private_key(65537, 1024)
         prefix = "the serving certificate and its key cannot be used: "
         self.assertEqual(self.refusal(Identity("server", key=weak).certificate, weak), f"{prefix}ee key too small")

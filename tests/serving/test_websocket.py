@@ -56,7 +56,7 @@ class Socket:
         self.client.receive_data(sent)
 
     def send(self, *events: Event) -> list[Event]:
-        """What the server answers to frames of the client."""
+        """Return the server's answer to frames of the client."""
         return self.send_bytes(b"".join(bytes(self.client.send(event)) for event in events))
 
     def send_bytes(self, data: bytes) -> list[Event]:
@@ -64,7 +64,7 @@ class Socket:
         return self.events()
 
     def events(self) -> list[Event]:
-        """What the server has sent since the last look."""
+        """Return what the server has sent since the last look."""
         if data := self.transport.taken():
             self.client.receive_data(data)
         return list(self.client.events())
@@ -130,7 +130,7 @@ class WatchTests(SynchronousTestCase):
         self.watched.flush()
 
     def test_events(self) -> None:
-        """What was and what comes: a message each."""
+        """Existing and new events are a message each."""
         self.put("b")
         self.assertEqual(self.socket.events(), [TextMessage(data="ADDED a@1 \n"), TextMessage(data="ADDED b@2 \n")])
 
@@ -213,7 +213,7 @@ class WebSocketTests(SynchronousTestCase):
         self.assertEqual(events, [Pong(payload=b"payload")])
 
     def test_messages_are_ignored(self) -> None:
-        """What a client says is read and dropped."""
+        """Messages of the client are read and dropped."""
         self.assertEqual(self.socket.send(TextMessage(data="hello"), BytesMessage(data=b"\0" * 1000)), [])
         self.assertEqual(self.socket.counted, (1, 1))
 

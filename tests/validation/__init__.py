@@ -1,1 +1,1 @@
-"""What the release checks, completes and keeps of each kind, entry by entry of `tests/fixtures/validation`."""
+"""Rules of the release for each kind, entry by entry of `tests/fixtures/validation`."""

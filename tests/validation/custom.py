@@ -39,7 +39,7 @@ class CustomCase(ServedCase):
         self.base = Base(path=f"/apis/example.com/v1/namespaces/default/{names['plural']}", obj=obj)
 
     def redefine(self, changes: Changes) -> None:
-        """Change the definition."""
+        """Change the definition before the write."""
         url = f"{DEFINITIONS}/{self.definition['metadata']['name']}"
         self.definition = self.done("PUT", url, changed(self.done("GET", url), changes))
         self._settle()

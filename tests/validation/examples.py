@@ -40,7 +40,7 @@ class Entry:
 
     @property
     def on(self) -> str:
-        """What the rule is about: create, update, status or a sub-resource's path."""
+        """Return the kind of write: create, update, status or a sub-resource's path."""
         on: str = self.fact["on"]
         return "create" if on == "both" else on
 
@@ -65,7 +65,7 @@ class Entry:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Example:
-    """What all have: the kind that the object is of (default: the entry's), what the write is (default: the entry's)
+    """Common fields: the kind of the object (default: the entry's), the write (default: the entry's)
     and how the object differs from the base beforehand, on update in the stored object too."""
 
     kind: str = ""
@@ -137,7 +137,7 @@ class Accepted(Example):
 
 @attrs.frozen(slots=True, kw_only=True)
 class Stored(Example):
-    """What comes of `change` has these values at these paths; GONE: none."""
+    """Example in which the result of `change` has these values at these paths; GONE: absent."""
 
     change: Changes = NONE
     expected: Changes

@@ -1,4 +1,4 @@
-"""What the examples of metadata share: objects, and requests that are asked for as they are."""
+"""Base of the examples of metadata: objects, and raw requests."""
 
 from __future__ import annotations
 

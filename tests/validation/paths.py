@@ -59,7 +59,7 @@ def value_at(obj: Any, path: str) -> Any:
 
 
 def fits(pattern: str, path: str) -> bool:
-    """Whether a path is one of those that an entry means: `[*]`, `[k]`, `<source>` and `a|b` stand for several."""
+    """Report whether a path matches an entry's: `[*]`, `[k]`, `<source>` and `a|b` stand for several."""
     expression = ""
     for part in re.split(r"(\[[^\]]*\]|<[^>]*>|\.\*\*\.|\.)", pattern):
         if part.startswith("["):

@@ -182,7 +182,7 @@ def handler(wrong: Any, fine: Any = COMMAND, on: str = "livenessProbe", **more: 
 
 
 def http(**more: Any) -> dict[str, Any]:
-    """A request."""
+    """Return a resource request."""
     return {"httpGet": {"port": 80, **more}}
 
 

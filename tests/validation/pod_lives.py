@@ -33,7 +33,7 @@ def annotation(key: str) -> str:
 
 
 def instead(key: str) -> str:
-    """What is said of a deprecated label of nodes."""
+    """Return the warning about a deprecated node label."""
     since, new = LABELS[key]
     return f'deprecated since v{since}; use "{new}" instead'
 
@@ -44,7 +44,7 @@ def existing(key: str) -> dict[str, Any]:
 
 
 def volume(source: str, value: dict[str, Any], detail: str, shown: str = "") -> Warned:
-    """A deprecated source."""
+    """Return a deprecated volume source."""
     change = {"spec.volumes": [{"name": "v", source: value}]}
     return Warned(change=change, text=f"spec.volumes[0].{shown or source}: {detail}")
 

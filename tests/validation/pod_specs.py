@@ -54,7 +54,7 @@ def spread(**constraint: Any) -> dict[str, Any]:
 
 
 def spreads(wrong: list[Any], right: list[Any], **more: Any) -> Refused:
-    """Constraints on spreading."""
+    """Return topology spread constraints."""
     return spec("topologySpreadConstraints", wrong, right, **more)
 
 

@@ -56,12 +56,12 @@ def projected(*sources: dict[str, Any]) -> Changes:
 
 
 def token(**more: Any) -> dict[str, Any]:
-    """A projected token."""
+    """Return a projected token volume."""
     return {"serviceAccountToken": {"path": "t", **more}}
 
 
 def ephemeral(**template: Any) -> Changes:
-    """An ephemeral volume."""
+    """Return a generic ephemeral volume."""
     return volume("ephemeral", {"volumeClaimTemplate": template})
 
 

@@ -1,4 +1,4 @@
-"""APIServices (reference KIND-34)."""
+"""Rules of APIServices (reference KIND-34)."""
 
 from __future__ import annotations
 

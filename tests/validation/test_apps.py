@@ -385,7 +385,7 @@ class AppsTests(case.EntryCase):
         self.assertEqual(fresh["metadata"]["annotations"], {COUNTED: "1"})
 
     def test_warnings_of_updates(self) -> None:
-        """Whoever changes something else is not told again."""
+        """A write that changes something else is not warned again."""
         made = self.done("POST", f"{APPS}/deployments", changed(workload("Deployment"), workloads.WARNED))
         made["metadata"]["labels"] = {"a": "b"}
         answer = self.send("PUT", f"{APPS}/deployments/a", made)

@@ -275,7 +275,7 @@ class AutoscalingTests(case.EntryCase):
             self.assertEqual(orjson.loads(new["metadata"]["annotations"][f"{KEPT}metrics"]), expected)
 
     def test_annotations_of_v1(self) -> None:
-        """What v1 has in annotations are fields of v2, and no annotations there."""
+        """Annotations of v1 are fields of v2, and no annotations there."""
         metrics = orjson.dumps([{"type": "Pods", "pods": {"metricName": "m", "targetAverageValue": "5"}}]).decode()
         meta = {"name": "b", "annotations": {f"{KEPT}metrics": metrics, "c": "d"}}
         self.done("POST", SCALERS.format("v1"), {**SCALER, "apiVersion": "autoscaling/v1", "metadata": meta})

@@ -272,7 +272,7 @@ class BatchTests(case.EntryCase):
         self.assertEqual([cause["field"] for cause in answer.json["details"]["causes"]], ["spec.template"])
 
     def test_deletion_warns(self) -> None:
-        """Whoever deletes a job without a policy is told that its pods stay, of a whole collection too."""
+        """Deleting Jobs without a policy warns that their pods stay, for a collection too."""
         queries = (("", True), ("?propagationPolicy=Background", False), ("?orphanDependents=false", False))
         for path in ("/jobs/d", "/jobs"):
             for query, warned in queries:

@@ -242,7 +242,7 @@ class CertificatesTests(case.EntryCase):
         self.assertEqual(made["spec"]["usages"], usages)
 
     def test_states(self) -> None:
-        """How far a request has come is its last column (reference CSR-1, CSR-11)."""
+        """The last column of a request is its state (reference CSR-1, CSR-11)."""
         issued = {CERTIFICATE: encoded(ISSUED)}
         for expected, conditions, more in (
             ("Pending", [], {}),
@@ -281,7 +281,7 @@ class CertificatesTests(case.EntryCase):
         self.assertEqual((answer.code, answer.json["message"].endswith(why)), (422, True), answer.body)
 
     def test_conditions_stay(self) -> None:
-        """What is final cannot be taken away: decisions by nobody, failures neither (reference CSR-7)."""
+        """Final conditions cannot be removed, neither decisions nor failures (reference CSR-7)."""
         stored = self.made(APPROVED, FAILED)
         for sub in ("/status", "/approval"):
             for kept, gone in (([FAILED], "Approved"), ([APPROVED], "Failed")):

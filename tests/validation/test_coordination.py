@@ -1,4 +1,4 @@
-"""Leases (reference KIND-34)."""
+"""Rules of Leases (reference KIND-34)."""
 
 from __future__ import annotations
 

@@ -425,7 +425,7 @@ class CoreRestTests(case.EntryCase):
 
 
 class NamespaceTests(ServedCase):
-    """How a namespace ends."""
+    """Finalization of a namespace."""
 
     def setUp(self) -> None:
         super().setUp()

@@ -66,7 +66,7 @@ class ControllerTests(case.EntryCase):
     }
 
     def deployment(self, **spec: Any) -> Object:
-        """A new deployment."""
+        """Create a Deployment with defaults."""
         spec = {"selector": SELECTOR, "template": TEMPLATE, **spec}
         return self.done("POST", f"{APPS}/deployments", {"metadata": {"name": "d"}, "spec": spec})
 

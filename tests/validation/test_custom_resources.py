@@ -232,7 +232,7 @@ class ChangedTests(CustomCase):
             self.assertEqual((cause["reason"], cause["field"]), ("FieldValueDuplicate", "spec.x[1]"))
 
     def test_defaults(self) -> None:
-        """What is read from the store has the defaults of now (reference CRD-16)."""
+        """Objects read from the store have the present defaults (reference CRD-16)."""
         self.define(of_x(STRING))
         self.done("POST", self.base.path, {**self.base.obj, "spec": {}})
         self.redefine({f"{SCHEMA}.properties.spec.properties.x.default": "later"})

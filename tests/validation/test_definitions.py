@@ -77,7 +77,7 @@ class GateTests(DefinitionCase):
         return schema.get("properties", {}).get("a", {}).get("x-orch-validations")
 
     def switch(self, *, on: bool) -> None:
-        """As `--feature-gates` would."""
+        """Set gates as `--feature-gates` would."""
         targets = self.server.instance.resources.targets
         target = targets.stored_target("apiextensions.orch.io", "v1", "customresourcedefinitions")
         target.stored.strategy.configure({"CustomResourceValidationExpressions": on})
@@ -103,7 +103,7 @@ class GateTests(DefinitionCase):
 
 
 class WritesTests(DefinitionCase):
-    """What updates may do over time."""
+    """Updates of definitions over time."""
 
     def test_established(self) -> None:
         """Scope and kind stay once the definition is established (reference CRD-6)."""
@@ -173,7 +173,7 @@ class WritesTests(DefinitionCase):
 
 
 class OlderTests(DefinitionCase):
-    """What a definition did before a rule was there, it may do on; one that did not, may not begin."""
+    """A definition may keep breaking a newer rule, but not begin to."""
 
     def check(self, bad: Changes, field: str, worse: Changes) -> None:
         """`bad` stays, and does not come new; a definition with `bad` can be changed to be `worse`."""
@@ -259,7 +259,7 @@ class DefaultsTests(DefinitionCase):
         return [(each["field"].removeprefix(place), each["message"].replace(place, "")) for each in found]
 
     def test_refused(self) -> None:
-        """Each keyword counts."""
+        """Each keyword of a schema counts."""
         for schema, default, place, message in (
             (
                 {"type": "integer"},
@@ -304,7 +304,7 @@ class DefaultsTests(DefinitionCase):
             self.assertIn(message, "; ".join(text for _, text in found))
 
     def test_accepted(self) -> None:
-        """What fits is fine: null where it is allowed, whole numbers, numbers or texts, members of any name."""
+        """Fitting values pass: null where allowed, integers, int-or-string, members of any name."""
         for schema, default in (
             ({"type": "integer"}, 1.0),
             ({"type": "number"}, 1),

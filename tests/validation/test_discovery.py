@@ -27,7 +27,7 @@ ZONES = f"{AT}.hints.forZones"
 
 
 def zones(count: int) -> list[dict[str, str]]:
-    """So many zones."""
+    """Return so many zone hints."""
     return [{"name": f"z{number}"} for number in range(count)]
 
 
@@ -132,7 +132,7 @@ class DiscoveryTests(case.EntryCase):
         self.assertNotIn("warning", new)
 
     def test_topology(self) -> None:
-        """What v1beta1 has written stays while the endpoints do, then only the node's name is left of it."""
+        """Topology written by v1beta1 stays with its endpoints; later only the node's name is left."""
         topology = {HOST: "node-1", ZONE: "z", "a": "b"}
         self.done("POST", OLD_SLICES, changed(OLD_SLICE, {f"{AT}.topology": topology}))
         live = self.done("GET", f"{SLICES}/web")

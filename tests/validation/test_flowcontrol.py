@@ -204,7 +204,7 @@ class FlowcontrolTests(case.EntryCase):
     beyond = (38,)  # what the server makes of its own objects by and by
 
     def test_all_stands_alone(self) -> None:
-        """What means every group or every resource has no others beside it."""
+        """A wildcard of groups or resources stands alone."""
         for key, what in (("apiGroups", "api groups"), ("resources", "resources")):
             rules = [{"subjects": [USER], "resourceRules": [{**RESOURCES, key: ["*", "a"]}]}]
             spec = {"priorityLevelConfiguration": {"name": "p"}, "rules": rules}

@@ -1,4 +1,4 @@
-"""What holds for every kind: metadata, options, selectors, conditions, formats, names (reference OBJ-1)."""
+"""Rules of every kind: metadata, options, selectors, conditions, formats, names (reference OBJ-1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server writes into metadata, owners, and the names and formats of every kind (reference OBJ-1)."""
+"""Metadata that the server writes, owners, names and formats of every kind (reference OBJ-1)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.verbs.served import MERGE, ServedCase
 
 
 class ServerFieldsTests(ServedCase):
-    """What the server writes of metadata, whatever clients send (reference OBJ-3)."""
+    """Metadata that the server writes, whatever clients send (reference OBJ-3)."""
 
     def test_create(self) -> None:
         """The identity of a new object is its own: a random UID, and now to the second."""
@@ -79,7 +79,7 @@ class ServerFieldsTests(ServedCase):
         self.assertEqual(self.done("GET", f"{MAPS}/a"), made)
 
     def test_deletion_of_a_terminating_object(self) -> None:
-        """What an object that ends says of it stays: it cannot be taken back, and its grace period not be changed."""
+        """A deletion cannot be taken back, nor its grace period changed."""
         self.done("POST", MAPS, changed(MAP, {"metadata.finalizers": ["a.b/c"]}))
         ending = self.done("DELETE", f"{MAPS}/a")
         meta = {key: value for key, value in ending["metadata"].items() if not key.startswith("deletion")}

@@ -1,4 +1,4 @@
-"""Nodes (reference KIND-34)."""
+"""Rules of Nodes (reference KIND-34)."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ class NodeSettingsTests(SynchronousTestCase):
             )
 
     def test_warning(self) -> None:
-        """Whoever writes a node with settings is told that they go."""
+        """A Node written with dynamic configuration is warned about."""
         node: Object = {"metadata": {}, "spec": {"configSource": {}}}
         text = "spec.configSource: deprecated in v1.22, support removal is planned in v1.23"
         self.assertEqual(node_warnings(node, None, Naming.orch()), [text])

@@ -34,7 +34,7 @@ CLASSES = "spec.runtimeClass.allowedRuntimeClassNames"
 
 
 def ranges(field: str, rule: str = "MustRunAs") -> list[Example]:
-    """Bounds of ids."""
+    """Return ranges of ids."""
     strategy, at = {f"{field}.rule": rule}, f"{field}.ranges[1]"
     good = {"min": 0, "max": 0}
     return [
@@ -234,7 +234,7 @@ class PolicyTests(case.EntryCase):
         self.assertEqual((cause["reason"], cause["field"]), ("FieldValueDuplicate", "status.conditions[1].type"))
 
     def test_older_versions(self) -> None:
-        """policy/v1beta1 is deprecated."""
+        """Requests to policy/v1beta1 return a deprecation warning."""
         text = "policy/v1beta1 {} is deprecated in v1.21+, unavailable in v1.25+"
         answer = self.send("GET", "/apis/policy/v1beta1/namespaces/default/poddisruptionbudgets")
         expected = text.format("PodDisruptionBudget") + "; use policy/v1 PodDisruptionBudget"

@@ -399,7 +399,7 @@ class ServiceTests(PickingCase, case.EntryCase):
 
 
 def causes(new: Object, old: Object | None = None) -> list[Cause]:
-    """What is wrong with the spec of a Service."""
+    """Return the causes for the spec of a Service."""
     service = {"metadata": {}, "spec": new}
     return validate_service(service, None if old is None else {"metadata": {}, "spec": old}, Naming.orch())
 
@@ -441,7 +441,7 @@ class RuleTests(SynchronousTestCase):
         self.check(at, "Forbidden: must not be set when session affinity is None", {**self.spec, at[5:]: {}})
 
     def test_required(self) -> None:
-        """What is defaulted is required."""
+        """Fields with defaults are required."""
         self.check("allocateLoadBalancerNodePorts", "Required value", {**self.spec, "type": "LoadBalancer"})
         inside = {key: value for key, value in self.spec.items() if key != "internalTrafficPolicy"}
         self.check("spec.internalTrafficPolicy", "Required value", inside)

@@ -20,7 +20,7 @@ class AddressCase(PickingCase):
 
     @staticmethod
     def wanted(name: str, **changes: Any) -> Object:
-        """What is sent to make it."""
+        """Return the body of the create."""
         paths = {f"spec.{key.replace('__', '.')}": value for key, value in changes.items()}
         return changed(SERVICE, {"metadata.name": name, **paths})
 
@@ -32,7 +32,7 @@ class AddressCase(PickingCase):
 
 
 class AddressTests(AddressCase):
-    """What services take, keep and give back."""
+    """Addresses and ports that Services take, keep and give back."""
 
     def test_second_address(self) -> None:
         """A second family brings an address, and gives it back when it goes."""
@@ -63,7 +63,7 @@ class AddressTests(AddressCase):
         self.refused(422, "provided port is not in the valid range", wrong)
 
     def test_shared_port(self) -> None:
-        """Ports of one number share a node port, whoever of them names it; others get their own."""
+        """Ports of one number share a node port, whichever of them names it; others get their own."""
         ports = [
             {"name": "a", "port": 53},
             {"name": "b", "port": 53, "protocol": "UDP"},
@@ -75,7 +75,7 @@ class AddressTests(AddressCase):
         self.assertTrue(all(30000 <= each <= 32767 for each in found))
 
     def test_released_ports(self) -> None:
-        """What a service no longer names, others can have."""
+        """Numbers that a Service drops are free for others."""
         made = self.service("a", type="NodePort", ports=[{"port": 80, "nodePort": 30220}])
         self.done("PUT", f"{SERVICES}/a", changed(made, {"spec.ports[0].nodePort": 30221}))
         made = self.service("b", type="NodePort", ports=[{"port": 80, "nodePort": 30220}])
@@ -93,7 +93,7 @@ class AddressTests(AddressCase):
         self.assertEqual(self.service("b", **local, healthCheckNodePort=first)["spec"]["healthCheckNodePort"], first)
 
     def test_delete(self) -> None:
-        """What a service had is free once it is gone, and its endpoints are gone too."""
+        """A deleted Service's numbers are free, and its endpoints are gone."""
         made = self.service("a", type="NodePort", **TWO_FAMILIES)
         self.done("POST", ENDPOINTS, {"metadata": {"name": "a"}, "subsets": SUBSETS})
         self.done("DELETE", f"{SERVICES}/a")
@@ -175,7 +175,7 @@ class SingleStackTests(AddressCase):
     more: dict[str, Any] = {}
 
     def test_refused(self) -> None:
-        """What needs the other family is refused."""
+        """A Service that requires the other family is refused."""
         two = self.wanted("a", **TWO_FAMILIES)
         text = 'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack'
         self.refused(422, text, two)
@@ -185,7 +185,7 @@ class SingleStackTests(AddressCase):
         self.refused(422, text, self.wanted("a", clusterIP="fd00::1"))
 
     def test_preferred(self) -> None:
-        """Who prefers two families gets the one that there is."""
+        """PreferDualStack gets the only family."""
         spec = self.service("a", ipFamilyPolicy="PreferDualStack")["spec"]
         self.assertEqual((spec["ipFamilies"], len(spec["clusterIPs"])), (["IPv4"], 1))
 
@@ -203,7 +203,7 @@ class SmallRangeTests(AddressCase):
     more = {"service_cluster_ip_range": ("10.0.0.0/29",), "service_node_port_range": "30000-30001"}
 
     def test_addresses(self) -> None:
-        """Whoever comes too late is told so, and gets what somebody gives back."""
+        """A write that comes too late is refused, and succeeds once a number is free."""
         found = {self.service(f"s{number}")["spec"]["clusterIP"] for number in range(5)}
         self.assertEqual(found, {f"10.0.0.{number}" for number in range(2, 7)})
         self.refused(500, "Internal error occurred: failed to allocate a serviceIP: range is full", self.wanted("a"))
@@ -232,7 +232,7 @@ class OldServiceTests(AddressCase):
         self.clock.advance(0)
 
     def repaired(self, name: str) -> Object:
-        """What has become of a service."""
+        """Return the stored Service."""
         self.run_async(self.server.instance.resources.targets.repair_reservations())
         found: Object = self.done("GET", f"{SERVICES}/{name}")["spec"]
         return found

@@ -385,7 +385,7 @@ class StorageTests(case.EntryCase):
         self.assertEqual(found, [("Spec.accessModes", "FieldValueRequired")])
 
     def test_no_warnings(self) -> None:
-        """What later releases warn of, this one does not."""
+        """Warnings of later releases are not given."""
         for path, obj in (
             (VOLUMES, changed(VOLUME, {CLASS: "a", "spec.persistentVolumeReclaimPolicy": "Recycle"})),
             (CLAIMS, changed(CLAIM, {CLASS: "a", "spec.resources.requests.storage": "500m"})),

@@ -254,7 +254,7 @@ class StorageTests(case.EntryCase):
     beyond = (67,)  # what nodes may write
 
     def test_required_but_defaulted(self) -> None:
-        """What defaults fill is required all the same, of what comes without them."""
+        """Fields with defaults are required of objects that come without them."""
         causes = validate_driver({"spec": {}}, None, Naming.orch())
         self.assertEqual(causes, [required("spec.attachedRequired")])
 

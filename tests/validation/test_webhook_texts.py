@@ -1,4 +1,4 @@
-"""What is said of webhook configurations that are no good, word by word (reference HOOK-4)."""
+"""Texts about invalid webhook configurations, word by word (reference HOOK-4)."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class TextTests(WebhookCase):
         self.assertIn(expected, answer.json["message"])
 
     async def test_defaults(self) -> None:
-        """What is not said is as HOOK-2 has it; no webhooks are fine (reference HOOK-2)."""
+        """Absent fields get the defaults of HOOK-2; no webhooks are fine (reference HOOK-2)."""
         answer = await self.create("mutating", hook())
         (found,) = answer.json["webhooks"]
         keys = ("failurePolicy", "matchPolicy", "namespaceSelector", "objectSelector", "timeoutSeconds")

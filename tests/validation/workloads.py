@@ -30,7 +30,7 @@ def more_than(limit: str, *paths: str) -> list[Example]:
 
 
 def kept_status(change: dict[str, Any]) -> list[Example]:
-    """What a create and an update send as status is as if it were not there."""
+    """A status in a create or update is ignored."""
     paths = dict.fromkeys(change, GONE)
     return [Stored(on="create", change=change, expected=paths), Stored(on="update", change=change, expected=paths)]
 

@@ -1,4 +1,4 @@
-"""What tests of verbs share: a server, and answers that must have a code."""
+"""Base of verb tests: a server, and responses that must have a code."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ class ServedCase(SynchronousTestCase):
         return self.send(method, path, body, headers).code
 
     def seen(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Attributes:
-        """What the plugin saw of a request that succeeds."""
+        """Return what the plugin saw of a request that succeeds."""
         self.done(method, path, body, headers)
         return self.plugin.only()
 

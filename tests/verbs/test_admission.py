@@ -42,7 +42,7 @@ class AdmissionCase(ServedCase):
 
 
 class ObjectTests(AdmissionCase):
-    """Objects and collections."""
+    """Admission of writes to objects and collections."""
 
     def test_verbs(self) -> None:
         """POST, PUT, the patches and DELETE, each with its operation and the kind of its options."""
@@ -93,13 +93,13 @@ class ObjectTests(AdmissionCase):
         self.assertEqual([self.asked(each) for each in self.plugin.validated], deleted)
 
     def test_reads(self) -> None:
-        """Reads do not."""
+        """Reads do not pass admission."""
         for path in ("configmaps", "configmaps/x", "pods/p/log"):
             self.send("GET", path)
         self.assertEqual((self.plugin.admitted, self.plugin.validated), ([], []))
 
     def test_measured(self) -> None:
-        """What admission of it takes is among the server's metrics (reference ADM-15)."""
+        """The duration of its admission is among the server's metrics (reference ADM-15)."""
         self.done("POST", "configmaps", config_map())
         text = self.send("GET", "/metrics").body.decode()
         labels = 'name="AlwaysAdmit",operation="CREATE",rejected="false",type="validate"'
@@ -276,7 +276,7 @@ class ConnectTests(AdmissionCase):
     """Connections to node agents and backends, which are not there (reference ADM-1)."""
 
     def connected(self, method: str, path: str) -> Attributes:
-        """What plugins see; nobody can be dialled, as no node or pod has an address."""
+        """Return what plugins see; no connection is made, as no node or pod has an address."""
         self.assertIn(self.code(method, path), (400, 404, 500))
         return self.plugin.only()
 
@@ -301,7 +301,7 @@ class ConnectTests(AdmissionCase):
             self.assertEqual((asked.old, asked.options, asked.dry_run), (None, None, False))
 
     def test_changed(self) -> None:
-        """What a plugin makes of the options is what is connected with."""
+        """A connection uses the options as plugins left them."""
 
         async def choose(attributes: Attributes) -> None:
             (await attributes.edit())["container"] = "other"
@@ -312,7 +312,7 @@ class ConnectTests(AdmissionCase):
         self.assertEqual((answer.code, answer.json["message"]), (400, "container other is not valid for pod p"))
 
     def test_methods(self) -> None:
-        """Every method connects."""
+        """Every method of a proxy request connects."""
         self.pod(node="n")
         for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"):
             self.assertEqual(self.connected(method, "pods/p/proxy").operation, "CONNECT")
@@ -358,7 +358,7 @@ class ReviewTests(AdmissionCase):
 
 
 class EndTests(ServedCase):
-    """Who validates may hear of the end of a write."""
+    """Validating plugins may be notified of the end of a write."""
 
     def make_plugin(self) -> ChainPlugin:
         self.ended: list[str] = []
@@ -379,7 +379,7 @@ class EndTests(ServedCase):
             self.assertEqual(len(self.ended), 1, (method, path))
 
     def test_stored(self) -> None:
-        """What has been stored can be seen then."""
+        """Stored objects can be seen then."""
         self.ended = []
         self.done("POST", "configmaps", config_map())
         self.assertEqual(self.ended, ["old"])
@@ -412,7 +412,7 @@ WRONG_PLACE = "the namespace of the object (orch-system) does not match the name
 
 
 class SettledTests(AdmissionCase):
-    """What webhooks make of a sub-resource, or of a kind that is not stored, is checked like what clients send
+    """Checks of sub-resources and unstored kinds after webhooks, as of those that clients send
     (reference ADM-20).
     """
 
@@ -479,7 +479,7 @@ class SettledTests(AdmissionCase):
         return answer.code, answer.json.get("message", "")
 
     def test_other_object(self) -> None:
-        """What has become another object's is refused."""
+        """A change of identity is refused."""
         name, namespace = "/metadata/name", "/metadata/namespace"
         eviction, binding = (f"name in URL does not match name in {kind} object" for kind in ("Eviction", "Binding"))
         account = 'TokenRequest.authentication.orch.io "sa" is invalid: metadata'
@@ -514,7 +514,7 @@ class SettledTests(AdmissionCase):
         self.assertIn("Precondition failed: UID in precondition: other, UID in object meta: ", message)
 
     def test_audiences(self) -> None:
-        """A token without audiences is for the server's own, whoever has taken them out (reference AUTHN-28)."""
+        """A token without audiences gets the server's own, even if a plugin removed them (reference AUTHN-28)."""
         for value in ([], None):
             self.assertEqual(self.patched("token", "/spec/audiences", value)[0], 201)
         self.assertEqual(self.patched("token", "/spec", {})[0], 201)

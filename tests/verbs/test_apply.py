@@ -35,7 +35,7 @@ class Case(TestCase):
         return await self.server.request("PATCH", f"{CONFIG_MAPS}/a?{query}", config_map(data), APPLY)
 
     async def live(self) -> dict[str, Any]:
-        """Config map `a`."""
+        """Return the ConfigMap `a`."""
         found: dict[str, Any] = (await self.server.request("GET", f"{CONFIG_MAPS}/a")).json
         return found
 
@@ -123,7 +123,7 @@ class OwnershipTests(Case):
         self.assertEqual((await self.server.request("PATCH", url, deployment, APPLY)).json["spec"]["replicas"], 1)
 
     async def test_status_is_owned_apart(self) -> None:
-        """What is written through /status is owned with that sub-resource."""
+        """Fields written through /status are owned with that sub-resource."""
         namespace = {"metadata": {"name": "n"}}
         await self.server.request("POST", "/api/v1/namespaces", namespace)
         url = "/api/v1/namespaces/n/status?fieldManager=two"
@@ -135,7 +135,7 @@ class OwnershipTests(Case):
 
 
 class RequestTests(Case):
-    """What an apply request must be (reference APPLY-19)."""
+    """Requirements of apply requests (reference APPLY-19)."""
 
     async def test_manager_required(self) -> None:
         """Without a field manager: 422."""
@@ -199,7 +199,7 @@ class RequestTests(Case):
         self.assertEqual((await self.server.request("GET", f"{CONFIG_MAPS}/a")).code, 404)
 
     async def test_broken_yaml(self) -> None:
-        """What is no YAML is refused as such (reference APPLY-19)."""
+        """Malformed YAML is refused as such (reference APPLY-19)."""
         answer = await self.server.request("PATCH", f"{CONFIG_MAPS}/a?fieldManager=one", b"a: [", APPLY)
         self.assertEqual(answer.code, 400, answer.body)
         self.assertTrue(answer.json["message"].startswith("error decoding YAML: "), answer.body)

@@ -1,4 +1,4 @@
-"""What an authorizer is told of a request, and what happens while one of them cannot be asked."""
+"""Attributes that authorizers get, and requests while one of them is unreachable."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class WebhookModeCase(TestCase):
         return decided(asked, allowed=False)
 
     async def as_bob(self, method: str, url: str, body: Any = None) -> ClientAnswer:
-        """What bob is answered, who is one of dev."""
+        """Return the response to bob, a member of dev."""
         headers = {"impersonate-user": "bob", "impersonate-group": "dev", "impersonate-extra-scope": "a"}
         return await self.server.request(method, url, body, headers)
 
@@ -126,7 +126,7 @@ class AttributesTests(WebhookModeCase):
             self.assertEqual(who, expected)
 
     async def test_impersonation(self) -> None:
-        """Whoever acts as somebody is asked about with verb impersonate, part by part (AUTHZ-4, AUTHN-41)."""
+        """Impersonation is authorized with verb impersonate, part by part (AUTHZ-4, AUTHN-41)."""
         headers = {
             "authorization": "", "impersonate-user": "system:serviceaccount:a:robot", "impersonate-group": "dev",
             "impersonate-uid": "7", "impersonate-extra-acme%2fscope": "x",
@@ -162,7 +162,7 @@ class AwayTests(WebhookModeCase):
         await self.webhook.stop()
 
     async def test_requests(self) -> None:
-        """Who has the right by a later mode gets in; others are told why nobody knows (reference AUTHZ-5)."""
+        """A right by a later mode suffices; other users are told the errors (reference AUTHZ-5)."""
         self.assertEqual((await self.as_bob("GET", "/api")).code, 200)
         answer = await self.as_bob("GET", PODS)
         self.assertEqual(answer.code, 403)

@@ -26,7 +26,7 @@ def stateful_set(name: str, claim: Object) -> Object:
 
 
 class ClaimTemplateCase(ServedCase):
-    """What holds in both vocabularies."""
+    """Tests that hold in both vocabularies."""
 
     vocabulary: ClassVar[str]
 

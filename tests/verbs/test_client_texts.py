@@ -14,7 +14,7 @@ STRATEGIC = {"content-type": "application/strategic-merge-patch+json"}
 
 
 class TextCase(ServedCase):
-    """What holds in both vocabularies."""
+    """Tests that hold in both vocabularies."""
 
     vocabulary: ClassVar[str]
 

@@ -87,7 +87,7 @@ class ColdObjectTests(TestCase):
                 watch.close()
 
     async def test_deleted(self) -> None:
-        """What a watch is told of the object's end comes from what was made when it began."""
+        """The DELETED event of a watch comes from the encoding made at its begin."""
         self.chill()
         watch = await self.server.watch(f"{MAPS}?watch=1&resourceVersion={self.version}")
         await self.server.request("DELETE", f"{MAPS}/large")
@@ -147,7 +147,7 @@ class FirstOfAKindTests(TestCase):
         self.assertIn(answer.code, (200, 201), answer.body)
 
     def on_the_reactor(self) -> list[str]:
-        """What has been compiled there, but for the kind that a controller makes objects of."""
+        """Return the compiled kinds, but for the one that a controller creates objects of."""
         names = [name for name, thread in self.compiled if thread is main_thread()]
         return [name for name in names if not name.endswith(".ServiceAccount")]
 

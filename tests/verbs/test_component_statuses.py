@@ -47,12 +47,12 @@ class ComponentStatusTests(Case):
         self.assertNotIn("conditions", one)
 
     async def test_warning(self) -> None:
-        """Whoever reads it is told that it is deprecated (reference KIND-26)."""
+        """Reads return a deprecation warning (reference KIND-26)."""
         for path in (STATUSES, f"{STATUSES}/etcd-0"):
             answer = await self.send("GET", path, 200)
             self.assertEqual(answer.headers["warning"], '299 - "v1 ComponentStatus is deprecated in v1.19+"')
 
     async def test_read_only(self) -> None:
-        """Nobody writes it."""
+        """Every write of it is refused."""
         for method in ("POST", "DELETE"):
             await self.send(method, STATUSES, 405, {})

@@ -23,7 +23,7 @@ TIME = "2022-05-03T00:00:00Z"
 
 
 def answer(body: bytes = b"ok", head: str = "200 OK", *headers: str) -> bytes:
-    """An answer's bytes."""
+    """Return a response as bytes."""
     lines = "".join(f"{line}\r\n" for line in headers)
     return f"HTTP/1.1 {head}\r\nContent-Length: {len(body)}\r\n{lines}\r\n".encode() + body
 
@@ -78,7 +78,7 @@ class ConnectionCase(ServedCase):
 
 
 class LogTests(ConnectionCase):
-    """`pods/log`."""
+    """Requests to sub-resource `pods/log`."""
 
     def test_log(self) -> None:
         """Text, from the agent at the node's address and the default port, by HTTPS."""
@@ -264,7 +264,7 @@ class StreamTests(ConnectionCase):
         self.refused("pods/p/exec", 500, "invalid upgrade response: status code 200", "POST", UPGRADE)
 
     def test_headers(self) -> None:
-        """What the agent says in this server's name is not passed on, with a 101 or without (reference PROXY-15)."""
+        """Headers of an agent in this server's name are not passed on, with a 101 or without (reference PROXY-15)."""
         lies = ("Audit-Id: x", "Transfer-Encoding: chunked", "Set-Cookie: a=b", "Access-Control-Allow-Origin: *",
                 "Strict-Transport-Security: max-age=0", "X-Mine: 1")  # fmt: skip
         self.reply = SWITCH.replace(b"\r\n\r\n", "".join(f"\r\n{line}" for line in lies).encode() + b"\r\n\r\n")
@@ -283,7 +283,7 @@ class StreamTests(ConnectionCase):
             response.drop(Ending.CLIENT_GONE)
 
     def test_unreachable(self) -> None:
-        """The release's words."""
+        """Refusals have the release's words."""
         self.backend.trouble = Unreachable("dial tcp 10.0.0.9:10250: i/o timeout")
         text = "error dialing backend: dial tcp 10.0.0.9:10250: i/o timeout"
         self.refused("pods/p/exec", 500, text, "POST", UPGRADE)
@@ -317,7 +317,7 @@ class ProxyTests(ConnectionCase):
         return {"addresses": [{"ip": address, "targetRef": target}], "ports": ports}
 
     def place(self) -> tuple[str, str, int]:
-        """What was dialled last."""
+        """Return the last dialled destination."""
         found = self.backend.dialled[-1]
         return found.scheme, found.host, found.port
 
@@ -378,7 +378,7 @@ class ProxyTests(ConnectionCase):
         self.assertEqual(self.place(), ("http", "10.1.0.7", 80))
 
     def test_names(self) -> None:
-        """Four parts, another scheme or no name: 400. A port that is none: 503."""
+        """Four parts, another scheme or no name: 400. A malformed port: 503."""
         for name in ("a:b:c:d", "ftp:p:1", ":80", "https::80"):
             self.refused(f"pods/{name}/proxy/", 400, f'invalid pod request "{name}"')
             self.assertRaises(BadRequest, AskedService.of, name, "pod")
@@ -412,13 +412,13 @@ class ProxyTests(ConnectionCase):
         self.refused("services/none/proxy/", 404, 'endpoints "none" not found')
 
     def test_no_endpoints(self) -> None:
-        """Nobody is ready."""
+        """Without ready endpoints the answer is a 503."""
         self.service([])
         self.done("POST", "endpoints", {"metadata": {"name": "s"}})
         self.refused("services/s:web/proxy/", 503, 'no endpoints available for service "s"')
 
     def test_foreign_endpoints(self) -> None:
-        """Who writes endpoints cannot have anything else dialled than the namespace's pods (reference PROXY-12)."""
+        """Written endpoints can lead to the namespace's pods only (reference PROXY-12)."""
         others: list[Object] = [
             self.subset(address="10.9.9.9"),
             self.subset(name="nope"),

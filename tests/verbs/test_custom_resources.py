@@ -321,7 +321,7 @@ class ScaleTests(CustomCase):
         self.assertEqual(refused["details"]["causes"][0]["field"], ".status.replicas")
 
     async def test_apply(self) -> None:
-        """Who applies a Scale owns the replicas where the object has them (reference CRD-62, APPLY-16)."""
+        """An applied Scale owns the replicas where the object has them (reference CRD-62, APPLY-16)."""
         await serve(self.server)
         await self.create(spec={"replicas": 2})
         scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": 3}}
@@ -401,7 +401,7 @@ class OwnershipTests(CustomCase):
         self.assertEqual(refused["details"]["causes"][0]["field"], ".spec.a.b")
 
     async def test_paths(self) -> None:
-        """What a path cannot change nobody owns through it (reference CRD-22)."""
+        """Fields that a path cannot change are not owned through it (reference CRD-22)."""
         await serve(self.server)
         await self.apply(lamp(spec={"size": 1}, status={"phase": "x"}), code=201)
         body = lamp(spec={"size": 9}, status={"phase": "On"})

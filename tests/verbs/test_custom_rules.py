@@ -78,7 +78,7 @@ class RuleTests(RuleCase):
         self.assertEqual(field, "status")
 
     async def test_wrong_values(self) -> None:
-        """What has a wrong type is told without the rules."""
+        """A wrong type is reported without the rules."""
         await self.start()
         found = await self.create("lamp-a", replicas="x")
         self.assertEqual([field for field, _ in found], ["spec.replicas"])

@@ -1,4 +1,4 @@
-"""What is authorized is what is passed on, in any writing (reference AGG-18).
+"""Authorized paths are the paths that are forwarded, in any spelling (reference AGG-18).
 
 A table of paths, and a server behind an APIService that records what it is asked.
 """
@@ -16,7 +16,7 @@ from tests.proxy.test_aggregated import AggregatedCase
 V = "/apis/example.com/v1"
 GUEST = {"impersonate-user": "guest", "impersonate-group": "system:authenticated"}
 
-# Written so, and what the other server is asked by who may do everything; "" for nothing.
+# The spelling, and what the other server is asked for an administrator; "" for nothing.
 DISCOVERY = {
     V: V,
     f"{V}/": f"{V}/",
@@ -129,7 +129,7 @@ class DescribedPathTests(AggregatedCase):
         return got.code, self.asked()[0].split(" ")[1] if self.backend.transports else ""
 
     def test_table(self) -> None:
-        """Who may do everything reaches what the path means."""
+        """An administrator reaches what the path means."""
         for method in ("GET", "DELETE", "POST"):
             for path, expected in {**DISCOVERY, **WRITINGS}.items():
                 self.assertEqual(self.asks(method, path), (200, expected), path)
@@ -149,7 +149,7 @@ class DescribedPathTests(AggregatedCase):
         self.assertEqual(unquote(path).strip("/"), "/".join((*place, *info.parts)).strip("/"))
 
     def test_refused(self) -> None:
-        """What could be read in two ways is not passed on, whoever asks."""
+        """Ambiguous paths are not forwarded for any user."""
         for method in ("GET", "PUT"):
             for path in REFUSED:
                 code, asked = self.asks(method, path)
@@ -157,7 +157,7 @@ class DescribedPathTests(AggregatedCase):
                 self.assertEqual(asked, "", path)
 
     def test_discovery_only(self) -> None:
-        """Who may do no more than look at discovery reaches no more than that (reference AUTHZ-5)."""
+        """A user who may only read discovery reaches no more than that (reference AUTHZ-5)."""
         for path, expected in DISCOVERY.items():
             self.assertEqual(self.asks("GET", path, GUEST), (200, expected), path)
             self.assertEqual(self.asks("DELETE", path, GUEST), (403, ""), path)

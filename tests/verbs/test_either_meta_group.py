@@ -19,7 +19,7 @@ KUBECTL = ",".join(
 
 
 class EitherMetaGroupCase(TestCase):
-    """What both vocabularies have to do."""
+    """Tests of both vocabularies."""
 
     vocabulary: str
 

@@ -105,7 +105,7 @@ class EveryWriteTests(EveryCase):
         self.try_all(VALIDATE)
 
     def test_custom(self) -> None:
-        """What a definition adds is no exception."""
+        """Kinds of definitions are no exception."""
         definitions = "/apis/apiextensions.orch.io/v1/customresourcedefinitions"
         self.done("POST", definitions, definition())
         targets = self.server.instance.resources.targets
@@ -153,13 +153,13 @@ class EveryWriteTests(EveryCase):
         return tried
 
     def made(self, resource: ResourceType, obj: Object) -> Object:
-        """The object, stored."""
+        """Return the object as stored."""
         if self.code("GET", f"{self.root(resource)}/{obj['metadata']['name']}") != 200:
             self.done("POST", self.root(resource), obj)
         return self.done("GET", f"{self.root(resource)}/{obj['metadata']['name']}")
 
     def on_nothing(self, resource: ResourceType, obj: Object) -> Iterator[Attempt]:
-        """What creates, also where only a dry run or a prefix of a name is asked for."""
+        """Creates, also as dry runs or with a generated name, are covered."""
         root, verbs = self.root(resource), resource.verbs
         if "create" in verbs:
             yield Attempt("create", "POST", root, obj)
@@ -170,7 +170,7 @@ class EveryWriteTests(EveryCase):
                 yield Attempt("patch", "PATCH", f"{root}/{name}?{query}", obj, APPLY)
 
     def on_object(self, resource: ResourceType, present: Object) -> Iterator[Attempt]:
-        """What changes an object."""
+        """Every way to change an object is covered."""
         path = f"{self.root(resource)}/{present['metadata']['name']}"
         yield from self.changes(resource, path, present, "", resource.verbs)
 
@@ -193,7 +193,7 @@ class EveryWriteTests(EveryCase):
             )
 
     def on_subresources(self, resource: ResourceType, present: Object) -> Iterator[Attempt]:
-        """What is written through a sub-resource, or connected with."""
+        """Writes through sub-resources, and connections, are covered."""
         name = present["metadata"]["name"]
         for sub in resource.subresources:
             path, prefix = f"{self.root(resource)}/{name}/{sub.name}", f"{sub.name} "
@@ -216,7 +216,7 @@ class EveryWriteTests(EveryCase):
         return bodies[subresource]
 
     def on_end(self, resource: ResourceType, present: Object) -> Iterator[Attempt]:
-        """What ends an object, or all of a collection."""
+        """Deletes of an object, or of a collection, are covered."""
         root = self.root(resource)
         for query in ("", "?dryRun=All", "?propagationPolicy=Orphan"):
             if "delete" in resource.verbs:

@@ -36,12 +36,12 @@ class EvictionTests(Case):
         return (await self.send("POST", f"{PODS}/p/eviction{query}", code, body)).json
 
     async def charged(self) -> tuple[int, list[str]]:
-        """What the budget still allows, and which pods it knows as being disrupted."""
+        """Return the disruptions that the budget still allows, and its disrupted pods."""
         status = (await self.send("GET", f"{BUDGETS}/b", 200)).json["status"]
         return status["disruptionsAllowed"], list(status.get("disruptedPods") or {})
 
     async def is_going(self) -> bool:
-        """Whether the pod is being deleted, or is gone."""
+        """Report whether the pod is being deleted, or is gone."""
         answer = await self.server.request("GET", f"{PODS}/p")
         return answer.code == 404 or "deletionTimestamp" in answer.json["metadata"]
 
@@ -131,7 +131,7 @@ class EvictionTests(Case):
             await self.server.request("DELETE", f"{PODS}/p?gracePeriodSeconds=0")
 
     async def test_dry_run(self) -> None:
-        """Nothing happens in a dry run, whoever asks for it: the query or the options in the body."""
+        """Nothing happens in a dry run, by the query or by the options in the body."""
         await self.pod(app="web")
         await self.budget(disruptionsAllowed=1)
         await self.evict(201, query="?dryRun=All")

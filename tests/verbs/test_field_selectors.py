@@ -102,7 +102,7 @@ class EveryKindTests(ServedCase):
         ]
 
     def refusal(self, resource: ResourceType) -> str:
-        """What is said of a field that the kind has not."""
+        """Return the text about an unknown field."""
         if resource.kind == "Job":
             return JOB
         own = (resource.api_version, resource.kind) in OWN
@@ -118,7 +118,7 @@ class EveryKindTests(ServedCase):
             self.assertEqual((answer.code, answer.json["message"]), (400, self.refusal(resource)))
 
     def test_watches(self) -> None:
-        """So can watches."""
+        """Watches can select by fields as well."""
         for resource, path in self.paths():
             for field in self.fields(resource):
                 watch = self.run_async(self.server.watch(path + query(watch="1", fieldSelector=f"{field}=x")))
@@ -170,7 +170,7 @@ class NamedWatchTests(ServedCase):
 
 
 class ValuesTests(ServedCase):
-    """What an object shows at its fields (reference READ-25)."""
+    """Selectable fields of objects (reference READ-25)."""
 
     def check(self, path: str, obj: Object, values: dict[str, str], status: Any = None) -> None:
         """An object is found by each of these values, and not by others."""

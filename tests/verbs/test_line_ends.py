@@ -1,4 +1,4 @@
-"""How JSON answers end, whatever makes them (reference ENC-20)."""
+"""Line ends of JSON responses of every kind (reference ENC-20)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class LineEndTests(ServedCase):
         self.assertEnd(self.send("GET", MAPS), b"}\n")
 
     def test_writes(self) -> None:
-        """What writes answer, refusals too."""
+        """Responses of writes, refusals included, end with a newline."""
         body = {"metadata": {"name": "b"}}
         self.assertEnds("POST", f"{MAPS}?dryRun=All", body)
         self.assertEnds("PATCH", f"{MAPS}/a0?dryRun=All", {"data": {"c": "d"}}, MERGE)
@@ -86,7 +86,7 @@ class LineEndTests(ServedCase):
         self.assertEnds("GET", MAPS, None, {"accept": AS.format("Table"), "impersonate-user": "u"})
 
     def test_custom(self) -> None:
-        """Custom objects."""
+        """Custom objects end with a newline too."""
         self.done("POST", "/apis/apiextensions.orch.io/v1/customresourcedefinitions", DEFINITION)
         for _ in range(50):
             self.clock.advance(1)
@@ -103,7 +103,7 @@ class LineEndTests(ServedCase):
             self.assertEnds("GET", url)
 
     def test_others(self) -> None:
-        """What is no object of the API ends without a line end, in any form."""
+        """Responses that are not API objects have no line end, in any form."""
         for url in ("/version", "/", "/nope", "/openapi/v2", "/openapi/v3", "/openapi/v3/api/v1"):
             for headers in ({}, {"user-agent": "curl/8"}):
                 answer = self.send("GET", url, None, headers)

@@ -114,7 +114,7 @@ class SlicedTests(TestCase):
         self.assertEqual([item["data"]["n"] for item in found], [str(i) for i in range(40) if i % 3])
 
     async def test_partial_metadata_in_protobuf(self) -> None:
-        """What is cut out of the objects' own encodings is what the list's codec writes."""
+        """Parts of the objects' own encodings equal what the list's codec writes."""
         binary = self.server.naming.protobuf_media_type
         found = bytes_of(await self.ask(MAPS, f"{binary};{PARTIAL}"))
         plain = orjson.loads(bytes_of(await self.ask(MAPS, f"{JSON};{PARTIAL}")))
@@ -139,7 +139,7 @@ class SlicedTests(TestCase):
         self.assertEqual(len(yaml.load(b"".join(response.body), Loader=yaml.CSafeLoader)["data"]), 4000)
 
     async def test_large_object_in_a_thread(self) -> None:
-        """What a large object must be decoded for is made in the thread; its encodings and small objects are not."""
+        """Forms that need decoding a large object are made in the thread; its encodings and small objects are not."""
         body = {"metadata": {"name": "large"}, "data": {f"k{i:05}": "x" * 100 for i in range(4000)}}
         await self.server.request("POST", MAPS, body)
         asked: list[int] = []

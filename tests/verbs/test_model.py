@@ -107,7 +107,7 @@ class Run:
         return revisions[max(0, len(revisions) - 1 - int(back))]
 
     async def put(self, name: str) -> None:
-        """Create, or update."""
+        """Create or update an object."""
         old = self.state.get(name)
         number = str(len(self.history))
         body = {"metadata": {"name": name, "labels": {"digit": number[-1]}}, "data": {"n": number}}
@@ -131,7 +131,7 @@ class Run:
             self.events.append((revision, "DELETED", name))
 
     async def list(self, _: str) -> None:
-        """The present state."""
+        """Return the present state."""
         answer = (await self.server.request("GET", CONFIG_MAPS)).json
         self.compare(answer["items"], self.state)
 
@@ -187,7 +187,7 @@ class Run:
             self.compare(answer.json["items"], self.history[revision])
 
     async def selected(self, back: str) -> None:
-        """What has a label's value, now or at a past revision, in one list and in pages."""
+        """Lists by a label's value agree, now or at a past revision, in one list and in pages."""
         revision = self.past(back or "0")
         exactly = f"&resourceVersion={revision}&resourceVersionMatch=Exact" if back else ""
         for value in "12":

@@ -10,7 +10,7 @@ from tests.verbs.served import ServedCase
 
 
 class SystemPriorityCase(ServedCase):
-    """What holds in both vocabularies."""
+    """Tests that hold in both vocabularies."""
 
     vocabulary: ClassVar[str]
 

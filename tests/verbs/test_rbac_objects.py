@@ -16,7 +16,7 @@ VIEW: Object = {"apiGroup": GROUP, "kind": "ClusterRole", "name": "view"}
 
 class ObjectCase(Case):
     async def causes(self, path: str, **fields: Any) -> list[str]:
-        """What is wrong with an object of these fields."""
+        """Return the causes for an object of these fields."""
         status = (await self.send("POST", path, 422, {"metadata": {"name": "x"}, **fields})).json
         return [f"{cause['field']}: {cause['message']}" for cause in status["details"]["causes"]]
 

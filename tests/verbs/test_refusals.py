@@ -1,4 +1,4 @@
-"""What a user without rights is answered, in every form (reference ERR-26, AUTHN-41)."""
+"""Refusals of a user without rights, in every form (reference ERR-26, AUTHN-41)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ RESOURCES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
 
 
 class RefusalTests(Case):
-    """bob, who is nobody, asks."""
+    """Ask as bob, who has no rights."""
 
     async def refused(self, method: str, url: str, accept: str = "", **headers: str) -> Any:
         """The Status of a refusal, from whatever form it has."""
@@ -96,7 +96,7 @@ class RefusalTests(Case):
                 self.assertEqual(told, expected)
 
     async def test_impersonation(self) -> None:
-        """Who may not act as somebody is told as whom, part by part (reference AUTHN-41)."""
+        """A refused impersonation names its part (reference AUTHN-41)."""
         nobody = 'User "system:anonymous" cannot impersonate resource'
         core = 'in API group "" at the cluster scope'
         for user, message, details in (

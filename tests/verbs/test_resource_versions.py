@@ -54,7 +54,7 @@ class Case(TestCase):
 
 
 class GetTests(Case):
-    """Table "get"."""
+    """Rules of table "get" of the specification."""
 
     async def test_unset_zero_and_past(self) -> None:
         """Unset is the latest, 0 any, another version at least that one."""
@@ -77,7 +77,7 @@ class GetTests(Case):
 
 
 class ListTests(Case):
-    """Table "list"."""
+    """Rules of table "list" of the specification."""
 
     async def test_without_match(self) -> None:
         """No limit: latest, any, not older; a limit with a version is exact."""
@@ -149,7 +149,7 @@ class ListTests(Case):
         self.assertEqual(status["reason"], "Expired")
 
     async def test_exact_out_of_the_store(self) -> None:
-        """What the cache's log no longer reaches back to comes from the store's history."""
+        """Revisions older than the cache's log come from the store's history."""
         before = await self.version()
         await self.put("d")
         cache = next(cache for cache in self.server.instance.resources.cacher.caches if cache.get("default/a"))

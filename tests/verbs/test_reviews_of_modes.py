@@ -84,7 +84,7 @@ class ModesTests(TestCase):
             self.assertEqual(await self.reviewed(user), expected)
 
     async def test_order(self) -> None:
-        """What an earlier mode allows is not asked further, and what is said of a user is passed on (AUTHZ-5)."""
+        """A request that an earlier mode allows is not asked further, and all of the user is passed on (AUTHZ-5)."""
         resource = {"verb": "list", "resource": "pods", "namespace": "default"}
         self.assertEqual(await self.reviewed("ann", resourceAttributes=resource), {"allowed": True})
         path = {"verb": "get", "path": "/metrics/x"}
@@ -125,7 +125,7 @@ class ModesTests(TestCase):
         self.assertEqual(answer.json["status"], {"allowed": False, "denied": True, "reason": "eve asks"})
 
     async def rules(self, user: str, *groups: str) -> Object:
-        """What a user is told of its rules."""
+        """A user's rules review lists its rules."""
         url, spec = f"{AUTHORIZATION}/selfsubjectrulesreviews", {"namespace": "default"}
         answer = await self.send("POST", url, {"spec": spec}, user, *groups)
         self.assertEqual(answer.code, 201, answer)

@@ -140,7 +140,7 @@ class ReaderTests(Case):
 
 
 class WriterTests(Case):
-    """What is changed or deleted is the most recent object."""
+    """Writes apply to the most recent object."""
 
     def test_update(self) -> None:
         """The live object of an update or patch is what another process made of it."""
@@ -182,7 +182,7 @@ class WriterTests(Case):
         return self.target.codec.normalise({"metadata": {"name": name}})
 
     def test_delete(self) -> None:
-        """What another process has created can be deleted here."""
+        """An object that another process has created can be deleted here."""
         deleted = self.waits(self.world.registry.deletion.delete(self.write("b"), DeleteOptions()))
         self.assertTrue(deleted.gone)
 

@@ -20,14 +20,14 @@ class AccessTests(Case):
         return (await self.send("POST", f"{AUTHORIZATION}{place}/{plural}", code, {"spec": spec})).json
 
     async def test_self(self) -> None:
-        """Whoever asks about itself is answered for its own rights, on resources and paths alike."""
+        """A self review is about the user's own rights, on resources and paths alike."""
         for spec in ({"resourceAttributes": PODS}, {"nonResourceAttributes": PATH}):
             review = await self.asked("selfsubjectaccessreviews", spec)
             self.assertEqual((review["kind"], review["status"]["allowed"]), ("SelfSubjectAccessReview", True))
             self.assertEqual(review["spec"], spec)
 
     async def test_somebody(self) -> None:
-        """What another user or group may do is answered without being it."""
+        """Rights of another user or group can be asked for."""
         for who, allowed in (
             ({"user": "ann"}, False),
             ({"user": "ann", "groups": ["system:masters"]}, True),
@@ -135,7 +135,7 @@ class AccessTests(Case):
 
 class TokenTests(Case):
     async def asked(self, spec: Any, code: int = 201, **meta: str) -> Any:
-        """Whose token it is."""
+        """A review names the token's user."""
         return (await self.send("POST", TOKENS, code, {"metadata": meta, "spec": spec})).json
 
     async def test_known(self) -> None:
@@ -146,7 +146,7 @@ class TokenTests(Case):
         self.assertEqual(set(status["user"]["groups"]), {"system:masters", "system:authenticated"})
 
     async def test_unknown(self) -> None:
-        """A token that is nobody's is an answer, not a refusal; so is one that no header could carry."""
+        """An unknown token is an answer, not a refusal; so is one that no header could carry."""
         for token in ("wrong", "ä\u20ac", "\x00", f"{TOKEN}x"):
             status = (await self.asked({"token": token}))["status"]
             self.assertEqual((status.get("authenticated", False), status["user"]), (False, {}), token)
@@ -163,7 +163,7 @@ class TokenTests(Case):
         self.assertEqual((await self.asked(many, 400))["message"], text)
 
     async def test_blank(self) -> None:
-        """A token that is only blanks is nobody's, not the anonymous user's (reference AUTHN-44)."""
+        """A token of blanks authenticates no one, not even the anonymous user (reference AUTHN-44)."""
         self.assertEqual((await self.asked({"token": " "}))["status"]["error"], "invalid bearer token")
 
     async def test_no_token(self) -> None:

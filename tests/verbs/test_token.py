@@ -68,7 +68,7 @@ class TokenRequestTests(TokenCase):
         self.assertEqual(self.code_with(token), 401)
 
     def test_audiences(self) -> None:
-        """Audiences are taken as given; a token for others is none for this API (AUTHN-28, AUTHN-7)."""
+        """Audiences are taken as given; a token for others does not work here (AUTHN-28, AUTHN-7)."""
         answer, claims = self.issued(audiences=["vault"])
         self.assertEqual(claims["aud"], ["vault"])
         self.assertEqual(self.code_with(answer["status"]["token"]), 401)
@@ -165,7 +165,7 @@ class TokenRequestTests(TokenCase):
         self.assertRefused(self.ask(metadata={"namespace": "x"}), 400, why)
 
     def test_extended(self) -> None:
-        """What node agents ask for lives a year, and says the short time (AUTHN-30)."""
+        """Tokens for node agents live a year, and name the short time (AUTHN-30)."""
         self.pod("p")
         answer, claims = self.issued(expirationSeconds=3607, **self.reference("Pod", "p"))
         self.assertEqual(claims["exp"] - claims["iat"], 365 * 24 * 3600)
@@ -177,7 +177,7 @@ class ShortTokenTests(TokenCase):
     more: ClassVar[dict[str, Any]] = {"service_account_max_token_expiration_s": 7200.0}
 
     def test_cut(self) -> None:
-        """What is asked for beyond the longest time is cut to it, with a warning (AUTHN-30)."""
+        """Longer expirations are cut to the longest, with a warning (AUTHN-30)."""
         answer = self.ask({"expirationSeconds": 9000})
         self.assertEqual(answer.json["spec"]["expirationSeconds"], 7200)
         self.assertIn("requested expiration of 9000 seconds shortened to 7200 seconds", answer.headers["warning"])

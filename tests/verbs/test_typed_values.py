@@ -19,7 +19,7 @@ def workload(**spec: Any) -> Object:
 
 
 class TypedValueCase(ServedCase):
-    """What holds in both vocabularies."""
+    """Tests that hold in both vocabularies."""
 
     vocabulary: ClassVar[str]
 
@@ -82,7 +82,7 @@ class TypedValueCase(ServedCase):
         self.assertTold(f"{DEFAULT}/pods", pod, f"spec.tolerations[0].operator: Invalid value: {value}: {why}")
 
     def test_network_policies(self) -> None:
-        """Types of policies."""
+        """Go-typed lists of policies in texts."""
         path = f"{self.group('networking.orch.io/v1')}/namespaces/default/networkpolicies"
         spec = {"podSelector": {}, "policyTypes": ["Ingress", "Egress", "Ingress"]}
         obj = {"metadata": {"name": "n"}, "spec": spec}

@@ -1,4 +1,4 @@
-"""How long watches live (reference REQ-19, WATCH-11)."""
+"""Lifetimes of watches (reference REQ-19, WATCH-11)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchtw.verbs.context import WatchTimes
 
 
 class WatchTimesTests(SynchronousTestCase):
-    """`WatchTimes`."""
+    """Lifetimes that `WatchTimes` draws."""
 
     def setUp(self) -> None:
         clock = Clock()

@@ -1,1 +1,1 @@
-"""Tests of `orchtw.workers`."""
+"""Tests of the supervisor of worker processes."""

@@ -1,4 +1,4 @@
-"""What processes ask each other."""
+"""Questions that processes ask each other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ExchangeTests(TestCase):
         self.counts = [self.counted(each) for each in (self.owner, self.worker)]
 
     def asked(self, exchange: MetricsExchange):  # type: ignore[no-untyped-def]
-        """Asks another process."""
+        """Link that asks another process."""
         return lambda question: Deferred.fromCoroutine(exchange.answer(question))
 
     def counted(self, exchange: MetricsExchange):  # type: ignore[no-untyped-def]
@@ -34,19 +34,19 @@ class ExchangeTests(TestCase):
         return count
 
     async def test_everywhere(self) -> None:
-        """Whoever is asked, the answer has all processes that are there."""
+        """The answer of any process covers all processes."""
         for each in (self.owner, self.worker):
             texts = await each.texts(False)
             lines = [text.splitlines()[-1] for text in texts]
             self.assertEqual(lines, [b'asked_total{worker="0"} 5', b'asked_total{worker="1"} 5'])
 
     async def test_reset(self) -> None:
-        """Whoever is told, all begin anew."""
+        """A reset at any process resets all."""
         await self.worker.reset()
         self.assertEqual([each.value for each in self.counts], [0, 0])
 
     async def test_level(self) -> None:
-        """Whoever is told, all log so much (reference OPS-19)."""
+        """A verbosity set at any process applies to all (reference OPS-19)."""
         logs = self.owner.verbosity, self.worker.verbosity = Verbosity(9), Verbosity(9)
         for level, told in enumerate((self.owner, self.worker)):
             await told.set_level(level)

@@ -1,4 +1,4 @@
-"""How the owner ends its workers, and which signals are not theirs (reference OPS-29)."""
+"""End of workers by their owner, and signals that they ignore (reference OPS-29)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class EndTests(SynchronousTestCase):
 
 class SignalTests(SynchronousTestCase):
     def test_of_the_owner(self) -> None:
-        """What is sent to all processes of a server ends no worker (reference OPS-29)."""
+        """Signals that are sent to all processes of a server end no worker (reference OPS-29)."""
         for each in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
             self.addCleanup(signal.signal, each, signal.getsignal(each))
         _ignore_end_signals()

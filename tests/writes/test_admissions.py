@@ -1,4 +1,4 @@
-"""What plugins see of each kind of write, and what becomes of what they change (reference ADM-1, ADM-8)."""
+"""Attributes that plugins see of each kind of write, and effects of their changes (reference ADM-1, ADM-8)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Seen:
 
 
 class ViewTests(WriteTestCase):
-    """What is shown."""
+    """Attributes that plugins are shown."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -152,7 +152,7 @@ class ViewTests(WriteTestCase):
 
 
 class ChangeTests(WriteTestCase):
-    """What becomes of changes."""
+    """Effects of changes by plugins."""
 
     def edits(self, edit: object) -> None:
         self.plugin.mutate = Seen(edit)
@@ -198,7 +198,7 @@ class ChangeTests(WriteTestCase):
         self.assertEqual((stored["apiVersion"], stored["spec"]["minAvailable"]), ("policy/v1", 5))
 
     def test_nobody_owns_it(self) -> None:
-        """What a plugin adds has no owner: the writer comes to own what was sent (reference WRITE-3)."""
+        """Fields that a plugin adds have no owner: the writer owns what was sent (reference WRITE-3)."""
         self.edits(lambda obj: obj["data"].update(added="x"))
         made = self.create({"metadata": {"name": "x"}, "data": {"sent": "y"}}, manager="me")
         (entry,) = made["metadata"]["managedFields"]

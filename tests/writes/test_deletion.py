@@ -20,7 +20,7 @@ IN_30_S = "2023-11-14T22:13:50Z"
 
 class DeletionCase(WriteTestCase):
     def meta(self, name: str = "x", plural: str = "configmaps", group_version: str = "v1") -> Object:
-        """The stored metadata."""
+        """Return the metadata as stored."""
         found = self.live(name, self.target(plural, group_version))
         assert found is not None
         meta: Object = found["metadata"]
@@ -144,7 +144,7 @@ class FinalizerTests(DeletionCase):
 
 
     def test_from_before_the_rules(self) -> None:
-        """What is not valid can lose its finalizers once it is to end, and nothing else of it can change."""
+        """A terminating invalid object can lose its finalizers, and nothing else of it can change."""
         secrets = self.target("secrets")
         with without_rules():
             self.create({"metadata": {"name": "x", "finalizers": ["a.io/wait"]}, "data": {"a/b": ""}}, secrets)
@@ -156,7 +156,7 @@ class FinalizerTests(DeletionCase):
 
     @staticmethod
     def without_finalizers(live: Object | None) -> Object:
-        """What a controller makes of an object that it need not hold any more."""
+        """Return the object without a controller's finalizer."""
         assert live is not None
         return {**live, "metadata": {**live["metadata"], "finalizers": []}}
 

@@ -243,7 +243,7 @@ class FinalizerTests(WriteTestCase):
         self.assertIn("no new finalizers can be added", error.message)
 
     def test_taken_name(self) -> None:
-        """Whoever creates another of the name reads that the object is about to go (reference ERR-6)."""
+        """A create of the same name is told that the object is terminating (reference ERR-6)."""
         for dry_run in (False, True):
             error = self.assertRaises(AlreadyExists, self.create, {"metadata": {"name": "x"}}, dry_run=dry_run)
             self.assertEqual(error.message, 'object is being deleted: configmaps "x" already exists')

@@ -1,1 +1,1 @@
-"""`orch-store`."""
+"""Tests of the command `orch-store`."""

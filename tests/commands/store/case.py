@@ -73,7 +73,7 @@ class CommandCase(TestCase):
         return found
 
     async def run_command(self, command: str, *arguments: str | os.PathLike[str], folder: Path | None = None) -> str:
-        """What it prints; it must succeed."""
+        """Return the command's output; it must succeed."""
         status, output, errors = await self.tried(command, *arguments, folder=folder)
         self.assertEqual((status, errors), (0, ""))
         return output

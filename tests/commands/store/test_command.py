@@ -50,7 +50,7 @@ class CheckTests(CommandCase):
         self.assertIn("6 objects", output)
 
     async def test_undecodable(self) -> None:
-        """What has the right checksum and is no object of its kind, or another one, is named."""
+        """A value with the right checksum that is not its object is named."""
         await self.filled()
         store = await self.opened(self.data)
         await store.commit(Op("/registry/pods/a/b", b"k8s\0rubbish"))
@@ -106,7 +106,7 @@ class CopyTests(CommandCase):
         self.assertEqual(await self.refused("backup", backup), f"{backup}: {there}")
 
     async def test_damaged_backup(self) -> None:
-        """What is not sound is not restored."""
+        """A damaged file is not restored."""
         await self.filled()
         with closing(sqlite3.connect(self.store)) as connection:
             connection.execute("UPDATE history SET value = x'00'")
@@ -151,7 +151,7 @@ class CompactTests(CommandCase):
 
 class InUseTests(CommandCase):
     async def test_writers_are_refused(self) -> None:
-        """What a server has is not written to: each command that would says so in one line."""
+        """A store in use is not written to: each command that would says so in one line."""
         await self.filled()
         store = await self.opened(self.data)
         try:
@@ -168,7 +168,7 @@ class InUseTests(CommandCase):
 
 class LinesTests(CommandCase):
     async def test_identity(self) -> None:
-        """What has been exported and imported is what it was: objects, names, uids, times (reference STORE-20)."""
+        """Export and import keep objects, names, uids and times (reference STORE-20)."""
         for vocabulary in ("orch", "kubernetes"):
             self.setUp()
             found = await self.filled(vocabulary, odd=b"\0\xff")

@@ -22,12 +22,12 @@ MAP = "/registry/configmaps/a/json"
 
 class MigrateTests(CommandCase):
     def live(self) -> dict[str, KeyValue]:
-        """What is in the store."""
+        """Return the content of the store."""
         with closing(Snapshot(self.store)) as snapshot:
             return {item.key: item for item in snapshot.live() if isinstance(item, KeyValue)}
 
     async def test_older_forms(self) -> None:
-        """What is in an older version, or in JSON, is written in the present form; nothing else is written."""
+        """Objects in an older version, or in JSON, are written in the present form; nothing else is written."""
         await self.filled()
         values = StoredValues(Naming.orch())
         budget = named("policy/v1beta1", "PodDisruptionBudget", "b", "a", spec={"selector": {}, "minAvailable": 1})
@@ -48,7 +48,7 @@ class MigrateTests(CommandCase):
         self.assertEqual(await self.run_command("migrate"), "7 objects, 0 of them rewritten\n")
 
     async def test_encryption(self) -> None:
-        """What is not as the first provider would have it is sealed again; without the keys that is named."""
+        """Values not sealed by the first provider are sealed again; those without a key are named."""
         await self.filled()
         path = Path(self.mktemp()).absolute()
         provider = {"aescbc": {"keys": [{"name": "k", "secret": b64encode(b"k" * 32).decode()}]}}

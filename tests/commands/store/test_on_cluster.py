@@ -76,7 +76,7 @@ class ClusterTests(CommandCase):
         self.assertEqual(self.lines(third)[1], self.lines(first)[1])
 
     async def test_check_migrate_and_compact(self) -> None:
-        """What is kept in an older form is found and rewritten; the history can be dropped."""
+        """Values in an older form are found and rewritten; the history can be dropped."""
         store = await self.imported()
         await store.start()
         obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "json", "namespace": "a", "uid": "u"}}
@@ -139,7 +139,7 @@ class ClusterTests(CommandCase):
         self.assertEqual(self.record(store), self.vocabulary)
 
     async def test_objects_of_both(self) -> None:
-        """What cannot be told is asked for; an export then names what it leaves out, and fails (STORE-20)."""
+        """An unknown vocabulary is asked for; an export then names what it leaves out, and fails (STORE-20)."""
         store = await self.imported()
         self.cluster.control("del", f"{store.prefix}/~vocabulary")
         naming = Naming.of(other(self.vocabulary))

@@ -52,7 +52,7 @@ class BlockingClient:
         return self.answer(self.ask("GET", path, *more))
 
     def answer(self, number: int) -> tuple[int, bytes]:
-        """What has come of a request, once it is complete."""
+        """Return the response to a request, once it is complete."""
         self.until(lambda: number in self.ended)
         return int(self.heads[number][":status"]), self.bodies.get(number, b"")
 

@@ -35,7 +35,7 @@ def _texts(headers: Any) -> dict[str, str]:
 
 
 class Gone(NamedTuple):
-    """The server's farewell."""
+    """GOAWAY of the server."""
 
     error_code: int
     last_stream_id: int
@@ -43,7 +43,7 @@ class Gone(NamedTuple):
 
 
 class Answer:
-    """What has come on one stream."""
+    """Response on one stream."""
 
     def __init__(self) -> None:
         self.headers: dict[str, str] = {}
@@ -175,7 +175,7 @@ class Wire:
         return number
 
     def get(self, path: str = "/one", *more: tuple[str, str]) -> Answer:
-        """What comes of a GET."""
+        """Return the response to a GET."""
         return self.answers[self.ask(fields(path, "GET", *more))]
 
     def give(self, number: int, data: bytes, *, ended: bool = True) -> None:

@@ -93,7 +93,7 @@ class RequestTests(SynchronousTestCase):
             self.assertEqual((answer.headers.get("content-length"), answer.body, answer.ended), (length, b"", True))
 
     def test_expectation(self) -> None:
-        """Who expects a 100 gets one before the body, and others none; other expectations are refused."""
+        """Expect: 100-continue gets a 100 before the body; other expectations are refused."""
         wire = Wire()
         wanted = fields("/", "POST", ("expect", "100-continue"), ("content-length", "4"))
         number = wire.ask(wanted, ended=False)
@@ -104,7 +104,7 @@ class RequestTests(SynchronousTestCase):
         self.assertEqual(wire.get("/", ("expect", "more")).code, 417)
 
     def test_failure(self) -> None:
-        """What the app raises is an answer: a refusal, or a 500 and one traceback."""
+        """An exception of the app becomes a response: a refusal, or a 500 and one traceback."""
         async def app(_request: Request) -> Response:
             raise errors.pop(0)
 
@@ -114,7 +114,7 @@ class RequestTests(SynchronousTestCase):
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
     def test_upgrade(self) -> None:
-        """What takes a connection over is refused: there is none for it (reference REQ-32)."""
+        """Upgrades are refused: HTTP/2 has none (reference REQ-32)."""
         stream = RecordedStream()
         endings: list[Ending] = []
         response = Response(code=101, stream=stream, upgrade=lambda *_: None)
@@ -165,7 +165,7 @@ class EarlyTests(SynchronousTestCase):
         self.assertEqual((wire.answers[1].code, wire.answers[1].reset), (401, Code.NO_ERROR))
 
     def test_rest_is_thrown_away(self) -> None:
-        """What still comes of a body that is not taken hurts nobody."""
+        """The rest of a refused body is dropped."""
         wire = Wire(limits=EdgeLimits(body_bytes=10))
         wire.client.send_headers(1, fields("/", "POST"))
         for _ in range(3):
@@ -192,7 +192,7 @@ class LongAnswerTests(SynchronousTestCase):
         self.assertEqual(wire.edge.in_flight, 0)
 
     def test_gzip(self) -> None:
-        """Long answers are compressed for who takes that, and kept for the next one (reference REQ-24)."""
+        """Long responses are compressed for clients that accept it, and cached (reference REQ-24)."""
         wire = Wire(answering(*(Response(body=[b"x" * MIB], identity="a") for _ in range(2))))
         for length in (False, True):
             answer = wire.get("/", ("accept-encoding", "gzip"))
@@ -365,7 +365,7 @@ class EndTests(SynchronousTestCase):
         self.assertEqual((self.wire.closed, self.wire.edge.in_flight), (True, 0))
 
     def test_distrust(self) -> None:
-        """Who was verified by a certificate has to show it again; others stay (reference AUTHN-55)."""
+        """Clients with certificates have to present them again; others stay (reference AUTHN-55)."""
         self.wire.edge.distrust()
         self.wire.exchange()
         self.assertIsNone(self.wire.gone)

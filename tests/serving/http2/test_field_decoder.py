@@ -27,7 +27,7 @@ class DecodingTests(SynchronousTestCase):
     @examples(20)
     @given(st.lists(LISTS, max_size=5), st.booleans(), st.lists(st.sampled_from([0, 100, 1000, 4096]), max_size=8))
     def test_as_packed(self, lists: list[list[tuple[str, str, bool]]], packed: bool, rooms: list[int]) -> None:
-        """What one side packs the other unpacks, with a table that both keep, of whatever room."""
+        """Fields that one side encodes the other decodes, with tables of any size."""
         encoder, decoder = Encoder(), FieldDecoder(1000)
         for number, fields in enumerate(lists):
             if number < len(rooms):
@@ -38,7 +38,7 @@ class DecodingTests(SynchronousTestCase):
             self.assertEqual(decoder.size, sum(len(name) + len(value) + 32 for name, value, _ in fields))
 
     def test_unsound(self) -> None:
-        """Capitals, line breaks, blanks at an end and names that are none are known as what they are."""
+        """Capitals, line breaks, outer blanks and invalid names are recognised."""
         decoder = FieldDecoder(1000)
         for name, value in (
             (b"Accept", b"a"), (b"X-Own", b"a"), (b"x y", b"a"), (b"", b"a"), (b"x:y", b"a"), (b"\xe9", b"a"),
@@ -48,7 +48,7 @@ class DecodingTests(SynchronousTestCase):
             self.assertEqual([sound for _, _, sound in decoder.decode(block)], [False], (name, value))
 
     def test_cannot_be(self) -> None:
-        """What no encoder makes ends the connection with COMPRESSION_ERROR (RFC 7541)."""
+        """Invalid encodings end the connection with COMPRESSION_ERROR (RFC 7541)."""
         for block in (
             b"\x80", b"\xbe", b"\xff\x80\x80\x80\x80\x80\x01", b"\xff", b"\x40", b"\x00\x01", b"\x00\x05ab",
             b"\x00\x01a\x81\xff\xff", b"\x3f\xe2\x1f", b"\x82\x20", b"\x7f\x00\x00", b"\x00\x01a\x84\xff\xff\xff\xff",

@@ -1,4 +1,4 @@
-"""Windows, and a transport that takes nothing: who waits, and who does not have to."""
+"""Flow control: windows, and a transport that takes nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WINDOW = 65_535
 
 
 class WindowTests(SynchronousTestCase):
-    """What the client lets the server send (reference LIMIT-23)."""
+    """Windows of the client (reference LIMIT-23)."""
 
     def test_body_waits(self) -> None:
         """A long answer goes as far as its window, and on when that opens; another one passes it."""
@@ -178,7 +178,7 @@ class WatchTests(SynchronousTestCase):
         self.assertEqual((len(self.answers[2].body), self.answers[2].ended), (30_000, True))
 
     def test_reset_while_it_waits(self) -> None:
-        """What waits for a client that gives up is forgotten."""
+        """Data that waits for a client is dropped when it resets the stream."""
         self.write(30_000)
         self.wire.client.reset_stream(5)
         self.wire.exchange()
@@ -186,7 +186,7 @@ class WatchTests(SynchronousTestCase):
         self.wire.open(0, 1 << 20)
 
     def test_one_write(self) -> None:
-        """Events of one turn go out in one write, whoever they are for."""
+        """Events of one turn go out in one write, for all streams."""
         self.wire.transport.taken()
         written: list[int] = []
         self.wire.transport.write = lambda data: written.append(len(data))  # type: ignore[method-assign]
@@ -199,7 +199,7 @@ class WatchTests(SynchronousTestCase):
 
 class UnreadTests(SynchronousTestCase):
     def test_no_more_requests(self) -> None:
-        """Who reads nothing is not served further (reference DESIGN-9), and is when it reads."""
+        """A client that reads nothing is not served further (reference DESIGN-9) until it reads."""
         seen: list[str] = []
 
         async def app(request: Request) -> Response:
@@ -330,7 +330,7 @@ class LongAnswersTests(SynchronousTestCase):
 
 
 class UploadTests(SynchronousTestCase):
-    """What the server lets the client send (reference LIMIT-23)."""
+    """Windows of the server (reference LIMIT-23)."""
 
     def test_windows(self) -> None:
         """A body has a window of 256 KiB, all of them 1 MiB, which open as they are taken."""
@@ -344,7 +344,7 @@ class UploadTests(SynchronousTestCase):
         self.assertEqual(len(wire.seen[0].body), 2_400_001)
 
     def test_more_than_let(self) -> None:
-        """Who sends more than was let loses the stream, or the connection."""
+        """Sending more than the window ends the stream, or the connection."""
         async def never(_request: Request) -> Response:
             return await Deferred()
 

@@ -30,10 +30,10 @@ def headers(stream: int, block: bytes = GET, flags: int = Flag.END_HEADERS | Fla
 
 
 class ConnectionTests(SynchronousTestCase):
-    """What ends a connection: all of its streams are told, and the client is (RFC 9113 §5.4.1)."""
+    """Connection errors: all streams end, and the client is told (RFC 9113 §5.4.1)."""
 
     def code(self, data: bytes, wire: Wire | None = None) -> int | None:
-        """What the connection ends with; None: it goes on."""
+        """Return the error code that ended the connection, or None."""
         wire = wire or Wire()
         wire.channel.dataReceived(data)
         wire.hear()
@@ -69,7 +69,7 @@ class ConnectionTests(SynchronousTestCase):
             self.assertEqual(self.code(data), code, name)
 
     def test_first_settings(self) -> None:
-        """Settings come first."""
+        """The first frame must be SETTINGS."""
         for first in (
             headers(1),
             frame(FrameKind.PING, 0, 0, bytes(8)),
@@ -80,7 +80,7 @@ class ConnectionTests(SynchronousTestCase):
         self.assertEqual(self.code(b"GET / HTTP/1.1\r\n\r\n", Wire(begun=False)), Code.PROTOCOL_ERROR)
 
     def test_streams_are_told(self) -> None:
-        """What was under way ends, and nothing more is read."""
+        """Running requests end, and nothing more is read."""
         app, stream = Waiting(), RecordedStream()
         wire = Wire(app)
         wire.ask()
@@ -121,10 +121,10 @@ class ConnectionTests(SynchronousTestCase):
 
 
 class RequestTests(SynchronousTestCase):
-    """What ends a stream, and nothing else (RFC 9113 §8.1.1)."""
+    """Stream errors, which end nothing else (RFC 9113 §8.1.1)."""
 
     def test_malformed(self) -> None:
-        """A head that is none reaches nobody: its stream is reset (reference LIMIT-14)."""
+        """A malformed head reaches no handler: its stream is reset (reference LIMIT-14)."""
         plain = list(FIELDS)
         table = {
             "capitals": [*plain, ("Accept", "x")],
@@ -154,7 +154,7 @@ class RequestTests(SynchronousTestCase):
         self.assertEqual((wire.seen, wire.gone), ([], None))
 
     def test_refused(self) -> None:
-        """What can be read and is no request of ours is answered."""
+        """Well-formed but unsupported requests are answered."""
         table = {
             405: [("BREW", "/"), ("CONNECT", "/")],
             400: [("get", "/"), ("G T", "/"), ("GET", "a"), ("GET", "*"), ("GET", "/\x7f"), ("GET", "/\xe9"),
@@ -240,7 +240,7 @@ class FloodTests(SynchronousTestCase):
     """Frames that bring nothing are bounded (reference LIMIT-22)."""
 
     def flooded(self, piece: bytes, wire: Wire | None = None, count: int = NOISE + 2) -> bool:
-        """Whether the connection ends with ENHANCE_YOUR_CALM."""
+        """Report whether the connection ends with ENHANCE_YOUR_CALM."""
         wire = wire or Wire()
         wire.channel.dataReceived(piece * count)
         for _ in range(100):
@@ -288,7 +288,7 @@ class FloodTests(SynchronousTestCase):
             self.assertTrue(wire.closed)
 
     def test_patience(self) -> None:
-        """A client that pings for hours is none of them."""
+        """A client that pings for hours is not refused."""
         wire = Wire()
         for _ in range(NOISE // 50):
             for _ in range(100):

@@ -89,7 +89,7 @@ class TimeTests(SynchronousTestCase):
         self.assertFalse(wire.closed)
 
     def test_progress(self) -> None:
-        """Who takes a little now and then goes on."""
+        """A client that reads a little now and then is kept."""
         limits = EdgeLimits(write_stall_s=10)
         wire = Wire(answering(Response(body=b"x" * 1000)), limits=limits, settings=CLOSED, frugal=True)
         wire.ask()
@@ -111,7 +111,7 @@ class TimeTests(SynchronousTestCase):
 
 
 class BudgetTests(SynchronousTestCase):
-    """What streams hold counts against the budget of all (reference LIMIT-23)."""
+    """Bytes of streams count against the common budget (reference LIMIT-23)."""
 
     def wire(self, app: Any = None, **others: Any) -> Wire:
         return Wire(app, limits=EdgeLimits(inflight_bytes=32 * MIB), known=True, **others)
@@ -120,7 +120,7 @@ class BudgetTests(SynchronousTestCase):
         return wire.edge.budget.used_bytes
 
     def test_small_bodies(self) -> None:
-        """What all streams together may hold uncounted is what one connection may."""
+        """All streams together may hold as much uncounted as one connection."""
         wire = self.wire()
         for _ in range(20):
             wire.ask(fields("/", "POST"), b"x" * 1000, ended=False)
@@ -149,7 +149,7 @@ class BudgetTests(SynchronousTestCase):
         self.assertEqual(self.used(wire), 0)
 
     def test_unsent(self) -> None:
-        """What a client does not take counts, once for all of its streams that share it, and is given back."""
+        """Unread data counts once for all streams that share it, and is given back."""
         body = [b"x" * MIB]
         wire = self.wire(answering(*(Response(body=body) for _ in range(3))), settings=CLOSED, frugal=True)
         for _ in range(3):
@@ -229,7 +229,7 @@ class Traced(list[Any]):
 
 
 class IdleWatchTests(SynchronousTestCase):
-    """What an idle watch keeps: many of them are open for long, and each byte counts."""
+    """Memory of an idle watch: many of them are open for long, and each byte counts."""
 
     def test_keeps_nothing(self) -> None:
         """While a stream runs, neither its request nor the rest of its answer is in memory."""
@@ -255,7 +255,7 @@ class IdleWatchTests(SynchronousTestCase):
             self.assertFalse(hasattr(each, "__dict__"), each)
 
     def test_no_cycle(self) -> None:
-        """What is over is freed at once, without the collector."""
+        """Ended streams are freed at once, without the collector."""
         wire = Wire(Waiting())
         gc.collect()
         gc.disable()

@@ -61,7 +61,7 @@ class ReadingTests(SynchronousTestCase):
         self.assertEqual((reader.waits, reader.held_bytes), (False, 0))
 
     def test_what_waits(self) -> None:
-        """What has begun is known to be incomplete, and what is held is known."""
+        """The reader knows of incomplete frames and of held bytes."""
         reader = FrameReader()
         self.assertTrue(reader.waits)
         reader.feed(PREFACE + frame(FrameKind.HEADERS, 0, 1, b"abc") + b"\0\0")
@@ -73,7 +73,7 @@ class ReadingTests(SynchronousTestCase):
 
 class WrongTests(SynchronousTestCase):
     def test_codes(self) -> None:
-        """What cannot be a frame, or not here, ends the connection (RFC 9113 §4.2, §6)."""
+        """Invalid and misplaced frames end the connection (RFC 9113 §4.2, §6)."""
         padded = Flag.PADDED
         table = {
             "too large": (head(FRAME_BYTES + 1, FrameKind.DATA, 0, 1), Code.FRAME_SIZE_ERROR),
