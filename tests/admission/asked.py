@@ -53,7 +53,7 @@ def canonical(api_version: str, kind: str, obj: Object) -> Object:
 
 
 def host(**more: Any) -> AdmissionHost:
-    """What a server gives its plugins, in which nobody may do anything and nobody is asked."""
+    """Return an admission host without rights and without outbound calls."""
 
     async def make_namespace(name: str) -> None:
         raise AssertionError(f"namespace {name} is made")
@@ -79,6 +79,6 @@ def configured(obj: Object, directory: str = "/etc/orch") -> Given:
 
 
 def pass_chain(chain: Chain, asked: Attributes) -> Deferred[None]:
-    """Run both halves."""
+    """Run both halves of admission."""
     plan = chain.plan(asked.operation, asked.resource, asked.subresource)
     return Deferred.fromCoroutine(plan.both(asked))

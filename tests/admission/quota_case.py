@@ -1,4 +1,4 @@
-"""What the tests of quotas share: a server that counts, and objects that are counted."""
+"""Base of the quota tests: a server that counts, and counted objects."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class QuotaCase(ServedCase):
             passed += 0.1
 
     def codes(self, sent: Sequence[list[ClientAnswer]]) -> dict[int, int]:
-        """How many of each code."""
+        """Return the number of responses by code."""
         found: dict[int, int] = {}
         for (answer,) in sent:
             found[answer.code] = found.get(answer.code, 0) + 1

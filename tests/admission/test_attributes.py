@@ -1,4 +1,4 @@
-"""What a plugin sees of a write, and what becomes of its changes (reference ADM-8)."""
+"""Attributes that a plugin sees, and effects of its changes (reference ADM-8)."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class NoteTests(SynchronousTestCase):
         self.assertEqual(set(sent.annotations), {"a.b/c", "a/B_c"})
 
     def test_not_ready(self) -> None:
-        """Who cannot know in time refuses (reference ADM-7); another failure stays what it is."""
+        """A plugin without timely data refuses (reference ADM-7); other failures stay as they are."""
         asked = attributes("CREATE", "pods", name="x")
         late = fail(Timeout.future_version(5, 3))
         failure = self.failureResultOf(Deferred.fromCoroutine(asked.until_known(late)), Forbidden)
@@ -109,7 +109,7 @@ class NoteTests(SynchronousTestCase):
 
 class ChangeTests(SynchronousTestCase):
     def test_edit(self) -> None:
-        """What `edit` returns is the object from now on, and shares nothing with what was sent."""
+        """The result of `edit` is the object from now on, and shares nothing with the body."""
         sent = {"metadata": {"name": "x", "labels": {"a": "b"}}}
         asked = attributes("CREATE", "configmaps", obj=sent)
         first = self.successResultOf(Deferred.fromCoroutine(asked.edit()))
@@ -129,7 +129,7 @@ class ChangeTests(SynchronousTestCase):
         self.assertEqual(edited, {"metadata": {"name": "y"}})
 
     def test_filled(self) -> None:
-        """What is filled in counts as a change and leaves the object canonical; any other change does not."""
+        """Filling in counts as a change and keeps the object canonical; other changes do not."""
         asked = attributes("CREATE", "poddisruptionbudgets", "policy/v1", obj=BUDGET)
         asked.fill({**BUDGET, "spec": {}})
         self.assertEqual(((asked.obj or {})["spec"], asked.changes, asked.canonical), ({}, 1, True))

@@ -67,7 +67,7 @@ class CertificatePluginTests(ServedCase):
         self.assertEqual(answer.json["message"], expected)
 
     def test_approve(self) -> None:
-        """Whoever decides needs `approve` on the signer, or on all of its domain."""
+        """A decision needs `approve` on the signer, or on its domain."""
         self.assertEqual(self.made("a").code, 201)
         refused = f'user not permitted to approve requests with signerName "{CLIENT}"'
         self.signers.given = {("bob", "sign", CLIENT), ("bob", "approve", "orch.io/*x"), ("bob", "approve", "*/*")}
@@ -82,7 +82,7 @@ class CertificatePluginTests(ServedCase):
             self.assertEqual(self.change("a", "approval", conditions=[APPROVED]).code, 200)
 
     def test_sign(self) -> None:
-        """Whoever issues or gives up needs `sign`; what changes neither needs nothing."""
+        """Issuing and failing need `sign`; other changes need nothing."""
         self.made("a")
         refused = f'user not permitted to sign requests with signerName "{CLIENT}"'
         self.signers.given = {("bob", "approve", CLIENT)}
@@ -109,7 +109,7 @@ class CertificatePluginTests(ServedCase):
         self.assertEqual(self.made("c", "example.com/s", ("system:masters",)).code, 201)
 
     def test_unreadable(self) -> None:
-        """What is too long to be judged is refused (reference CSR-17)."""
+        """An overlong request is refused (reference CSR-17)."""
         answer = self.made("a", organizations=("x" * 60,) * 1200)
         self.assertForbidden(answer, "a", "failed to parse CSR: the request has more than 16384 bytes")
         self.assertEqual(self.made("b", "example.com/s", ("x" * 60,) * 1200).code, 201)

@@ -83,7 +83,7 @@ class ChainTests(SynchronousTestCase):
         self.assertEqual(self.seen, [("a", "admit")])
 
     def test_second_round(self) -> None:
-        """Who asks for another round has all mutating plugins asked once more, and no third time (ADM-18)."""
+        """Reinvocation calls all mutating plugins once more, and no third time (ADM-18)."""
         chain = Chain([Both("a", self.seen), Again("b", self.seen), Mutator("c", self.seen)])
         asked = attributes("CREATE", "pods")
         self.successResultOf(pass_chain(chain, asked))
@@ -106,7 +106,7 @@ class ChainTests(SynchronousTestCase):
         self.assertEqual(self.seen, [])
 
     def test_asked_once(self) -> None:
-        """Whom a kind of write concerns is found out once for each operation, resource and sub-resource."""
+        """Plans are made once for each operation, resource and sub-resource."""
         plugin = Mutator("a", self.seen)
         chain = Chain([plugin])
         for _ in range(3):

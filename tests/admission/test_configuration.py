@@ -1,4 +1,4 @@
-"""What the AdmissionConfiguration gives to whom (reference ADM-12, ADM-16, ADM-17)."""
+"""AdmissionConfiguration and the plugins it configures (reference ADM-12, ADM-16, ADM-17)."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class ConfigurationTests(SynchronousTestCase):
         self.path = self.folder / "admission.yaml"
 
     def write(self, *plugins: Object, version: str = V1, **more: Any) -> None:
-        """An AdmissionConfiguration."""
+        """Write an AdmissionConfiguration to a file."""
         file = {"apiVersion": version, "kind": "AdmissionConfiguration", "plugins": list(plugins), **more}
         self.path.write_text(yaml.safe_dump(file))
 
     def got(self, plugin: str = "EventRateLimit") -> Given | None:
-        """What a plugin gets."""
+        """Return the configuration that a plugin gets."""
         return read(self.path, ORDER).of(plugin)
 
     def refused(self, plugin: str = "EventRateLimit") -> str:

@@ -1,4 +1,4 @@
-"""DefaultIngressClass (reference PLUG-21)."""
+"""Tests of DefaultIngressClass (reference PLUG-21)."""
 
 from __future__ import annotations
 

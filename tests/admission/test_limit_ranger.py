@@ -54,7 +54,7 @@ class LimitRangerTests(ServedCase):
         self.assertNotIn("annotations", made["metadata"])
 
     def test_order_of_keys(self) -> None:
-        """What is filled in stands where it would if it had been sent."""
+        """Filled-in fields stand where sent ones would."""
         self.limit_range({"type": "Container", "default": {"cpu": "1"}, "defaultRequest": {"cpu": "1"}})
         first = pod("a")
         first["metadata"].update(labels={"a": "b"}, annotations={"z": "z", "a": "a"})

@@ -22,7 +22,7 @@ from tests.admission.quota_case import (
 
 
 class LimitedTests(QuotaCase):
-    """What needs a quota (reference PLUG-31)."""
+    """Resources that need a quota (reference PLUG-31)."""
 
     vocabulary = "orch"
 
@@ -79,10 +79,10 @@ class ConfigurationTests(QuotaCase):
     """The plugin's file (reference PLUG-31)."""
 
     def setUp(self) -> None:
-        """No server."""
+        """Start no server for these tests."""
 
     def test_read(self) -> None:
-        """What is limited, by resource; the older kinds of the file are known too."""
+        """Limited resources are read from the file, in its older kinds too."""
         scopes = [{"scopeName": "PriorityClass", "operator": "In", "values": ["a"]}]
         found = read(limited(apiGroup="g", matchContains=["x"], matchScopes=scopes))
         requirement = Requirement("PriorityClass", "In", ("a",))

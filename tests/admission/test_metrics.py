@@ -1,4 +1,4 @@
-"""What admission measures, and how it is shown (reference ADM-15)."""
+"""Metrics of admission, and their exposition (reference ADM-15)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class MetricsCase(SynchronousTestCase):
         self.registry.register(self.metrics)
 
     def value(self, name: str, /, **labels: str) -> float | None:
-        """A sample's value."""
+        """Return the value of a sample."""
         return self.registry.get_sample_value(name, labels)
 
     def shown(self, name: str) -> list[str]:
@@ -88,7 +88,7 @@ class ChainTests(MetricsCase):
             self.assertEqual(buckets, [0, 0, 0, 1, 1, 1, 1])
 
     def test_refused(self) -> None:
-        """A refusal counts for the plugin and the half; whoever is not asked does not."""
+        """A refusal counts for the plugin and the half; plugins that are not called do not count."""
         self.first.refuses = True
         self.failureResultOf(pass_chain(self.chain, attributes("CREATE", "pods")), Forbidden)
         refused = {"type": "admit", "operation": "CREATE", "rejected": "true"}
@@ -98,7 +98,7 @@ class ChainTests(MetricsCase):
         self.assertEqual(len([line for line in self.shown(f"{STEP}_count")]), 1)
 
     def test_nobody(self) -> None:
-        """What nobody looks at is not counted, and nothing is shown before the first write."""
+        """Unhandled writes are not counted, and nothing is shown before the first write."""
         self.successResultOf(pass_chain(self.chain, attributes("UPDATE", "pods")))
         self.assertEqual(self.shown("apiserver_admission"), [])
         self.successResultOf(pass_chain(self.chain, attributes("DELETE", "pods")))

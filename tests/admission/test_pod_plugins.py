@@ -25,7 +25,7 @@ def container(name: str = "c", image: str = "i:1", **more: Any) -> Object:
 
 
 def pod(*containers: Object, **spec: Any) -> Object:
-    """A canonical pod."""
+    """Return a canonical pod."""
     return canonical("v1", "Pod", {"metadata": {"name": "x"}, "spec": {"containers": [*containers], **spec}})
 
 
@@ -54,7 +54,7 @@ class PodPluginCase(SynchronousTestCase):
 
 
 class AlwaysPullImagesTests(PodPluginCase):
-    """AlwaysPullImages (reference PLUG-6)."""
+    """Tests of AlwaysPullImages (reference PLUG-6)."""
 
     plugin = AlwaysPullImages()
 
@@ -72,7 +72,7 @@ class AlwaysPullImagesTests(PodPluginCase):
         self.assertEqual(self.ask(self.plugin, pod(container(imagePullPolicy="Always"))).changes, 0)
 
     def test_update(self) -> None:
-        """An update counts if it brings a new image; one of the old images anywhere is none."""
+        """An update counts if it brings a new image; moving an old image does not."""
         old = pod(container(imagePullPolicy="Never"), container("d", "j:1"))
         same = pod(container("c", "j:1", imagePullPolicy="Never"))
         self.assertEqual(self.spec(self.plugin, same, old)["containers"][0]["imagePullPolicy"], "Never")
@@ -108,7 +108,7 @@ class AlwaysPullImagesTests(PodPluginCase):
 
 
 class DefaultTolerationSecondsTests(PodPluginCase):
-    """DefaultTolerationSeconds (reference PLUG-11)."""
+    """Tests of DefaultTolerationSeconds (reference PLUG-11)."""
 
     plugin = DefaultTolerationSeconds({READY: 300, REACHED: 20})
 
@@ -124,7 +124,7 @@ class DefaultTolerationSecondsTests(PodPluginCase):
         self.assertEqual(self.tolerations(), [self.added(READY, 300), self.added(REACHED, 20)])
 
     def test_covered(self) -> None:
-        """What covers a taint: its key or none, with the effect or none."""
+        """A toleration covers a taint by its key or none, with the effect or none."""
         for given, added in (
             ({"key": READY, "operator": "Exists", "effect": "NoExecute"}, [REACHED]),
             ({"key": READY, "operator": "Exists"}, [REACHED]),
@@ -145,12 +145,12 @@ class DefaultTolerationSecondsTests(PodPluginCase):
 
 
 def toleration(resource: str) -> Object:
-    """What the plugin adds for a resource."""
+    """Return the toleration for a resource."""
     return {"key": resource, "operator": "Exists", "effect": "NoSchedule"}
 
 
 class ExtendedResourceTolerationTests(PodPluginCase):
-    """ExtendedResourceToleration (reference PLUG-12)."""
+    """Tests of ExtendedResourceToleration (reference PLUG-12)."""
 
     plugin = ExtendedResourceToleration(NAMING)
 
@@ -165,12 +165,12 @@ class ExtendedResourceTolerationTests(PodPluginCase):
         self.assertEqual(found, [toleration(key) for key in ("a.io/x", "b.io/y", "c.io/z")])
 
     def test_native(self) -> None:
-        """The product's own resources and huge pages are none."""
+        """Native resources and huge pages get no toleration."""
         new = pod(self.asked("cpu", "hugepages-2Mi", "orch.io/thing", "x.orch.io/thing"))
         self.assertNotIn("tolerations", self.spec(self.plugin, new))
 
     def test_present(self) -> None:
-        """What is tolerated already is not again; another effect is another toleration."""
+        """Existing tolerations are not repeated; another effect is another toleration."""
         for given, count in (
             (toleration("a.io/x"), 1),
             ({**toleration("a.io/x"), "tolerationSeconds": 5}, 1),
@@ -184,7 +184,7 @@ class ExtendedResourceTolerationTests(PodPluginCase):
 
 
 class AntiAffinityTests(PodPluginCase):
-    """LimitPodHardAntiAffinityTopology (reference PLUG-8)."""
+    """Tests of LimitPodHardAntiAffinityTopology (reference PLUG-8)."""
 
     plugin = LimitPodHardAntiAffinityTopology("orch.io/hostname")
 

@@ -45,7 +45,7 @@ class PriorityTests(PriorityCase):
         self.assertEqual(self.priority_of(critical), expected)
 
     def test_order_of_keys(self) -> None:
-        """What is filled in stands where it would if it had been sent."""
+        """Filled-in fields stand where sent ones would."""
         self.priority_class("high", 1000)
         self.done("POST", "/apis/node.orch.io/v1/runtimeclasses", {"metadata": {"name": "a"}, "handler": "a"})
         more = {"runtimeClassName": "a", "dnsConfig": {"searches": ["a.b"]}, "readinessGates": []}
@@ -115,7 +115,7 @@ class PriorityTests(PriorityCase):
 
 
 class ClassTests(PriorityCase):
-    """What a class may say (reference PLUG-14)."""
+    """Validation of priority classes (reference PLUG-14)."""
 
     def test_refused(self) -> None:
         """Values that are the system's, its prefix, and what is no policy."""

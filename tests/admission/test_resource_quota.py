@@ -36,7 +36,7 @@ from tests.verbs.served import DEFAULT, MERGE
 
 class ChargeTests(QuotaCase):
     def test_exceeded(self) -> None:
-        """What does not fit is refused, and what is exceeded named (reference PLUG-28)."""
+        """Exceeding a quota is refused, with the exceeded names (reference PLUG-28)."""
         self.quota("rq", {"requests.cpu": "1", "pods": "1", "requests.memory": "1Gi"})
         self.done("POST", PODS, pod("a", {"cpu": "500m", "memory": "1Mi"}))
         self.assertEqual(self.used(), {"pods": "1", "requests.cpu": "500m", "requests.memory": "1Mi"})
@@ -94,7 +94,7 @@ class ChargeTests(QuotaCase):
         self.assertIn('configmaps "a-', self.refusal(MAPS, {"metadata": {"generateName": "a-"}}))
 
     def test_updates(self) -> None:
-        """What a service or claim grows by is charged, what it shrinks by is not given back (reference PLUG-27)."""
+        """Growth of a Service or claim is charged, shrinking is not given back (reference PLUG-27)."""
         self.quota("rq", {"services.nodeports": "3", "requests.storage": "5Gi"})
         port = {"name": "a", "port": 1}
         service = {"metadata": {"name": "s"}, "spec": {"type": "NodePort", "ports": [port]}}
@@ -274,7 +274,7 @@ class RaceTests(QuotaCase):
         self.assertEqual(self.server.instance.resources.unsettled.of(("default", "rq")), {})
 
     def test_other_writer(self) -> None:
-        """Who has been overtaken by another writer looks again, from what is stored then."""
+        """An overtaken evaluation is repeated from the stored quota."""
         self.quota("rq", {"configmaps": "5"})
         first = self.begin("POST", MAPS, config_map("a"))
         self.clock.advance(0)
@@ -296,7 +296,7 @@ class RaceTests(QuotaCase):
         self.assertEqual(len(overtaken), 5)
 
     def test_livelock(self) -> None:
-        """Who is overtaken again and again is refused in the end."""
+        """A write whose quota keeps changing is refused in the end."""
         self.patch(rounds, "MAX_ROUNDS", 4)
         self.quota("rq", {"configmaps": "5"})
         commit = self.store.commit
@@ -408,7 +408,7 @@ class StartTests(QuotaCase):
     """A server whose file is wrong."""
 
     def setUp(self) -> None:
-        """No server yet."""
+        """Start no server yet."""
 
     def test_refused(self) -> None:
         """The start ends with one line that names file and place."""

@@ -82,7 +82,7 @@ class SelectionTests(SynchronousTestCase):
         self.assertEqual(list(error.problems), found)
 
     def test_alone(self) -> None:
-        """What the deprecated flag lists runs, in the order of the release, and nothing else."""
+        """The deprecated flag runs the listed plugins only, in the order of the release."""
         found = selected(HOST, Config(admission_control=("Priority", "NamespaceLifecycle")))
         self.assertEqual([type(plugin) for plugin in found.values()], [NamespaceLifecycle, Priority])
 
@@ -128,7 +128,7 @@ class SelectionTests(SynchronousTestCase):
         self.assertEqual(error.problems, ("not this one", "not this one", last))
 
     def test_tables(self) -> None:
-        """What runs by default and what is there have their places in the order, each once."""
+        """Default and known plugins have their places in the order, each once."""
         self.assertEqual(len(ORDER), len(set(ORDER)))
         self.assertEqual(DEFAULT.difference(ORDER), frozenset())
         self.assertEqual(set(PLUGINS).difference(ORDER), set())

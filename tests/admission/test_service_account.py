@@ -73,7 +73,7 @@ class ServiceAccountTests(ServedCase):
             self.assertEqual(container["volumeMounts"], [mount])
 
     def test_order_of_keys(self) -> None:
-        """What is filled in stands where it would if it had been sent."""
+        """Filled-in fields stand where sent ones would."""
         self.account(imagePullSecrets=[{"name": "r"}])
         more = {"hostname": "h", "nodeSelector": {"a": "b"}, "automountServiceAccountToken": True}
         container = {"name": "c", "image": "i", "env": [{"name": "A"}], "tty": True, "lifecycle": {}, "stdin": True}

@@ -162,7 +162,7 @@ class SharedQuotaTests(SynchronousTestCase):
         self.assertEqual(self.used(1), {"configmaps": "1"})
 
     def test_healing(self) -> None:
-        """What another server has charged for nothing is free after some seconds."""
+        """Void charges of another server are free after some seconds."""
         self.quota({"configmaps": "5"})
         self.assertEqual(self.send(1, "POST", MAPS, {"metadata": {"name": "a"}}).code, 201)
         self.assertEqual(self.send(1, "POST", MAPS, {"metadata": {"name": "a"}}).code, 409)

@@ -41,7 +41,7 @@ class AlwaysTests(SynchronousTestCase):
             self.assertEqual(refused.value.message, text)
 
     def test_own_writes(self) -> None:
-        """What the server makes for itself passes; a request of its user does not."""
+        """The server's own writes pass; a request of its user does not."""
         own = UserInfo(name="apiserver")
         chain = Chain([AlwaysDeny("apiserver")])
         asked = attributes("CREATE", "pods", obj={"metadata": {"name": "x"}}, user=own, request=None)
@@ -51,7 +51,7 @@ class AlwaysTests(SynchronousTestCase):
 
 
 class ExternalIPsTests(SynchronousTestCase):
-    """DenyServiceExternalIPs (reference PLUG-5)."""
+    """Tests of DenyServiceExternalIPs (reference PLUG-5)."""
 
     def service(self, *addresses: str) -> Object:
         return {"metadata": {"name": "x"}, "spec": {"externalIPs": [*addresses]}}
@@ -61,7 +61,7 @@ class ExternalIPsTests(SynchronousTestCase):
         return pass_chain(Chain([plugin]), asked)
 
     def test_table(self) -> None:
-        """What is new is refused; what was there may stay or go."""
+        """New external IPs are refused; old ones may stay or go."""
         plugin, one, two = DenyServiceExternalIPs(), "192.0.2.1", "192.0.2.2"
         for new, old, passes in (
             (self.service(), None, True),
@@ -83,7 +83,7 @@ class ExternalIPsTests(SynchronousTestCase):
 
 
 class TaintTests(SynchronousTestCase):
-    """TaintNodesByCondition (reference PLUG-16)."""
+    """Tests of TaintNodesByCondition (reference PLUG-16)."""
 
     def taints(self, *given: Object) -> Any:
         spec = {"taints": [*given], "unschedulable": True}

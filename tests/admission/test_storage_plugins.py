@@ -38,7 +38,7 @@ class StorageCase(ServedCase):
 
 
 class DefaultStorageClassTests(StorageCase):
-    """DefaultStorageClass (reference PLUG-20)."""
+    """Tests of DefaultStorageClass (reference PLUG-20)."""
 
     def class_of(self, claim: Object) -> Any:
         return self.done("POST", CLAIMS, claim)["spec"].get("storageClassName")
@@ -72,7 +72,7 @@ class DefaultStorageClassTests(StorageCase):
 
 
 class ResizeTests(StorageCase):
-    """PersistentVolumeClaimResize (reference PLUG-22)."""
+    """Tests of PersistentVolumeClaimResize (reference PLUG-22)."""
 
     def bound(self, name: str, class_name: str, phase: str = "Bound", meta: Object | None = None) -> Object:
         spec = {} if meta else {"storageClassName": class_name}
@@ -125,7 +125,7 @@ class ResizeTests(StorageCase):
 
 
 class InUseTests(StorageCase):
-    """StorageObjectInUseProtection (reference PLUG-22)."""
+    """Tests of StorageObjectInUseProtection (reference PLUG-22)."""
 
     def finalizers(self, path: str, obj: Object) -> Any:
         return self.done("POST", path, obj)["metadata"]["finalizers"]
@@ -145,7 +145,7 @@ class InUseTests(StorageCase):
         )
 
     def test_update(self) -> None:
-        """Who takes it off has done so."""
+        """A removed finalizer stays removed."""
         self.done("POST", CLAIMS, self.claim("a"))
         patched = self.done("PATCH", f"{CLAIMS}/a", {"metadata": {"finalizers": None}}, MERGE)
         self.assertNotIn("finalizers", patched["metadata"])

@@ -46,14 +46,14 @@ class AgentPki:
         (self.folder / f"{name}.key").chmod(0o600)
 
     def options(self) -> CertificateOptions:
-        """How the agent serves: it asks for a certificate of its clients' authority."""
+        """Return the agent's TLS settings: it asks for a certificate of its clients' authority."""
         certificate = crypto.load_certificate(crypto.FILETYPE_PEM, (self.folder / "agent.crt").read_bytes())
         key = crypto.load_privatekey(crypto.FILETYPE_PEM, (self.folder / "agent.key").read_bytes())
         roots = trustRootFromCertificates([Certificate(crypto.X509.from_cryptography(self.clients.certificate))])
         return CertificateOptions(privateKey=key, certificate=certificate, trustRoot=roots)
 
     def flags(self, agent: str = "orchlet") -> tuple[str, ...]:
-        """What the server is started with."""
+        """Return the server's flags."""
         return (
             f"--{agent}-certificate-authority={self.folder}/agents.crt",
             f"--{agent}-client-certificate={self.folder}/client.crt",

@@ -90,7 +90,7 @@ def ref(
 
 
 def failure(reason: str, message: str, **details: Any) -> Object:
-    """What a refusal's Status says."""
+    """Return the message of a refusal."""
     said: Object = {"status": "Failure", "message": message, "reason": reason}
     return {**said, "details": details} if details else said
 
@@ -214,7 +214,7 @@ def others(namespace: str, name: str) -> Iterator[Step]:
 
 
 def users(namespace: str, name: str) -> Iterator[Step]:
-    """Who may not, who is not known, and who acts as somebody else."""
+    """Requests without rights, without credentials, and with impersonation."""
     path = f"/api/v1/namespaces/{namespace}/configmaps/{name}"
     one = ref("configmaps", namespace, name)
     common: Any = {"path": path, "verb": "get", "ref": one, "level": "RequestResponse", "answers": True}

@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: servers that outlive a test, clients, namespaces, skips."""
+"""Base of the end-to-end tests: servers that outlive a test, clients, namespaces, skips."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ServerCase(TestCase):
     """
 
     vocabulary = "orch"
-    # Tests count the ConfigMaps of their namespaces; whoever tests the published one says so.
+    # Tests count the ConfigMaps of their namespaces; tests of the published one say so.
     flags: tuple[str, ...] = ("--controllers=*,-root-ca-cert-publisher",)
     timeout = 300
 
@@ -150,5 +150,5 @@ def surface(vocabulary: str) -> tuple[Catalogue, Codecs]:
 
 
 def full_size(name: str) -> bool:
-    """Whether the environment asks for the full size of a test that is cut down otherwise."""
+    """Report whether the environment asks for the full size of a test."""
     return os.environ.get(name, "") not in ("", "0")

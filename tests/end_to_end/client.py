@@ -178,7 +178,7 @@ class Watch:
         return event
 
     async def events(self, count: int) -> list[dict[str, Any]]:
-        """That many events."""
+        """Wait for so many events."""
         return [await self.event() for _ in range(count)]
 
     async def types(self, count: int) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What the tests of conversion share: routes in several versions, and a webhook that converts them."""
+"""Base of the conversion tests: routes in several versions, and a webhook that converts them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ConversionCase(ServerCase):
             await deferLater(reactor, 0.02, lambda: None)
 
     async def storage_hash(self, version: str) -> str:
-        """What discovery says of the storage version."""
+        """Return the storage version hash in discovery."""
         resources = (await self.client.get(f"/apis/{self.crd_group}/{version}")).json["resources"]
         found: str = resources[0]["storageVersionHash"]
         return found

@@ -1,4 +1,4 @@
-"""What the end-to-end tests of custom resources share: definitions of widgets, each in a group of its own."""
+"""Base of the tests of custom resources: definitions of widgets, each in a group of its own."""
 
 from __future__ import annotations
 
@@ -107,5 +107,5 @@ class CustomCase(DefinitionCase):
 
 
 def is_served(definition: Object) -> bool:
-    """Whether the server has said all that it has to say of a definition that it serves."""
+    """Report whether the status of a served definition is complete."""
     return all(is_true(definition, each) for each in ("NamesAccepted", "Established"))

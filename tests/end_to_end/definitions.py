@@ -26,7 +26,7 @@ def condition(obj: Object, type_: str) -> Object:
 
 
 def is_true(obj: Object, type_: str) -> bool:
-    """Whether a condition holds."""
+    """Report whether a condition is True."""
     return condition(obj, type_).get("status") == "True"
 
 

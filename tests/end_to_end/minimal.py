@@ -230,7 +230,7 @@ class Minimal:
         return _LEAVES[node]
 
     def _adapted(self, obj: Object, namespace: str) -> Object:
-        """What follows from other parts of the object or from the vocabulary."""
+        """Fill in what follows from other fields or from the vocabulary."""
         kind, spec = obj["kind"], obj.get("spec", {})
         if kind == "Job":
             spec["template"]["spec"]["restartPolicy"] = "Never"

@@ -49,7 +49,7 @@ class NodeAgent:
             each.send_body(text.encode())
 
     async def stop(self) -> None:
-        """Close everything."""
+        """Close all connections of the agent."""
         for each in list(self.connections):
             each.transport.abortConnection()
         await self._port.stopListening()
@@ -228,7 +228,7 @@ class _Process(ProcessProtocol):
 
 
 class _Exec:
-    """What exec and attach have in common, whatever carries it."""
+    """Common part of exec and attach over any transport."""
 
     def __init__(self, agent: NodeAgent, asked: Asked, transport: Any) -> None:
         self._agent = agent

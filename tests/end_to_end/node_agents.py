@@ -51,7 +51,7 @@ class NodeAgents:
         self._looking.start(LOOK_S).addErrback(lambda failure: self.failures.append(str(failure)))
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop looking for changes."""
         if self._looking.running:
             self._looking.stop()
 

@@ -13,7 +13,7 @@ TEMPLATE: Object = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [
 
 
 def config_map(name: str, **metadata: Any) -> Object:
-    """A ConfigMap."""
+    """Return the body of a ConfigMap."""
     return {"metadata": {"name": name, **metadata}, "data": {"k": "v"}}
 
 
@@ -33,7 +33,7 @@ class ConventionCase(ServerCase):
         self.maps, self.deployments = self.core("configmaps"), self.group("apps/v1", "deployments")
 
     async def make(self, name: str = "a", **metadata: Any) -> Object:
-        """A stored ConfigMap."""
+        """Return a ConfigMap that is stored."""
         return await self.created(self.maps, config_map(name, **metadata))
 
     async def ok(self, answer: Answer, code: int = 200) -> Object:

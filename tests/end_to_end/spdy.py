@@ -44,7 +44,7 @@ class Listener(Protocol):
         """The client has opened a stream."""
 
     def received(self, stream: int, data: bytes) -> None:
-        """Some data."""
+        """Handle a frame of data."""
 
     def finished(self, stream: int) -> None:
         """The client writes no more on this stream."""

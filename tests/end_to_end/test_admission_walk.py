@@ -90,7 +90,7 @@ class WalkTests(ProcessCase):
         self.assertEqual(quota["status"]["used"], {"pods": "1", "requests.cpu": "100m"})
 
     async def test_refusals(self) -> None:
-        """Whoever refuses says why; a dry run meets the same, and neither is counted."""
+        """Refusals say why; a dry run meets the same, and neither is counted."""
         await self.refused(
             self.pod("a", security={"runAsNonRoot": True}), 'violates PodSecurity "restricted:latest": '
         )

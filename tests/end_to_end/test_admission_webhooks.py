@@ -240,7 +240,7 @@ class ConvertedTests(WebhookCase):
 
 
 class CredentialTests(ProcessCase):
-    """Who the server is for webhooks (reference ADM-13)."""
+    """Credentials of the server for webhooks (reference ADM-13)."""
 
     timeout = 120
 
@@ -329,7 +329,7 @@ class KopfTests(ProcessCase):
     skip = NO_KUBECTL or missing("kopf")
 
     async def test_story(self) -> None:
-        """What is applied is marked or refused by the operator; dry runs too."""
+        """Applied objects are marked or refused by the operator; dry runs too."""
         api = self.server("--vocabulary=kubernetes")
         await api.start()
         self.user = self.client(api)

@@ -43,7 +43,7 @@ class Pair:
 
     @property
     def running(self) -> bool:
-        """Whether both are there: servers that nobody has asked for lately are ended."""
+        """Report whether both servers run: unused ones are ended."""
         return self.front.running and self.back.running
 
 
@@ -113,7 +113,7 @@ class AggregationCase(TestCase):
             self.assertFalse(found, "\n".join(lines[found[0] :]) if found else "")
 
     def client_of(self, server: ServerProcess) -> Client:
-        """The administrator's."""
+        """Return the administrator's client."""
         client = Client(server.port, tls_context(server.kubeconfig))
         self.addCleanup(client.close)
         return client
@@ -161,8 +161,8 @@ class AggregationCase(TestCase):
 
 class ServedTests(AggregationCase):
     async def test_served(self) -> None:
-        """What is written in front is stored behind, in the name of who asked; what is not asked of the other server
-        stays here (reference AGG-4, AGG-5).
+        """Writes in front are stored behind, in the user's name; requests for this server's own groups
+        stay here (reference AGG-4, AGG-5).
         """
         made = await self.made(self.client, self.jobs(), {"metadata": {"name": "one"}, "spec": JOB})
         self.assertEqual((await self.direct.get(self.jobs("one"))).json["metadata"]["uid"], made["metadata"]["uid"])
@@ -208,7 +208,7 @@ class ServedTests(AggregationCase):
         self.assertIn(b"/apis/batch/v1/namespaces/{namespace}/jobs", binary.body)
 
     async def test_headers_of_others(self) -> None:
-        """Who says in headers to be somebody is not believed, neither here nor behind (reference AGG-5, AUTHN-38)."""
+        """User headers of clients are not trusted, neither here nor behind (reference AGG-5, AUTHN-38)."""
         lies = {"X-Remote-User": "somebody", "X-Remote-Group": "system:masters", "X-Remote-Extra-A": "b"}
         direct = Client(self.both.back.port, tls_context(self.both.back.kubeconfig, certificate=False), lies)
         self.addCleanup(direct.close)
@@ -282,7 +282,7 @@ class ContentsCase(AggregationCase):
 
 class NamespaceContentsTests(ContentsCase):
     async def test_contents_go(self) -> None:
-        """What an aggregated server stores in a namespace goes with it (reference CTRL-10)."""
+        """Objects of an aggregated server go with their namespace (reference CTRL-10)."""
         for name in ("one", "two"):
             await self.made(self.client, self.jobs(), {"metadata": {"name": name}, "spec": JOB})
         await self.made(self.direct, "/api/v1/namespaces", {"metadata": {"name": "other"}})
@@ -348,7 +348,7 @@ class GarbageTests(ContentsCase):
         return await self.made(client, path, {"metadata": {"name": name, "ownerReferences": [reference]}, **more})
 
     async def test_owners_here(self) -> None:
-        """What an aggregated server stores goes after its owner, which this one stores (reference CTRL-13)."""
+        """Objects of an aggregated server go after an owner in this one (reference CTRL-13)."""
         maps = "/api/v1/namespaces/elsewhere/configmaps"
         owners = [await self.made(self.client, maps, {"metadata": {"name": name}}) for name in ("a", "b")]
         for owner in owners:
@@ -358,7 +358,7 @@ class GarbageTests(ContentsCase):
         self.assertEqual(await self.answered(self.jobs("of-b")), 200)
 
     async def test_owners_there(self) -> None:
-        """What this server stores goes after its owner, which an aggregated one stores, and not while that one
+        """Objects of this server go after an owner in an aggregated one, and not while that one
         cannot be asked (reference CTRL-13, CTRL-17).
         """
         maps = "/api/v1/namespaces/elsewhere/configmaps"

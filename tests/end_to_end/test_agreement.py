@@ -18,11 +18,11 @@ class AgreementTests(ServersCase):
     """Two servers that were started with different keys or settings."""
 
     def revision(self) -> int:
-        """How much has been written."""
+        """Return the number of writes."""
         return int(json.loads(self.cluster.control("get", "/", "-w", "json"))["header"]["revision"])
 
     async def readyz(self, client: Client) -> tuple[int, str]:
-        """What a load balancer is told."""
+        """Return the readiness for a load balancer."""
         answer = await client.get("/readyz?verbose")
         return answer.code, answer.body.decode()
 

@@ -49,7 +49,7 @@ class KubectlApplyTests(KubectlCase):
         self.assertEqual(before["metadata"]["managedFields"][0]["manager"], "kubectl")
 
     async def test_conflict_and_force(self) -> None:
-        """What another manager scaled is a conflict that names it, until it is forced."""
+        """A field scaled by another manager is a conflict that names it, until it is forced."""
         await self.apply()
         await self.run_any("scale", "deployment", "web", "--replicas=5")
         refused = await self.apply(replicas=3)
@@ -84,7 +84,7 @@ class KubectlApplyTests(KubectlCase):
         self.assertEqual(await self.live(), before)
 
     async def test_migration_from_client_side(self) -> None:
-        """What was applied on the client's side can be applied on the server's without a conflict."""
+        """Objects of client-side apply can be applied on the server without a conflict."""
         manifest = DEPLOYMENT.format(replicas=2, image="one")
         created = await self.run_any("apply", "-f", "-", stdin=manifest)
         self.assertEqual(created.status, 0, created.errors)

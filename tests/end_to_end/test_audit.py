@@ -59,7 +59,7 @@ class AuditCase(TestCase):
         return server
 
     def client(self, server: ServerProcess, *, certificate: bool = True, **headers: str) -> Client:
-        """A client of the administrator, or of whoever the headers say."""
+        """Return a client of the administrator, or of the user in the headers."""
         context: ssl.SSLContext = tls_context(server.kubeconfig, certificate=certificate)
         client = Client(server.port, context, headers)
         self.addCleanup(client.close)
@@ -159,7 +159,7 @@ class LogTests(AuditCase):
         self.assertEqual(self.ids(), sent)
 
     async def test_the_end(self) -> None:
-        """What has been answered when SIGTERM comes is in the log, though batches are long (reference AUDIT-19)."""
+        """Requests answered before SIGTERM are in the log, though batches are long (reference AUDIT-19)."""
         server = await self.started(
             "--audit-log-mode=batch", "--audit-log-batch-max-size=10000", "--audit-log-batch-max-wait=1h"
         )
@@ -217,7 +217,7 @@ class WebhookTests(AuditCase):
     """Events for another server, and for both backends."""
 
     async def test_away_for_a_while(self) -> None:
-        """What comes while the other server is away arrives when it is back; the log has all of it as well."""
+        """Events during an outage of the webhook arrive when it is back; the log has all of them as well."""
         webhook = WebhookServer(reactor, lambda asked: {})
         self.addCleanup(webhook.stop)
         kubeconfig = Path(self.mktemp()).absolute()

@@ -62,7 +62,7 @@ class CanITests(TestCase):
         return result.status, result.output.strip().splitlines()[0]
 
     async def test_can_i(self) -> None:
-        """What the file or the webhook allows is a yes, everything else a no."""
+        """Rights by the file or the webhook are a yes, everything else a no."""
         for arguments, expected in (
             (("delete", "nodes"), (0, "yes")),
             (("list", "pods", "--as=ann"), (0, "yes")),

@@ -41,7 +41,7 @@ class BackendTests(AgentCase):
         self.path = self.core("pods", f"{self.pod}:{self.backend.port}", "proxy")
 
     async def settled(self, done: Any) -> None:
-        """Wait until `done()`."""
+        """Wait until `done()` is true."""
         for _ in range(200):
             if done():
                 return
@@ -74,7 +74,7 @@ class BackendTests(AgentCase):
             self.assertEqual((answer.code, answer.json["target"]), (200, "/x"))
 
     async def test_node(self) -> None:
-        """Another port of the node is dialled at the node's address, if that is none of this machine's own."""
+        """Another port of the node is dialled at the node's address, unless that is one of this machine's."""
         node = await self.new_node(10250, self.address)
         answer = await self.client.get(f"/api/v1/nodes/{node}:{self.backend.port}/proxy/metrics")
         self.assertEqual((answer.code, answer.json["target"]), (200, "/metrics"))
@@ -82,7 +82,7 @@ class BackendTests(AgentCase):
         self.assertRefused(answer, 400, "BadRequest", "address not allowed")
 
     async def test_unreachable(self) -> None:
-        """Nobody listens: 503."""
+        """A refused connection is a 503."""
         answer = await self.client.get(self.core("pods", f"{self.pod}:1", "proxy", "x"))
         text = f"error trying to reach service: dial tcp {self.address}:1: connect: connection refused"
         self.assertRefused(answer, 503, "ServiceUnavailable", text)

@@ -196,7 +196,7 @@ class AllowedWalkTests(WalkTests):
 
 
 class NodeTests(RequestCase):
-    """Nodes' certificates."""
+    """Certificates of the nodes."""
 
     async def test_client(self) -> None:
         """An administrator's request for a node is approved and signed by itself (reference CTRL-30)."""
@@ -231,7 +231,7 @@ class NodeTests(RequestCase):
         self.assertEqual(list(purposes), [ExtendedKeyUsageOID.SERVER_AUTH])
 
     async def test_not_a_node(self) -> None:
-        """What is no node's own is not approved by itself, and fails once somebody approves it (CTRL-31)."""
+        """Requests that are not a node's own are not approved, and fail after an approval (CTRL-31)."""
         name = await self.ask(encoded(pem("jane", NODES)), "kube-apiserver-client-kubelet", *BITS, "client auth")
         await self.approve(name)
         for _ in range(LOOKS):
@@ -324,7 +324,7 @@ class RightsTests(RequestCase):
         self.assertEqual((await signer.merge(f"{REQUESTS}/{three}/status", failed)).code, 200)
 
     async def test_requester(self) -> None:
-        """A request is by who has sent it, whatever it says of that itself (CSR-2)."""
+        """A request belongs to its sender, whatever its spec says (CSR-2)."""
         client = await self.as_user("asker")
         spec = {
             "request": encoded(pem()), "signerName": "example.com/a", "usages": ["client auth"],
@@ -387,7 +387,7 @@ class OwnAuthorityTests(TestCase):
         self.fail(f"{name} has no certificate")
 
     async def code_with(self, issued: x509.Certificate) -> int:
-        """What a request with the certificate comes to."""
+        """Return the response to a request with the certificate."""
         context = tls_context(self.server.kubeconfig, certificate=False)
         chain = self.folder / "jane.pem"
         chain.write_bytes(certificates.pem(issued) + certificates.key_pem(KEY))

@@ -21,7 +21,7 @@ class MalformedCertificateTests(ServerCase):
     """A signed client certificate with one thing wrong in it."""
 
     async def code(self, pem: bytes) -> int:
-        """What a client with this certificate and key is answered where everybody else is let in."""
+        """Return the response to a client with this certificate and key, on a path open to all."""
         file = Path(self.mktemp())
         file.write_bytes(pem)
         return await deferToThread(_status, self.server.port, str(file))

@@ -89,7 +89,7 @@ class SteppedForwardTests(SteppedClockTests):
 
 
 def _end_of(connection: socket.socket) -> str:
-    """What becomes of a connection that is only waited on; TimeoutError when nothing does."""
+    """Return how an idle connection ends; TimeoutError if it does not."""
     try:
         return "answered" if connection.recv(1) else "dropped"
     except ConnectionResetError:

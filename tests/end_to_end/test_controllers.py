@@ -71,7 +71,7 @@ class CascadeCase(ServerCase):
         return owner
 
     async def counts(self) -> tuple[int, int, int]:
-        """How many deployments, replica sets and pods there are."""
+        """Return the numbers of deployments, replica sets and pods."""
         paths = (self.group("apps/v1", "deployments"), self.group("apps/v1", "replicasets"), self.core("pods"))
         deployments, sets, pods = [len((await self.client.get(path)).json["items"]) for path in paths]
         return deployments, sets, pods

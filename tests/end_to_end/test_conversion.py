@@ -16,7 +16,7 @@ APPLY = {"Content-Type": "application/apply-patch+yaml"}
 
 
 class NameTests(ConversionCase):
-    """The strategy None."""
+    """Conversion with strategy None."""
 
     async def test_only_the_name_changes(self) -> None:
         """Objects are shown in every version, less what its schema does not know (reference CRD-24, CRD-41)."""
@@ -30,7 +30,7 @@ class NameTests(ConversionCase):
         self.assertEqual(await self.spec("v1"), {"size": "2"})
 
     async def test_older_versions(self) -> None:
-        """What was stored in another version is read, and written anew by an update of nothing (reference CRD-40)."""
+        """Objects in another version are readable, and rewritten by an empty update (reference CRD-40)."""
         await self.define(None, v1=members(size=TEXT), v2=members(size={**TEXT, "default": "9"}))
         await self.created(self.path("v1"), {**self.route("v1"), "spec": {}})
         await self.store_in("v2")
@@ -212,7 +212,7 @@ class StorageTests(WebhookCase):
     """Another version becomes the one of the store."""
 
     async def test_switch(self) -> None:
-        """What is stored stays readable in every version, and is rewritten when it is written (reference CRD-40)."""
+        """Stored objects stay readable in every version, and are rewritten by writes (reference CRD-40)."""
         await self.define_by_webhook("v1beta1")
         await self.created(self.path("v1beta1"), self.route("v1beta1"))
         await self.store_in("v1")
@@ -252,7 +252,7 @@ class StorageTests(WebhookCase):
         self.assertEqual(await self.spec("v1alpha1"), {"hostPort": "h:80"})
 
     async def test_dead_webhook(self) -> None:
-        """What lies in the store in the wanted version needs no webhook; all else fails in clear words
+        """Objects stored in the wanted version need no webhook; others fail with a clear message
         (reference CRD-24).
         """
         await self.define_by_webhook("v1beta1")

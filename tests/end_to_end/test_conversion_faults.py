@@ -47,7 +47,7 @@ class EndTests(WebhookCase):
     flags = ("--controllers=*,-root-ca-cert-publisher", "--request-timeout=8s")
 
     async def test_slow_webhook(self) -> None:
-        """Who waits for a webhook gets its answer, or a 504 when the time of the request is over; then all ends in
+        """Requests that wait for a webhook get its answer, or a 504 at their timeout; then all ends in
         order (reference OPS-14, LIMIT-2).
         """
         await self.define_by_webhook()

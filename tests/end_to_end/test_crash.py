@@ -57,7 +57,7 @@ class Writer:
         return revision
 
     def verify(self, live: dict[str, tuple[str, int]]) -> list[str]:
-        """What of the acknowledged writes is not in `live`; takes over what is true of the doubtful one."""
+        """Return the acknowledged writes missing in `live`; settle the doubtful one."""
         lost = []
         if self.doubtful is not None:
             name, wanted = self.doubtful

@@ -39,13 +39,13 @@ class ValueTests(CustomCase):
         self.assertEqual((await self.client.get(self.widgets("w"))).json, found)
 
     async def test_null_is_filled(self) -> None:
-        """A null where there may be none counts as missing if there is a default (CRD-16)."""
+        """A null that is not allowed counts as missing if there is a default (CRD-16)."""
         await self.define()
         found = await self.created(self.widgets(), self.widget(spec={"size": None}))
         self.assertEqual(found["spec"], {"size": 3})
 
     async def test_strict(self) -> None:
-        """What pruning would remove is refused when the client asks for that (WRITE-26)."""
+        """Unknown fields are refused on request instead of pruned (WRITE-26)."""
         await self.define()
         path = f"{self.widgets()}?fieldValidation=Strict"
         answer = await self.client.post(path, self.widget(spec={"unknown": 1}))
@@ -115,7 +115,7 @@ class ValueTests(CustomCase):
         self.assertIn("spec.template.apiVersion", answer.json["message"])
 
     async def test_names(self) -> None:
-        """Names are subdomains."""
+        """Names must be DNS subdomains."""
         await self.define()
         answer = await self.client.post(self.widgets(), self.widget("Not_Good"))
         self.assertEqual(answer.code, 422, answer)

@@ -51,7 +51,7 @@ class Program(ProcessProtocol):
 
     @property
     def running(self) -> bool:
-        """Whether it is there."""
+        """Report whether the object exists."""
         return not self._ended.called
 
     def kill(self) -> Deferred[None]:

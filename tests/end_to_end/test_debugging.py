@@ -1,4 +1,4 @@
-"""What a server shows of itself while it runs, and certificates by name (reference OPS-19, OPS-27, REQ-26)."""
+"""Debugging endpoints, and certificates by name (reference OPS-19, OPS-27, REQ-26)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class DebuggingTests(ProcessCase):
         self.assertEqual(answer.headers["strict-transport-security"], "max-age=1; preload")
 
     async def test_certificates_by_name(self) -> None:
-        """Who asks for a name gets its certificate, and the new one after it was replaced."""
+        """A client that asks for a name gets its certificate, and the new one after a replacement."""
         authority = certificates.new_authority("names", datetime.now(UTC))
         folder = Path(self.mktemp())
         folder.mkdir()
@@ -112,7 +112,7 @@ class DebuggingTests(ProcessCase):
         return made
 
     def shown(self, server: ServerProcess, name: str) -> x509.Certificate:
-        """What a client sees that asks for this name."""
+        """Return the certificate that a client gets for this name."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         with (

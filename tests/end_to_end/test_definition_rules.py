@@ -13,7 +13,7 @@ from tests.end_to_end.definitions import condition
 
 @attrs.frozen
 class Told:
-    """What a condition says."""
+    """Return status and reason of a condition."""
 
     status: str
     reason: str
@@ -109,7 +109,7 @@ class AcceptanceTests(CustomCase):
         self.assertEqual((conformant["status"], conformant["reason"]), ("True", "ApprovedAnnotation"))
 
     async def test_immutable(self) -> None:
-        """What is established keeps its scope and kind, the group never changes (CRD-6)."""
+        """Established definitions keep their scope and kind, the group never changes (CRD-6)."""
         await self.define()
         for change in ({"scope": "Cluster"}, {"names": {"kind": "Other", "listKind": "OtherList"}}):
             answer = await self.client.merge(self.definition_path, {"spec": change})
@@ -190,7 +190,7 @@ class ChangeTests(CustomCase):
         self.assertEqual(types.count("DELETED"), 2, types)
 
     async def test_again(self) -> None:
-        """What is deleted can be defined anew, in another scope, and has no objects."""
+        """A deleted definition can be created again, in another scope, without objects."""
         await self.define()
         await self.created(self.widgets(), self.widget())
         await self.client.delete(self.definition_path)

@@ -279,7 +279,7 @@ class EndTests(DefinitionCase):
                 await self.until_code(f"{maps}/{name}-map", 404)
 
     async def test_absent_owner(self) -> None:
-        """What refers to an owner of a kind that is not there any more goes, once that is known."""
+        """Dependents of a removed kind's owners go, once that is known."""
         kind = gizmo(self.own_group())
         await self.install(kind)
         for name in ("first", "second"):

@@ -10,7 +10,7 @@ from tests.end_to_end.objects import TEMPLATE, ConventionCase, config_map, deplo
 
 class DeleteTests(ConventionCase):
     async def test_status_of_a_deletion(self) -> None:
-        """What is gone at once is answered with a Status that names it (reference DEL-9)."""
+        """An immediate removal is answered with a Status that names the object (reference DEL-9)."""
         made = await self.make()
         answer = await self.ok(await self.client.delete(f"{self.maps}/a"))
         details = {"name": "a", "kind": "configmaps", "uid": made["metadata"]["uid"]}

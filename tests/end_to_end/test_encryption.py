@@ -85,7 +85,7 @@ class ProviderTests(EncryptionCase):
             await server.terminate()
 
     async def test_rotation(self) -> None:
-        """What was plain, or under an old key, is sealed anew by an update that changes nothing."""
+        """Plain values, and values under an old key, are sealed anew by an empty update."""
         server, client = await self.running()
         await self.make(client, "a")
         await server.terminate()

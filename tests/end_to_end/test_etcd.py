@@ -62,7 +62,7 @@ class EtcdServerTests(TestCase):
         return path
 
     async def test_two_servers(self) -> None:
-        """What one server has acknowledged the other one reads, lists and tells watches of; secrets lie encrypted."""
+        """Writes acknowledged by one server are read, listed and watched at the other; secrets are encrypted."""
         keys = self.encryption()
         one, other = [await self.server(encryption_provider_config=keys) for _ in range(2)]
         watch = await other.watch(f"{MAPS}?watch=1&resourceVersion=0&fieldSelector=metadata.name=a")

@@ -239,7 +239,7 @@ class ResourceCase(ServerCase):
 
 
 def _without_times(obj: Object) -> Object:
-    """What two answers about an object have in common: no metadata, and conditions without their times."""
+    """Return the comparable part of an object: no metadata, conditions without times."""
     rest = {key: value for key, value in obj.items() if key != "metadata"}
     status = rest.get("status") or {}
     if conditions := status.get("conditions"):

@@ -33,7 +33,7 @@ def warnings(answer: Answer) -> list[str]:
 
 
 class FieldValidationTests(ServerCase):
-    """What each directive does with each finding."""
+    """Directives of field validation for each finding."""
 
     async def send(self, method: str, path: str, body: bytes, media_type: str = JSON) -> Answer:
         """A request, with the values of its Warning headers joined."""
@@ -92,7 +92,7 @@ class FieldValidationTests(ServerCase):
         self.assertEqual((answer.code, warnings(answer)), (201, []), answer)
 
     async def test_clean_objects(self) -> None:
-        """What the server itself wrote has nothing that a strict reader refuses, whoever sends it back."""
+        """Objects written by the server pass strict validation when they are sent back."""
         created = await self.created(self.group("apps/v1", "statefulsets"), self.stateful_set())
         path = self.group("apps/v1", "statefulsets", created["metadata"]["name"])
         answer = await self.client.put(path + "?fieldValidation=Strict", created)

@@ -25,7 +25,7 @@ class HandoverTests(ServersCase):
         self.flag = f"--join-secret-file={self.secret}"
 
     async def refused(self, *flags: str) -> str:
-        """What a server says that does not start."""
+        """Return the lines of a failed start."""
         server = self.server(self.empty[2], *flags)
         with self.assertRaises(StartFailed) as raised:
             await server.start()

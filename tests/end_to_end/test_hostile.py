@@ -33,7 +33,7 @@ BOMB = b"a: &a [x,x,x,x,x,x,x,x,x]\n" + b"".join(
 
 @attrs.frozen(slots=True)
 class Case:
-    """What is sent, and how the Status begins that comes back; no `reason` where the answer is not a Status."""
+    """Request and the beginning of its Status; no `reason` where the response is not a Status."""
 
     about: str
     method: str
@@ -209,7 +209,7 @@ class HostileTests(ServerCase):
         self.assertEqual(wrong, [], "\n".join(wrong))
 
     async def problem(self, case: Case) -> str:
-        """What is wrong with the answer, if anything."""
+        """Return the fault of the response, if any."""
         headers = {"Content-Type": case.content_type} if case.body is not None else {}
         path = case.path.replace("{ns}", self.namespace)
         answer = await self.client.send(case.method, path, case.body, {**headers, **case.headers})
@@ -234,7 +234,7 @@ class HostileTests(ServerCase):
         await self.check(PLACES)
 
     async def test_connections(self) -> None:
-        """What is no request ends its own connection, and no other."""
+        """Malformed requests end their own connection, and no other."""
         context = tls_context(self.server.kubeconfig)
         wrong = []
         for about, data, code in RAW:
@@ -260,7 +260,7 @@ ROUNDS = 200
 
 
 class MemoryTests(ServerCase):
-    """What clients make the server hold is bounded (reference LIMIT-9, LIMIT-11)."""
+    """Memory that clients make the server hold is bounded (reference LIMIT-9, LIMIT-11)."""
 
     flags = (f"--max-inflight-bytes={BUDGET_BYTES}", "--write-stall-timeout=4s")
 
@@ -390,7 +390,7 @@ def rest(connection: ssl.SSLSocket) -> bytes:
 
 
 def open_files(pid: int) -> int:
-    """How many descriptors a process has."""
+    """Return the number of a process' descriptors."""
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 

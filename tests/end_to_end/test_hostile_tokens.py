@@ -63,7 +63,7 @@ class HostileTokenTests(TokenCase):
         return (f"--service-account-signing-key-file={folder / 'sa.key'}",)
 
     def answer(self, asked: WebhookRequest) -> Any:
-        """Nobody is known."""
+        """Return no user for any token."""
         return {**asked.json, "spec": {}, "status": {}}
 
     async def ready(self) -> None:
@@ -157,7 +157,7 @@ class HostileWebhookTests(TokenCase):
     healed = False
 
     def answer(self, asked: WebhookRequest) -> Any:
-        """Its whims."""
+        """Return the webhook's faults."""
         token = asked.json["spec"]["token"]
         good = super().answer(asked) if token.startswith("web-") else {**asked.json, "spec": {}, "status": {}}
         if self.healed:
@@ -189,7 +189,7 @@ class HostileWebhookTests(TokenCase):
             self.assertEqual(await self.code(f"web-{whim}"), 200, whim)
 
     async def test_slow(self) -> None:
-        """Who waits for it keeps nobody else waiting, and is let in when it answers."""
+        """Requests that wait for the webhook do not hold up others, and pass when it answers."""
         slow = ensureDeferred(self.code("web-slow"))
         while not self.webhook.asked:
             await deferLater(reactor, 0.05)

@@ -26,7 +26,7 @@ class MultiplexedTests(AgentCase):
     more_flags = ("--http2-max-streams-per-connection=250",)
 
     async def over(self, work: Callable[[BlockingClient], T]) -> T:
-        """What `work` has of the server over one HTTP/2 connection."""
+        """Return the result of `work` over one HTTP/2 connection."""
         context = tls_context(self.server.kubeconfig)
         context.set_alpn_protocols(["h2"])
         context.check_hostname = False
@@ -56,7 +56,7 @@ class MultiplexedTests(AgentCase):
         self.assertEqual(await self.over(work), [["a", "b"]] * WATCHES)
 
     async def test_upgrades(self) -> None:
-        """Who asks for an upgrade without one, as HTTP/2 has it, is told so."""
+        """Requests that need an upgrade are refused over HTTP/2."""
         pod = await self.new_pod()
         path = self.core("pods", pod, "exec") + "?command=ls&stdout=1"
         code, body = await self.over(lambda client: client.answer(client.ask("POST", path)))

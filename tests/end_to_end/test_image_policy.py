@@ -86,7 +86,7 @@ class BackendCase(TestCase):
 
 
 class RefusingTests(BackendCase):
-    """Who cannot be judged does not pass."""
+    """Images without a verdict do not pass."""
 
     async def test_backend(self) -> None:
         """Judgements, troubles and lies; one who waits for a slow answer keeps nobody else."""

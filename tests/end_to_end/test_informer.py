@@ -19,7 +19,7 @@ LAST = "last"
 
 
 class Informer:
-    """What every informer does: list, watch from there, list again when the server says 410."""
+    """Informers: list, watch from there, list again after a 410."""
 
     def __init__(self, v1: Any, namespace: str) -> None:
         self._v1 = v1
@@ -29,7 +29,7 @@ class Informer:
         self.lists = 0
 
     def list(self) -> None:
-        """Begin anew."""
+        """Begin with a new list."""
         found = self._v1.list_namespaced_config_map(self._namespace)
         self.known = {item.metadata.name: item.metadata.resource_version for item in found.items}
         self.version = found.metadata.resource_version
@@ -120,7 +120,7 @@ class InformerTests(ServerCase):
         self.assertGreater(informer.lists, 1)
 
     def _gone(self, informer: Informer) -> bool:
-        """Whether a watch from the informer's version is refused; one second of it is enough to know."""
+        """Report whether a watch from the informer's version is refused, within a second."""
         watch = kubernetes.watch.Watch()
         try:
             for _ in watch.stream(

@@ -34,7 +34,7 @@ LOOKS, LOOK_S = 200, 0.1
 
 
 class JoiningTests(TestCase):
-    """What an installer sets up, and then what a newcomer does that knows an address and a token."""
+    """Joining a cluster: setup by an installer, then a newcomer with an address and a token."""
 
     vocabulary = "orch"
     timeout = 120
@@ -92,7 +92,7 @@ class JoiningTests(TestCase):
         await self.make(path, **{**secret, "type": self.naming.translate(secret["type"])})
 
     def server_entry(self) -> Object:
-        """What the administrator's file says of the server."""
+        """Return the server's entry in the administrator's kubeconfig."""
         authority = (self.server.data_dir / "pki" / "ca.crt").read_bytes()
         return {
             "server": f"https://127.0.0.1:{self.server.port}",
@@ -112,7 +112,7 @@ class JoiningTests(TestCase):
     # The newcomer
 
     def stranger(self) -> Client:
-        """Who knows nothing yet: it neither verifies the server nor shows anything."""
+        """Return a client without credentials and verification."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         return self.client(context)
@@ -197,7 +197,7 @@ class JoiningTests(TestCase):
         self.assertEqual((await token.get("/api/v1/secrets")).code, 403)
 
     async def test_what_is_signed(self) -> None:
-        """Who changes the content changes the signature; another token's is another, and old ones do not count."""
+        """Changed content changes the signature; each token has its own, and old ones do not count."""
         await self.install()
         first = (await self.until(self.stranger(), self.info, signature)).json["data"]
         self.assertFalse(self.verifies(first, "0" * len(self.hmac_key)))

@@ -22,7 +22,7 @@ JOB_TEMPLATE: Object = {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
 
 
 class CommandCase(KubectlCase):
-    """What both vocabularies show."""
+    """Output of kubectl in both vocabularies."""
 
     def manifests(self) -> dict[str, Object]:
         """One manifest of each kind that the issue names, by resource."""

@@ -98,7 +98,7 @@ class CanITests(AuthCase):
             self.assertEqual(await self.may(*question), (0, "yes") if yes else (1, "no"), question)
 
     async def test_own_credentials(self) -> None:
-        """Without --as it is the rights of whoever asks; --as needs the right to impersonate (reference AUTHN-41)."""
+        """Without --as the rights are the user's own; --as needs the right to impersonate (reference AUTHN-41)."""
         await self.give("Role", rule("list", "pods"))
         carls = self.carls()
         self.assertEqual((await carls.run("auth", "can-i", "list", "pods")).output.strip(), "yes")
@@ -115,7 +115,7 @@ class CanITests(AuthCase):
         self.assertIn('groups "qa" is forbidden: User "carl" cannot impersonate resource "groups"', refused.errors)
 
     async def test_anonymous(self) -> None:
-        """Who is nobody may not even ask (reference AUTHZ-26, AUTHN-42)."""
+        """The anonymous user may not even ask (reference AUTHZ-26, AUTHN-42)."""
         refused = await self.run_any("auth", "can-i", "get", "/version", "--as=system:anonymous")
         asked = 'User "system:anonymous" cannot create resource "selfsubjectaccessreviews" in API group'
         self.assertEqual(refused.status, 1)
@@ -160,11 +160,11 @@ class ReconcileTests(AuthCase):
         return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
 
     async def reconcile(self, verbs: str, *users: str, flags: tuple[str, ...] = ()) -> str:
-        """What `kubectl auth reconcile` says of the manifest."""
+        """Return the output of `kubectl auth reconcile` for the manifest."""
         return await self.run_ok("auth", "reconcile", "-f", "-", *flags, stdin=self.manifest(verbs, *users))
 
     async def state(self) -> tuple[set[str], set[str]]:
-        """The verbs on pods that the role gives, and who is bound."""
+        """Return the role's verbs on pods, and the bound subjects."""
         role = json.loads(await self.run_ok("get", "role", "team", "-o", "json"))
         binding = json.loads(await self.run_ok("get", "rolebinding", "team", "-o", "json"))
         verbs = {verb for each in role.get("rules") or () for verb in each["verbs"]}

@@ -37,12 +37,12 @@ class BakeryTests(CustomKubectlCase):
         await self.served(name)
 
     def bakery(self, name: str = "corner", api_version: str = "v1", **spec: Any) -> str:
-        """A manifest."""
+        """Write a manifest to a file."""
         about = {"apiVersion": f"{self.group_name}/{api_version}", "kind": "Bakery", "metadata": {"name": name}}
         return yaml.safe_dump({**about, "spec": {"flour": "rye", **spec}})
 
     async def set_status(self, name: str = "corner") -> None:
-        """What the bakery's operator would write."""
+        """Write the status as the bakery's operator would."""
         condition = {
             "type": "Ready", "status": "True", "reason": "Warm", "message": "", "lastTransitionTime":
             "2022-01-01T00:00:00Z",
@@ -125,7 +125,7 @@ class BakeryTests(CustomKubectlCase):
         self.assertEqual((missing.status, "yeast" in missing.errors), (1, True), missing)
 
     async def test_refused(self) -> None:
-        """What the schema does not allow is refused with every cause, and unknown fields by name."""
+        """Schema violations are refused with every cause, and unknown fields by name."""
         refused = await self.run_any("create", "-f", "-", stdin=self.bakery(flour="chalk", ovens=21))
         self.assertEqual(refused.status, 1)
         self.assertIn('The Bakery "corner" is invalid', refused.errors)
@@ -251,23 +251,23 @@ class OperatorKubectlTests(CustomKubectlCase):
         await self.run_ok("delete", *crds)
 
     async def test_certificates(self) -> None:
-        """The certificates operator."""
+        """The definitions of the certificates operator install."""
         await self.operator("certificates")
 
     async def test_monitoring(self) -> None:
-        """The monitoring operator."""
+        """The definitions of the monitoring operator install."""
         await self.operator("monitoring")
 
     async def test_gitops(self) -> None:
-        """The GitOps operators."""
+        """The definitions of the GitOps operators install."""
         await self.operator("gitops")
 
     async def test_databases(self) -> None:
-        """The databases operator."""
+        """The definitions of the databases operator install."""
         await self.operator("databases")
 
     async def test_gateways(self) -> None:
-        """The gateways."""
+        """The definitions of the gateways install."""
         await self.operator("gateways")
 
 

@@ -112,7 +112,7 @@ class KubernetesControllerTests(TestCase):
         return status
 
     async def test_day(self) -> None:
-        """What controllers do all day comes out as on any cluster."""
+        """Daily work of the controllers ends as on any cluster."""
         await self.roll_out()
         await self.complete_jobs()
         await self.fill_nodes()

@@ -79,12 +79,12 @@ class ServersCase(TestCase):
         return answer
 
     async def leads(self, client: Client) -> bool:
-        """Whether a server runs the controllers, by what it measures."""
+        """Report whether a server runs the controllers, by its metrics."""
         text = (await client.get("/metrics")).body.decode()
         return f'leader_election_master_status{{name="{self.naming.controller_manager}"}} 1' in text
 
     async def make(self, client: Client, prefix: str) -> list[str]:
-        """Twelve namespaces."""
+        """Create twelve namespaces of a prefix."""
         names = [f"{prefix}{number}" for number in range(12)]
         for name in names:
             self.assertEqual((await client.post("/api/v1/namespaces", {"metadata": {"name": name}})).code, 201)

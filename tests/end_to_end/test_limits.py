@@ -1,4 +1,4 @@
-"""What the server does with requests as such, whatever they ask for: origins, methods, sizes, times, its log."""
+"""Requests in general: origins, methods, sizes, times, the log."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ class LimitTests(ServerCase):
             self.assertEqual(headers["strict-transport-security"], "max-age=31536000; includeSubDomains")
 
     async def test_methods(self) -> None:
-        """What is no method of the API is a 405 without `Allow` (reference REQ-14, ERR-28)."""
+        """An unsupported method is a 405 without `Allow` (reference REQ-14, ERR-28)."""
         for method in ("OPTIONS", "TRACE", "HEAD"):
             answer = await self.client.send(method, f"/api/v1/namespaces/{self.namespace}")
             self.assertEqual((answer.code, "allow" in answer.headers), (405, False), method)
 
     async def test_large_bodies(self) -> None:
-        """A body over 3 MiB is a 413 of the API, with an audit id, for who may ask; strangers learn that they are
-        some (reference LIMIT-1, ERR-32).
+        """A body over 3 MiB is a 413 of the API, with an audit id, for authorized users; others get a 401 or
+        403 (reference LIMIT-1, ERR-32).
         """
         large = {"Content-Length": "3145729", "Audit-ID": "large"}
         for method, rest in (("POST", ()), ("PUT", ("a",)), ("PATCH", ("a",)), ("DELETE", ("a",))):
@@ -136,7 +136,7 @@ class LimitTests(ServerCase):
             await deferLater(reactor, 0.02)
 
     async def test_folder_of_logs(self) -> None:
-        """`/logs/` shows the machine's, to who may see them (reference OPS-20)."""
+        """`/logs/` shows the machine's logs to authorized users (reference OPS-20)."""
         answer = await self.client.get("/logs/")
         self.assertEqual((answer.code, answer.headers["content-type"]), (200, "text/html; charset=utf-8"))
         for path in ("/logs/../../etc/passwd", "/logs/%2e%2e/%2e%2e/etc/passwd", "/logs/nothing"):

@@ -49,7 +49,7 @@ class ManifestTests(TestCase):
         self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
 
     async def apply(self, *flags: str) -> list[str]:
-        """What is said of each object."""
+        """Return the line about each object."""
         result = await self.kubectl.run("apply", "-R", "-f", str(MANIFESTS), *flags)
         complaints = [line for line in result.errors.splitlines() if "deprecated" not in line]
         self.assertEqual((result.status, complaints), (0, []))

@@ -82,7 +82,7 @@ class NodeTests(ServerCase):
         self.assertEqual((await self.client.merge(path, taints)).code, 200)
 
     async def check_other_node(self, who: str) -> None:
-        """What another node is does not concern it, and it deletes nothing."""
+        """A node may not write other Nodes, and deletes nothing."""
         other = self.unique("other")
         await self.created(NODES, {"metadata": {"name": other}})
         for path in (f"{NODES}/{other}", f"{NODES}/{other}/status"):
@@ -116,7 +116,7 @@ class NodeTests(ServerCase):
         await self.check_status_and_end(who)
 
     async def check_status_and_end(self, who: str) -> None:
-        """What it does to a pod that runs on it, and cannot do to one that runs elsewhere."""
+        """A node may write pods that run on it, not others."""
         for name, node in (("own", self.name), ("other", "elsewhere"), ("evicted", self.name)):
             await self.running(name, node)
         status = {"status": {"phase": "Running"}}
@@ -173,7 +173,7 @@ class NodeTests(ServerCase):
             self.assertEqual((await self.agent.delete(f"{path}/{self.name}")).code, 200)
 
     async def test_nameless(self) -> None:
-        """Who is in the group and is no node writes nothing, whatever else they may."""
+        """A user in the group who is not a node writes nothing, whatever else they may."""
         user = self.unique("someone")
         binding = {
             "metadata": {"name": user},

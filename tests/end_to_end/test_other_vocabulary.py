@@ -20,7 +20,7 @@ UNSTABLE = ("resourceVersion", "managedFields")
 
 
 def deployment(naming: Naming) -> Object:
-    """What a manager applies, in the names of one vocabulary."""
+    """Return an applied object in the names of one vocabulary."""
     pod = {
         "nodeSelector": {naming.translate("orch.io/os"): "linux"},
         "tolerations": [{"key": naming.translate("node.orch.io/not-ready"), "operator": "Exists"}],
@@ -109,7 +109,7 @@ class OtherVocabularyTests(ProcessCase):
         return await client.send("PATCH", f"{DEPLOYMENT}?fieldManager={manager}", body, APPLY)
 
     async def contents(self, client: Client, naming: Naming) -> dict[str, Any]:
-        """What the objects of this module are, by name in the neutral vocabulary."""
+        """Return the module's objects by name in the neutral vocabulary."""
         paths = dict(zip(manifests(naming), manifests(Naming.orch()), strict=True))
         found = {}
         for path, neutral in paths.items():
@@ -122,7 +122,7 @@ class OtherVocabularyTests(ProcessCase):
         return found
 
     async def test_there_and_back(self) -> None:
-        """Everything is readable under its other names, belongs to whom it did, and comes back as it was."""
+        """Everything is readable under its other names, keeps its owners, and comes back as it was."""
         folder, orch, kubernetes = self.mktemp(), Naming.orch(), Naming.kubernetes()
         server = self.under("orch", folder)
         await server.start()

@@ -46,7 +46,7 @@ class PatchTests(ServerCase):
         return await self.client.send("PATCH", path, data, {"Content-Type": TYPES[kind]})
 
     async def patched(self, kind: str, path: str, body: Any) -> Object:
-        """What a patch that succeeds answers."""
+        """Return the response of a successful patch."""
         answer = await self.patch(kind, path, body)
         self.assertEqual(answer.code, 200, answer)
         result: Object = answer.json
@@ -434,6 +434,6 @@ class OrchKubectlTests(PatchingCase):
 
 
 class KubernetesKubectlTests(OrchKubectlTests):
-    """Under Kubernetes' names."""
+    """Patches under Kubernetes' names."""
 
     vocabulary = "kubernetes"

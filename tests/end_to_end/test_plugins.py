@@ -139,7 +139,7 @@ class EveryPluginTests(PluginCase):
 
 class RefusedStartTests(PluginCase):
     async def test_wrong_settings(self) -> None:
-        """What a plugin's factory refuses ends the start with its line (reference EXT-3)."""
+        """An error of a plugin's factory ends the start with its line (reference EXT-3)."""
         key = self.file("key", b"short")
         server = self.started_with(f"--signed-names-key-file={key}")
         self.assertEqual(

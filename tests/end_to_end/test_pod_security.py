@@ -29,7 +29,7 @@ class SecurityCase(KubectlCase):
         return await self.run_any(*arguments, "apply", "-f", "-", stdin=json.dumps(obj))
 
     def manifest(self, name: str, **spec: Any) -> Object:
-        """A pod."""
+        """Return the body of a pod."""
         containers = [{"name": "c", "image": "example.com/web:1"}]
         meta = {"name": name, "labels": {"app": "web"}}
         return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": containers, **spec}}
@@ -42,7 +42,7 @@ class PodSecurityTests(SecurityCase):
         return await self.run_any("label", "--overwrite", "namespace", self.namespace, *arguments)
 
     async def test_steps(self) -> None:
-        """Who labels is warned of pods that are there; then pods are refused, and what makes them is warned of."""
+        """Labelling warns of existing pods; then pods are refused, and kinds that make them warned about."""
         for name in ("b", "a"):
             result = await self.apply(self.manifest(name, hostPID=True))
             self.assertEqual(result.status, 0, result)

@@ -76,7 +76,7 @@ class QuotaTests(ServerCase):
         self.assertEqual(await used_is(self.client, path, expected), expected)
 
     async def test_failures_after_charging(self) -> None:
-        """What was charged for writes that failed is given back."""
+        """Charges of failed writes are given back."""
         path = await self.quota({"configmaps": "50"})
         for code in (201, 409, 409, 409):
             answer = await self.client.post(self.core("configmaps"), {"metadata": {"name": "m"}})

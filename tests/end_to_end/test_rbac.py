@@ -41,11 +41,11 @@ class RbacTests(KubectlCase):
         }
 
     async def bob(self, *arguments: str) -> Result:
-        """What bob gets."""
+        """Return the response to bob."""
         return await Kubectl(reactor, str(self.bobs.absolute()), self.mktemp()).run(*arguments)
 
     async def may(self, *question: str) -> str:
-        """What bob is told that he may."""
+        """Return bob's rules by a review."""
         return (await self.bob("auth", "can-i", *question)).output.split()[0]
 
     async def test_can_i(self) -> None:

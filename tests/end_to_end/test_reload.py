@@ -97,7 +97,7 @@ class ClientAuthorityTests(TestCase):
         self.file.write_bytes(b"".join(certificates.pem(each.certificate) for each in authorities))
 
     def context(self, authority: certificates.Authority, organization: str = "dev") -> ssl.SSLContext:
-        """What a client has with a certificate of this authority."""
+        """Return a client with a certificate of this authority."""
         key, now = certificates.new_key(), datetime.now(UTC)
         shown = certificates.issue(
             authority, key, "bob", certificates.CLIENT, now, organizations=(organization,)
@@ -123,7 +123,7 @@ class ClientAuthorityTests(TestCase):
             return int(answer.split(b" ")[1]), bool(secure.session_reused), secure.session
 
     async def test_resumed(self) -> None:
-        """Who resumes a session is who began it, until the authorities are others (reference AUTHN-15, AUTHN-53)."""
+        """A resumed session keeps its user, until the authorities change (reference AUTHN-15, AUTHN-53)."""
         for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
             self.trust(self.first, self.second)
             await self.hup()
@@ -148,7 +148,7 @@ class ClientAuthorityTests(TestCase):
             await deferLater(reactor, POLL_S)
 
     async def published(self) -> int:
-        """How many authorities of clients extension servers are told of."""
+        """Return the number of client authorities that are published."""
         path = "/api/v1/namespaces/orch-system/configmaps/extension-apiserver-authentication"
         admin = Client(
             self.server.port,
@@ -160,7 +160,7 @@ class ClientAuthorityTests(TestCase):
         return found.count("BEGIN CERTIFICATE")
 
     async def test_replaced(self) -> None:
-        """Who is accepted follows the file, on connections that are there too; so does what others are told."""
+        """Accepted clients follow the file, on open connections too; so does the published ConfigMap."""
         clients = [self.client(self.first), self.client(self.second)]
         self.assertEqual([(await each.get("/version")).code for each in clients], [200, 200])
         while await self.published() != 2:

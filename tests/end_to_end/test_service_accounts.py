@@ -102,7 +102,7 @@ class InClusterTests(AccountCase):
         self.assertEqual((status.authenticated, status.error), (None, why))
 
     def administrator(self) -> Any:
-        """The administrator's client."""
+        """Return the administrator's client."""
         return kubernetes.config.new_client_from_config(str(self.server.kubeconfig))
 
     def in_cluster(self, folder: Path) -> Any:
@@ -218,7 +218,7 @@ class PodTests(AccountCase):
         self.assertIn("BEGIN CERTIFICATE", found.json["data"]["ca.crt"])
 
     async def test_authorities_restored(self) -> None:
-        """Whoever changes or deletes the authorities of a namespace gets them back (CTRL-24)."""
+        """Changed or deleted root certificates of a namespace are restored (CTRL-24)."""
         path = self.core("configmaps", "kube-root-ca.crt")
         while (found := await self.client.get(path)).code != 200:
             await deferLater(reactor, 0.05, lambda: None)

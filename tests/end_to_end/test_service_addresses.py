@@ -63,7 +63,7 @@ class AddressTests(TestCase):
         return found
 
     async def delete_all(self) -> None:
-        """Delete them."""
+        """Delete the created Services."""
         for name in await self.stored():
             self.assertEqual((await self.clients[0].delete(f"{PATH}/{name}")).code, 200)
 

@@ -77,7 +77,7 @@ class ReadingTests(PairCase):
         self.assertEqual(rest.version, first.version)
 
     async def test_a_watch_goes_on_at_the_other_server(self) -> None:
-        """Whoever watched here goes on there from the last version seen; nothing is missed or told twice."""
+        """A watch goes on at another server from the last resourceVersion, without loss or repetition."""
         path = f"{self.core('configmaps')}?watch=1&resourceVersion="
         start = (await self.b.get(self.core("configmaps"))).version
         here = await self.a.watch(path + start)
@@ -117,7 +117,7 @@ class ReadingTests(PairCase):
 
 @in_both
 class SharingTests(PairCase):
-    """What there is once is given once, whoever asks for it."""
+    """Unique numbers are given once among all servers."""
 
     skip = NO_ETCD
 
@@ -181,7 +181,7 @@ class SharingTests(PairCase):
 
 @in_both
 class ConfigurationTests(PairCase):
-    """What objects say of the server's own ways soon counts at every server, as in the release."""
+    """Objects that configure servers soon count at every server, as in the release."""
 
     skip = NO_ETCD
 
@@ -339,8 +339,8 @@ class PresenceTests(PairCase):
         return leads if any(leads) else []
 
     async def test_a_rolling_restart_loses_nothing(self) -> None:
-        """Both are restarted under load, one after the other: whoever goes to the other server when one refuses or
-        is gone has every write done and sees every event once (OPS-14).
+        """Both are restarted under load, one after the other: clients that fail over to the other server
+        have every write done and see every event once (OPS-14).
         """
         path = self.core("configmaps")
         start = (await self.b.get(path)).version

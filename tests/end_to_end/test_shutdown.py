@@ -93,7 +93,7 @@ class BusyTests(ProcessCase):
         )
 
     async def test_under_load(self) -> None:
-        """What was accepted is answered, what was answered is stored, watches see all of it and end in order."""
+        """Accepted requests are answered, answered writes are stored, watches see all of them and end in order."""
         server = await self.started()
         client, file = self.client(server), self.mktemp()
         version = (await client.get("/api/v1/configmaps")).version

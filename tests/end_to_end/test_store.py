@@ -1,4 +1,4 @@
-"""What disks and people do to the store's files under a real server (reference STORE-8, STORE-9, STORE-10)."""
+"""Faults of the store's files under a real server (reference STORE-8, STORE-9, STORE-10)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class StoreCase(ProcessCase):
         return self.server(f"--secure-port={server.port}", NO_MORE, folder=str(server.data_dir))
 
     def store(self, server: ServerProcess) -> Path:
-        """The store's file."""
+        """Return the path of the store's file."""
         return server.data_dir / "store.sqlite"
 
     async def until(self, client: Client, path: str, code: int) -> Answer:
@@ -153,7 +153,7 @@ class FullDiskTests(StoreCase):
 
 
 class PlaceTests(StoreCase):
-    """Whose files they are, and whether they are there."""
+    """Ownership and presence of files."""
 
     async def test_refused_server_touches_nothing(self) -> None:
         """A second server leaves every file as it was, the administrator's file above all; also through a link."""

@@ -60,7 +60,7 @@ class Writers:
             await self._client.get("/livez")
 
     async def stop(self) -> None:
-        """They have ended."""
+        """Wait until both servers have ended."""
         self._stopped = True
         await self._all
 
@@ -224,7 +224,7 @@ class StorageVersionTests(ProcessCase):
     timeout = 180
 
     async def test_one_server_after_another(self) -> None:
-        """What a server says of itself is taken back when its Lease is over (reference VER-19, CTRL-41)."""
+        """A server's StorageVersions are removed after its Lease (reference VER-19, CTRL-41)."""
         folder = self.mktemp()
         flags = (
             "--feature-gates=APIServerIdentity=true,StorageVersionAPI=true",

@@ -31,7 +31,7 @@ class InProcessDoor:
         self._server = server
 
     async def request(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
-        """See `Door`."""
+        """Implement this part of a `Door`."""
         headers = {"content-type": "application/json"} if body else {}
         asked = Deferred.fromCoroutine(self._server.request(method, path, body, headers))
         try:
@@ -41,7 +41,7 @@ class InProcessDoor:
         return answer.code, answer.body
 
     async def watch(self, path: str, told: Callable[[bytes], None]) -> None:
-        """See `Door`."""
+        """Implement this part of a `Door`."""
         try:
             watch = await self._server.watch(path)
         except ValueError as problem:

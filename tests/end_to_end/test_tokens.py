@@ -75,7 +75,7 @@ class TokenCase(TestCase):
         return {"kind": "Config", "clusters": [{"name": "c", "cluster": cluster}]}
 
     def answer(self, asked: WebhookRequest) -> Any:
-        """What the webhook says."""
+        """Return the webhook's response."""
         token = asked.json["spec"]["token"]
         status: Object = {"authenticated": token.startswith("web-")}
         if status["authenticated"]:
@@ -90,7 +90,7 @@ class TokenCase(TestCase):
         return made
 
     async def review(self, token: str) -> Object:
-        """What the server says of a token."""
+        """Return the server's review of a token."""
         group = self.naming.api_version("authentication.orch.io/v1")
         answer = await self.admin.post(f"/apis/{group}/tokenreviews", {"spec": {"token": token}})
         self.assertEqual(answer.code, 201, answer)
@@ -158,7 +158,7 @@ class TokenTests(TokenCase):
         await self.until(path, lambda obj: obj.get("code") == 404)
 
     def verify(self, data: dict[str, str]) -> None:
-        """The signature is right for whoever has the token."""
+        """The signature matches for holders of the token."""
         payload = jwt.utils.base64url_encode(data["kubeconfig"].encode()).decode()
         token = data["jws-kubeconfig-abcdef"].replace("..", f".{payload}.")
         key = self.naming.signing_key(*BOOTSTRAP.split("."))
@@ -167,7 +167,7 @@ class TokenTests(TokenCase):
             jwt.PyJWS().decode(token, key, ["HS256"])
 
     async def until(self, path: str, good: Any) -> Object:
-        """What is there once it is good."""
+        """Return the object once it is complete."""
         for _ in range(100):
             obj: Object = (await self.admin.get(path)).json
             if good(obj):

@@ -57,7 +57,7 @@ class VocabularyCase(ProcessCase):
             self.assertEqual(answer.code, 201, answer)
 
     async def check(self, server: ServerProcess, vocabulary: str = "") -> None:
-        """What was written is read, no namespaces were added, nothing was set aside, and no failure is logged."""
+        """Written objects are read, no namespaces were added, nothing was set aside, and no failure is logged."""
         client = self.client(server)
         for path in (f"{MAPS}/mine", f"{SECRETS}/mine", self.role(vocabulary or self.vocabulary, "mine")):
             answer = await client.get(path)
@@ -91,7 +91,7 @@ class SqliteTests(VocabularyCase):
         await first.terminate()
 
     async def test_one_process(self) -> None:
-        """It goes on where it was; whoever comes second is refused in a line, and has rewritten nothing."""
+        """A restart goes on; a second server is refused in a line, and has rewritten nothing."""
         await self.use()
 
     async def test_two_processes(self) -> None:

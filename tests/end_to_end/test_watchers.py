@@ -136,7 +136,7 @@ class SlowWatcherTests(ServerCase):
         return connection
 
     async def goes_on(self, connection: HTTPSConnection) -> None:
-        """What a slow watcher gets in the end: changes in order, and a 410 if it is too late for the rest."""
+        """A slow watcher gets changes in order, and a 410 if it is too late for the rest."""
         watch = Watch(await deferToThread(connection.getresponse))
         last, expected = -1, 2 * self.ROUNDS - 1
         while last < expected:

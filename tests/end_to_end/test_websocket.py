@@ -67,7 +67,7 @@ class WebSocketCase(ServerCase):
 
 
 class MessageTests(WebSocketCase):
-    """What comes over a WebSocket."""
+    """Events over a WebSocket."""
 
     async def test_json(self) -> None:
         """Each event is one text message: the line of the ordinary watch (reference WATCH-19)."""
@@ -123,14 +123,14 @@ class MessageTests(WebSocketCase):
         self.assertEqual(await slow.messages(EVENTS), received)
 
     async def test_errors_are_answers(self) -> None:
-        """What cannot be watched is refused as ever, before the upgrade."""
+        """Invalid watches are refused as usual, before the upgrade."""
         await self.assertRejected(400, query="&resourceVersion=x")
         await self.assertRejected(403, context=self.stranger)
         await self.assertRejected(401, context=self.stranger, headers=[("Authorization", "Bearer x")])
 
 
 class HandshakeTests(WebSocketCase):
-    """Who may open a WebSocket, and how."""
+    """Opening of WebSockets: rights and protocols."""
 
     async def raw(self, version: str, lines: str) -> bytes:
         """The answer to an upgrade request with these header lines."""
@@ -179,7 +179,7 @@ class HandshakeTests(WebSocketCase):
 
 
 class CORSTests(WebSocketCase):
-    """Cross-origin requests."""
+    """Cross-origin requests over WebSockets."""
 
     PREFLIGHT = {"Access-Control-Request-Method": "PUT", "Access-Control-Request-Headers": "authorization"}
 

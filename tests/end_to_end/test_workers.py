@@ -35,7 +35,7 @@ def workers_of(server: ServerProcess) -> list[int]:
 
 
 def is_there(pid: int) -> bool:
-    """Whether a process exists that has not ended."""
+    """Report whether a process exists that has not ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

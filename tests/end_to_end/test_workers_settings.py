@@ -1,4 +1,4 @@
-"""What a server of two processes has in common: keys, audit log, tokens, verbosity, its end (reference STORE-28)."""
+"""State shared by a server's two processes: keys, audit log, tokens, verbosity, end (reference STORE-28)."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class SettingsTests(EncryptionCase):
                 self.assertEqual(await self.words(client, f"s{number}"), b64encode(WORDS.encode()).decode())
 
     async def sealed_anew(self, clients: list[Client]) -> None:
-        """An update that changes nothing seals with the first key, whoever makes it (reference STORE-14)."""
+        """An empty update seals with the first key, in any process (reference STORE-14)."""
         for number, client in enumerate(clients):
             found = await client.get(f"{SECRETS}/s{number}")
             answer = await client.put(f"{SECRETS}/s{number}", found.json)
@@ -124,7 +124,7 @@ class SettingsTests(EncryptionCase):
             self.assertEqual(found, [code] * CLIENTS)
 
     async def verbosity(self, server: ServerProcess, clients: list[Client]) -> None:
-        """What one process is told to log all do (reference OPS-19)."""
+        """A verbosity set at one process applies to all (reference OPS-19)."""
         (worker,) = workers_of(server)
         for level in (3, 0):
             text = f"successfully set klog.logging.verbosity to {level}"

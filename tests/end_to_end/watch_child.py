@@ -19,7 +19,7 @@ READ_BYTES = 65536
 
 
 class Stream:
-    """What every watcher must receive: the longest stream received so far, and the events counted in it."""
+    """Expected stream of every watcher: the longest received so far, and its number of events."""
 
     def __init__(self, events: int, *, binary: bool) -> None:
         self.data = bytearray()
@@ -38,7 +38,7 @@ class Stream:
         return position + len(data)
 
     def ended_by(self, position: int) -> bool:
-        """Whether a watcher at `position` has had all events."""
+        """Report whether a watcher at `position` has had all events."""
         return self._left <= 0 and position == len(self.data)
 
     def _count(self) -> None:
@@ -102,7 +102,7 @@ class Watcher:
 
 
 def main(port: str, kubeconfig: str, path: str, accept: str, count: str, events: str, file: str) -> None:
-    """Run the command."""
+    """Run the command of the child."""
     context = tls_context(Path(kubeconfig))
     request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: {accept}\r\n\r\n".encode()
     watchers = [Watcher(int(port), context, request) for _ in range(int(count))]

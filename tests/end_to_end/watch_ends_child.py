@@ -43,7 +43,7 @@ class EndingWatcher(Watcher):
 
 
 def main(port: str, kubeconfig: str, path: str, count: str, file: str) -> None:
-    """Run the command."""
+    """Run the command of the child."""
     context = tls_context(Path(kubeconfig))
     request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n".encode()
     watchers = [EndingWatcher(int(port), context, request) for _ in range(int(count))]

@@ -115,7 +115,7 @@ class WebSocketClient:
         return await deferToThread(self.receive)
 
     async def messages(self, count: int) -> list[Any]:
-        """That many messages."""
+        """Wait for so many messages."""
         return await deferToThread(lambda: [self.receive() for _ in range(count)])
 
     def receive(self) -> str | bytes:

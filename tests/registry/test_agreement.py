@@ -29,7 +29,7 @@ class Server:
         return self
 
     def look(self) -> bool:
-        """What it finds of itself."""
+        """Return what the server finds about itself."""
         self.group.wait(self.leases.renew())
         self.group.wait(self.agreement.look())
         return self.agreement.agreed
@@ -75,7 +75,7 @@ class AgreementTests(SynchronousTestCase):
         self.assertTrue(third.enter().look())
 
     def test_two_at_once(self) -> None:
-        """The one whose record came first serves, whoever looks first, and at no time do both."""
+        """The server whose record came first serves, whichever looks first, and both never do."""
         for order in (0, 1):
             servers = self.server(f"z{order}"), self.server(f"a{order}", "other")
             found = {index: servers[index].look() for index in (order, 1 - order)}
@@ -84,7 +84,7 @@ class AgreementTests(SynchronousTestCase):
                 server.leave()
 
     def test_settings(self) -> None:
-        """What should be the same keeps nobody from serving; both tell of it."""
+        """Differences in other facts keep no server from serving; both report them."""
         first, second = self.server("a"), self.server("b", plugins="p")
         self.assertEqual((first.look(), second.look()), (True, True))
         self.assertEqual(second.agreement.remarks, ["differs from server 192.0.2.1:1 (a) in plugins"])
@@ -125,7 +125,7 @@ class AgreementTests(SynchronousTestCase):
         self.assertEqual(second.told, [True, False])
 
     def test_other_records(self) -> None:
-        """What nobody can read is no server."""
+        """An unreadable record is not a server."""
         for name, value in (("x", b"nonsense"), ("y", b"{}"), ("z", b'{"address":1,"port":"p"}'), ("0", b"[]")):
             self.group.wait(self.group.store.commit(Op(SERVERS + name, value)))
         self.assertTrue(self.server("a").look())

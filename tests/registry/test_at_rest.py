@@ -64,7 +64,7 @@ class FormTests(SynchronousTestCase):
         self.assertEqual(found, {**old, "apiVersion": f"{GROUP}/v1"})
 
     def test_unreadable(self) -> None:
-        """What is no JSON cannot be read."""
+        """Malformed JSON cannot be read."""
         self.assertRaises(ValueError, at_rest(WIDGETS).raw, b"k8s\0")
 
 
@@ -96,7 +96,7 @@ class StoredAsJsonTests(SynchronousTestCase):
         self.assertEqual(entry.size(), len(entry.json) + 200)
 
     def test_load(self) -> None:
-        """What the store held at the start becomes the same entry, and keeps one text once it has been read."""
+        """A stored value becomes the same entry, and keeps one text once it has been read."""
         value = self.stored.prepare(obj(size=2, colour="red")).value
         entry = self.stored.build("a/w", value, 7)
         self.check(entry, 2)

@@ -28,7 +28,7 @@ class ByNamespaceTests(WorldTestCase):
         return [value for _, value in self.index.of(namespace)]
 
     def test_follows(self) -> None:
-        """What is there at the first look is found, then what comes and goes, in the order of the names."""
+        """Existing objects are found at the first look, then changes, in the order of names."""
         self.assertEqual(self.found(), ["old"])
         self.world.config_map("new")
         self.assertEqual(self.found(), ["new", "old"])
@@ -52,7 +52,7 @@ class ByNamespaceTests(WorldTestCase):
         self.assertEqual(entries[1].labels, {"a": "b"})
 
     def test_large(self) -> None:
-        """What is large is read elsewhere, once."""
+        """Large objects are read in a thread, once."""
         sizes: list[int] = []
 
         async def run(size_bytes: int, work: Callable[[], Any]) -> Any:

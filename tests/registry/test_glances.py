@@ -1,4 +1,4 @@
-"""What is taken off the bytes of objects that are left unread, against what decoding all of them gives."""
+"""Glances at the bytes of unread objects, against full decoding."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class HostileTests(SynchronousTestCase):
         return self.stored.glance(value_of(self.stored, raw), 7)
 
     def same(self, raw: bytes) -> Glance:
-        """What both ways give."""
+        """Return the results of both ways."""
         found = self.glance(raw)
         self.assertEqual(found, whole(self.stored, value_of(self.stored, raw)))
         return found
@@ -135,7 +135,7 @@ class HostileTests(SynchronousTestCase):
             self.refused(raw)
 
     def test_cut(self) -> None:
-        """What is cut off anywhere is refused, or is what decoding gives."""
+        """Truncated values are refused, or equal what decoding gives."""
         for length in range(len(self.raw)):
             raw = self.raw[:length]
             try:
@@ -165,7 +165,7 @@ class HostileTests(SynchronousTestCase):
         check()
 
     def test_envelopes(self) -> None:
-        """An envelope that is put together otherwise is read as well; one that is none is refused."""
+        """Envelopes in another order are read as well; malformed ones are refused."""
         value = value_of(self.stored, self.raw)
         self.assertEqual(self.stored.glance(value + delimited(9, b"z"), 7)[2], set_protobuf_version(self.raw, b"7"))
         self.assertRaises(REFUSED, self.stored.glance, value[:-10], 7)

@@ -30,7 +30,7 @@ def traits_of(group: str, kind: str) -> Traits:
 
 
 class RegistryTests(SynchronousTestCase):
-    """`KINDS`."""
+    """Records in `KINDS` and their keys."""
 
     def test_kinds_exist(self) -> None:
         """Every record is of a kind that the server stores, once."""
@@ -95,7 +95,7 @@ class ForeignKindTests(SynchronousTestCase):
 
 
 class TraitsTests(SynchronousTestCase):
-    """What the records say."""
+    """Content of the records."""
 
     def test_generic(self) -> None:
         """A kind without a record has no generation, a PUT creates nothing and needs no version, names are DNS."""

@@ -49,7 +49,7 @@ class LargeWriteTests(TestCase):
         return await self.server.request("POST", MAPS, {"metadata": {"name": name}, "data": {"key": "x" * size}})
 
     async def test_small(self) -> None:
-        """What is small takes no detour, but for a kind's first objects (reference LIMIT-24)."""
+        """Small objects take no detour, but for a kind's first objects (reference LIMIT-24)."""
         for name in ("first", "a"):
             self.threads.clear()
             self.assertEqual((await self.create(name, 100)).code, 201)
@@ -121,7 +121,7 @@ class LargeWriteTests(TestCase):
 
 class LargeAdmissionTests(TestCase):
     async def test_in_the_thread(self) -> None:
-        """What plugins see and change of a large object is converted and copied in the thread."""
+        """Views and changes of large objects by plugins are made in the thread."""
         plugin = Recorder()
         self.patch(selection, "PLUGINS", {PLUGIN: lambda host, settings, given: plugin})
         server = InProcessServer(reactor, self.mktemp(), enable_admission_plugins=(PLUGIN,))

@@ -31,7 +31,7 @@ class OffloadTests(TestCase):
         self.assertIsNot(await self.offload.run(INLINE_BYTES + 1, current_thread), main_thread())
 
     async def test_refusals_come_through(self) -> None:
-        """What the work raises is raised to who waits for it."""
+        """An exception of the work reaches its caller."""
 
         def refuse() -> None:
             raise BadRequest("no")

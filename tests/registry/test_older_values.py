@@ -1,4 +1,4 @@
-"""What was ever stored stays readable: every version of 1.16 to 1.24 that objects may lie in (reference VER-18)."""
+"""Stored values stay readable in every version of 1.16 to 1.24 (reference VER-18)."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def home_of(api_version: str, kind: str) -> ResourceType:
 
 
 def reader_of(home: ResourceType) -> OlderValues:
-    """What reads older values of a kind."""
+    """Return the reader of a kind's older values."""
     codec = CODECS.kind(home.api_version, home.kind)
     return OlderValues(codec, strategy_for(home, NAMING, codec), CODECS, NAMING)
 
@@ -229,7 +229,7 @@ class ReadingTests(SynchronousTestCase):
         self.assertEqual(here, there)
 
     def test_encoded(self) -> None:
-        """What comes out can be stored again, and is then of the present version."""
+        """The results can be stored again, in the present version."""
         for api_version, kind, obj, _ in OLD:
             home = home_of(api_version, kind)
             codec = CODECS.kind(home.api_version, kind)

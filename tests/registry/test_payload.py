@@ -1,4 +1,4 @@
-"""How much the data of secrets and config maps may be (reference KIND-34)."""
+"""Size limits of Secrets and ConfigMaps (reference KIND-34)."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ class PayloadTests(SynchronousTestCase):
             self.assertEqual([(cause.field, cause.reason, cause.message) for cause in found], expected)
 
     def test_small(self) -> None:
-        """What cannot be too much is not encoded to be counted."""
+        """Data that is certainly small is not encoded to be counted."""
         found = validate_config_map({"metadata": {}, "data": {"a": "é" * 1000}}, None, Naming.orch())
         self.assertEqual(found, [])

@@ -1,4 +1,4 @@
-"""What a write takes beyond its object is kept or released with it, whatever happens on the way."""
+"""Reservations are kept or released with their write, whatever happens on the way."""
 
 from __future__ import annotations
 
@@ -93,14 +93,14 @@ class ReservationCase(WriteTestCase):
         self.update(change, from_live=True, **more)
 
     def ended(self) -> list[tuple[str, int | None, int | None]]:
-        """What has ended since it was last asked."""
+        """Return the reservations that have ended since the last call."""
         ended, self.ports.ended = self.ports.ended, []
         return ended
 
 
 class CreateTests(ReservationCase):
     def test_kept(self) -> None:
-        """What is filled in is stored, validated and shown as any other field, and kept with the object."""
+        """Filled-in fields are stored, validated and shown like others."""
         made = self.service(a="b")
         self.assertEqual(made["data"], {"a": "b", "port": "100"})
         self.assertEqual((self.ports.taken, self.ended()), ({100}, [("keep", 100, None)]))
@@ -115,7 +115,7 @@ class CreateTests(ReservationCase):
         self.assertEqual(self.maps.stored.json_tail(again), entry.json)
 
     def test_refused_reservation(self) -> None:
-        """What cannot be reserved refuses the write, and nothing is held."""
+        """A failed reservation refuses the write, and nothing is held."""
         self.service(port="150")
         self.assertRaises(Forbidden, self.service, "y", port="150")
         self.assertEqual(self.ports.taken, {150})
@@ -218,7 +218,7 @@ class RemovalTests(ReservationCase):
         self.ended()
 
     def test_delete(self) -> None:
-        """What the object took is free once it is gone, and not before: a refused or dry-run delete frees nothing."""
+        """A deleted object's reservations are free once it is gone: a refused or dry-run delete frees nothing."""
         self.service()
         self.ended()
         self.delete(dry_run=True)

@@ -221,7 +221,7 @@ class RewritingTests(SynchronousTestCase):
         self.assertEqual(namespace["spec"]["finalizers"], ["kubernetes", "example.com/x"])
 
     def test_services_of_users(self) -> None:
-        """What a Service elsewhere of the API's own name has made keeps its owner; in `default` that is renamed."""
+        """Objects of a Service with the API's own name keep their owner, which is renamed in `default` only."""
         for namespace, expected in (("shop", "orch"), ("default", "kubernetes")):
             owner = {"apiVersion": "v1", "kind": "Service", "name": "orch", "uid": "u"}
             meta = {"name": "s", "namespace": namespace, "labels": {"orch.io/service-name": "orch"},
@@ -283,6 +283,6 @@ class RewritingTests(SynchronousTestCase):
         self.assertEqual(moved["metadata"]["labels"], labels)
 
     def test_undecodable(self) -> None:
-        """What is no object is an error to the store; keys of nothing known keep their values."""
+        """A value that is not an object is an error; unknown keys keep their values."""
         self.assertRaises(StatusError, self.there.value, "/registry/pods/a/b", b"nonsense")
         self.assertEqual(self.there.value("/elsewhere/x", b"nonsense"), b"nonsense")

@@ -15,7 +15,7 @@ MAPPING = PathScale(ScalePaths(replicas=".spec.a.n", status_replicas=".status.n"
 
 class PathScaleTests(SynchronousTestCase):
     def test_shown(self) -> None:
-        """What the paths lead to; nothing of the status is 0 and empty."""
+        """The Scale has the values at the paths; without a status 0 and empty."""
         self.assertEqual(MAPPING.show({"spec": {"a": {"n": 2}}}), (2, 0, ""))
         self.assertEqual(MAPPING.show({"spec": {"a": {"n": 0}}, "status": {"n": 1, "s": "a=b"}}), (0, 1, "a=b"))
 

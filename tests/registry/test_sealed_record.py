@@ -22,7 +22,7 @@ class SealedRecordTests(SynchronousTestCase):
         return found
 
     def test_the_first_one_makes_them(self) -> None:
-        """What the first server has made is what all others get."""
+        """All servers get what the first one has made."""
         self.assertEqual([self.ask(b"one"), self.ask(b"two")], [b"one", b"one"])
 
     def test_two_at_once(self) -> None:
@@ -48,7 +48,7 @@ class SealedRecordTests(SynchronousTestCase):
         self.assertEqual(self.ask(b"new"), b"theirs")
 
     def test_replace(self) -> None:
-        """What another server has written meanwhile is not written over."""
+        """A record that another server has written meanwhile is not overwritten."""
         self.ask(b"one")
         found = self.group.wait(record(self.store))
         self.assertTrue(self.group.wait(replace(self.store, b"two", found)))

@@ -73,7 +73,7 @@ class StoredTests(SynchronousTestCase):
         self.assertEqual(orjson.dumps(loaded), orjson.dumps(sent))
 
     def test_bytes_wait(self) -> None:
-        """What waits for the store holds bytes and what selectors need: the search for cycles looks at little."""
+        """Waiting writes hold bytes and selector fields only: the garbage collector visits little."""
         obj = pod(labels={"a": "b"})
         prepared = self.stored.prepare(obj)
         self.assertNotIn(id(obj), {id(held) for held in gc.get_referents(prepared)})
@@ -81,7 +81,7 @@ class StoredTests(SynchronousTestCase):
         self.assertNotIn(b"changed", prepared.entry(7).json)
 
     def test_the_same_from_the_store(self) -> None:
-        """What the store gives back is what was cached when it was written; its JSON is made when asked for."""
+        """A stored value equals what was cached at its write; its JSON is made on demand."""
         prepared = self.stored.prepare(pod(labels={"a": "b"}))
         entry = prepared.entry(7)
         again = self.stored.build(entry.key, prepared.value, 7)
@@ -91,7 +91,7 @@ class StoredTests(SynchronousTestCase):
         self.assertEqual(again.json, entry.json)
 
     def test_foreign_values(self) -> None:
-        """What others have stored and is no pod is refused as such, not as a mistake of ours (reference STORE-23)."""
+        """A foreign value that is not a pod is refused as damaged, not as a server error (reference STORE-23)."""
         kind = b'{"kind":"Pod","apiVersion":"v1"'
         nameless = (kind + b"}", kind + b',"metadata":{}}', kind + b',"metadata":{"name":""}}')
         for value in (*nameless, b"", b"k8s\0", b"{}"):
@@ -137,7 +137,7 @@ class RoomTests(SynchronousTestCase):
         self.counted = [count + form for count, form in zip(self.counted, forms, strict=True)]
 
     def check(self, form: type | None) -> None:
-        """What the entry keeps, and what has been counted."""
+        """Return the forms of the entry, and the counted bytes."""
         self.assertEqual(type(self.entry.json) if self.entry.json is not None else None, form)
         self.assertEqual(tuple(self.counted), self.entry.forms())
 
@@ -148,7 +148,7 @@ class RoomTests(SynchronousTestCase):
             self.check(bytes)
 
     def test_packed(self) -> None:
-        """Packed JSON stays so for lists, and is plain again for who asks for the object."""
+        """Packed JSON stays packed for lists, and is plain again for a GET."""
         self.stored.json_tail(self.entry)
         self.stored.spare(self.entry, drop=False)
         self.assertLess(len(self.entry.json or b""), len(self.tail))
@@ -159,7 +159,7 @@ class RoomTests(SynchronousTestCase):
         self.check(bytes)
 
     def test_no_room(self) -> None:
-        """What a list makes when there is no room is packed at once."""
+        """JSON that a list makes without room is packed at once."""
         self.stored.room = Room(1, plain=2)
         self.assertEqual(self.stored.listed_tail(self.entry), self.tail)
         self.check(Packed)
@@ -173,7 +173,7 @@ class RoomTests(SynchronousTestCase):
         self.assertEqual(self.entry.forms(), (0, 0, 0))
 
     def test_no_object(self) -> None:
-        """An entry whose bytes turn out to be none is damaged, and the cache is told (reference STORE-23)."""
+        """An entry with malformed bytes is damaged, and the cache is told (reference STORE-23)."""
         told: list[Entry] = []
 
         class Told:

@@ -19,7 +19,7 @@ from tests.vocabularies import in_both
 
 @cache
 def codecs(vocabulary: str) -> Codecs:
-    """Made once."""
+    """Return the catalogue, made once."""
     return Codecs(Catalogue.load(Naming.of(vocabulary)))
 
 

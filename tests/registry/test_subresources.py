@@ -1,4 +1,4 @@
-"""What writes to /status and /approval keep and take (reference CSR-8, KIND-12)."""
+"""Writes to /status and /approval: kept and taken fields (reference CSR-8, KIND-12)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SubresourceCase(TestCase):
 
 
 class SigningRequestTests(SubresourceCase):
-    """Reference CSR-8."""
+    """Sub-resource approval (reference CSR-8)."""
 
     async def request(self, **headers: str) -> Object:
         asked = {"username": "system:admin", "uid": "1", "groups": ["system:masters"], "extra": {"a": ["b"]}}
@@ -40,7 +40,7 @@ class SigningRequestTests(SubresourceCase):
         return await self.sent("POST", REQUESTS, obj, **headers)
 
     async def test_identity_is_the_requesters(self) -> None:
-        """spec.username, uid, groups and extra are those of who asks, whatever the body says; nothing is approved."""
+        """spec.username, uid, groups and extra are the requester's, whatever the body says; nothing is approved."""
         stored = await self.request()
         spec = stored["spec"]
         self.assertEqual((spec["username"], spec["uid"]), ("admin", "admin"))
@@ -49,7 +49,7 @@ class SigningRequestTests(SubresourceCase):
         self.assertEqual(stored["status"], {})
 
     async def test_identity_of_an_impersonated_user(self) -> None:
-        """Who is impersonated is who asks, extra attributes included."""
+        """The impersonated user is the requester, extra attributes included."""
         headers = {"impersonate-user": "bob", "impersonate-group": "system:masters"}
         stored = await self.request(**headers, **{"impersonate-extra-scopes": "one"})
         self.assertEqual(stored["spec"]["username"], "bob")

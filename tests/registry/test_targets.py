@@ -58,7 +58,7 @@ class TargetsCase(SynchronousTestCase):
 
 class ReleaseTests(TargetsCase):
     def test_served_and_stored(self) -> None:
-        """What is not served cannot be named, and is there for the server itself."""
+        """Unserved resources cannot be named by requests, but by the server itself."""
         self.assertIsNone(self.targets.find("storage.orch.io", "v1alpha1", "csistoragecapacities"))
         few = Targets(CATALOGUE, self.codecs, [each for each in CATALOGUE.resources if each.plural == "pods"])
         self.assertIsNone(few.find("", "v1", "secrets"))
@@ -83,7 +83,7 @@ class ReleaseTests(TargetsCase):
 
 class AddTests(TargetsCase):
     def test_added(self) -> None:
-        """An added resource is found in each of its versions, over one cache, and whoever listens is told once."""
+        """An added resource is found in each of its versions, over one cache, and listeners are called once."""
         self.add("v1", "v1beta1")
         first, other = (self.targets.find(GROUP, version, "widgets") for version in ("v1", "v1beta1"))
         assert first is not None and other is not None
@@ -207,7 +207,7 @@ class AddTests(TargetsCase):
         """Its source may bring the strategy of its kind along."""
 
         class Own(Strategy):
-            """One's own."""
+            """Strategy of the test's own."""
 
         self.successResultOf(ensureDeferred(self.targets.add(versions(self.codecs.schemas), Own)))
         found = self.targets.find(GROUP, "v1", "widgets")
@@ -250,7 +250,7 @@ class PlaceTests(TargetsCase):
 
 class RemoveTests(TargetsCase):
     def test_removed(self) -> None:
-        """A removed resource is nowhere any more, and whoever listens is told."""
+        """A removed resource is found nowhere, and listeners are called."""
         self.add("v1", "v1beta1")
         held = self.targets.find(GROUP, "v1", "widgets")
         before = len(self.targets.resources)
@@ -273,7 +273,7 @@ class RemoveTests(TargetsCase):
         self.assertIsNot(self.targets.find(GROUP, "v1", "widgets"), first)
 
     def test_of_the_release(self) -> None:
-        """What the release brings stays, and so does the other resource of a group."""
+        """Built-in resources stay, and so does the other resource of a group."""
         self.assertRaises(KeyError, self.targets.remove, "", "pods")
         self.add()
         other = gadget(widget())
@@ -285,7 +285,7 @@ class RemoveTests(TargetsCase):
         self.assertIsNotNone(self.codecs.schemas.message_of(f"{GROUP}/v1", "DeleteOptions"))
 
     def test_leave(self) -> None:
-        """Whoever has left is not told."""
+        """A removed listener is not called."""
         self.leave()
         self.add()
         self.assertEqual(self.told, 0)

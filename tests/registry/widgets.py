@@ -58,7 +58,7 @@ def schema_of(resource: ResourceType, schemas: Schemas) -> StructSchema:
 
 
 def versions(schemas: Schemas, *names: str, **more: Any) -> list[tuple[ResourceType, StructSchema]]:
-    """What `Targets.add` takes: widgets in these versions (default: v1 alone)."""
+    """Return kinds for `Targets.add`: widgets in these versions (default: v1 alone)."""
     resources = [widget(name, **more) for name in names or ("v1",)]
     return [(each, schema_of(each, schemas)) for each in resources]
 

@@ -53,7 +53,7 @@ class Watching:
 
 
 def _pass(attributes: Attributes) -> None:
-    """Does nothing."""
+    """Plugin that does nothing."""
 
 
 def _refuse(attributes: Attributes) -> None:
@@ -86,7 +86,7 @@ class WriteTestCase(SynchronousTestCase):
         self.maps = self.target("configmaps")
 
     def plugins(self) -> Sequence[ChainPlugin]:
-        """What is in the chain behind NamespaceLifecycle."""
+        """Return the plugins behind NamespaceLifecycle in the chain."""
         return [self.plugin]
 
     def target(self, plural: str, group_version: str = "v1") -> Target:
@@ -106,7 +106,7 @@ class WriteTestCase(SynchronousTestCase):
         return found
 
     def create(self, obj: Object, target: Target | None = None, **more: Any) -> Object:
-        """The stored object."""
+        """Return the stored object."""
         target = target or self.maps
         write = self.write(target, **more)
         return target.load(self.world.run(self.writes.create(write, self.canonical(target, obj))))
@@ -120,7 +120,7 @@ class WriteTestCase(SynchronousTestCase):
         return self.world.run(self.writes.update(self.write(target or self.maps, name, **more), transform))
 
     def put(self, obj: Object, target: Target | None = None, **more: Any) -> Written:
-        """Replace an object."""
+        """Replace an object by PUT."""
         target = target or self.maps
         return self.update(lambda live: self.canonical(target, obj), obj["metadata"]["name"], target, **more)
 

@@ -64,7 +64,7 @@ class CatalogueTests(SynchronousTestCase):
         self.assertEqual(status.verbs, ("get", "patch", "update"))
 
     def test_every_subresource_kind_is_known(self) -> None:
-        """What a sub-resource takes and answers has a message."""
+        """Bodies and responses of sub-resources have a message."""
         for resource in self.catalogue.resources:
             for each in resource.subresources:
                 api_version = f"{each.group}/{each.version}" if each.group else each.version

@@ -1,4 +1,4 @@
-"""What the packaged descriptors hold, and that they are those of the protos."""
+"""Packaged descriptors, and their agreement with the protos."""
 
 from __future__ import annotations
 

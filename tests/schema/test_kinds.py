@@ -10,7 +10,7 @@ from orchtw.schema.kinds import GroupKind
 
 
 class GroupKindTests(SynchronousTestCase):
-    """`GroupKind`."""
+    """Keys made by `GroupKind`."""
 
     def test_same_in_every_vocabulary(self) -> None:
         """A built-in kind is the same value whatever names the server speaks."""

@@ -23,7 +23,7 @@ class SchemasTests(SynchronousTestCase):
         self.schemas.change((), [(resource, schema_of(resource, self.schemas))])
 
     def test_release(self) -> None:
-        """A message of the release has one schema, whoever asks for it."""
+        """A message of the release has one schema for all callers."""
         self.assertEqual(self.schemas.message_of("v1", "Pod"), "orch.io.api.core.v1.Pod")
         pod = self.schemas.struct("orch.io.api.core.v1.Pod")
         self.assertIs(self.schemas.node("orch.io.api.core.v1.Pod"), pod)
@@ -54,7 +54,7 @@ class SchemasTests(SynchronousTestCase):
         self.assertIsNone(self.schemas.message_of(V1, "DeleteOptions"))
 
     def test_removed(self) -> None:
-        """What is removed is not known any more, and its names are free; its sibling in another version stays."""
+        """A removed kind is unknown, and its names are free; its sibling in another version stays."""
         self.add()
         self.add("v2")
         self.schemas.change([widget()], ())

@@ -9,7 +9,7 @@ from orchtw.schema.values import double_value
 
 
 class DoubleTests(SynchronousTestCase):
-    """`double_value`."""
+    """Numbers read by `double_value`."""
 
     def test_beyond_doubles(self) -> None:
         """An integer that no double holds is refused as infinity is, whatever its length."""

@@ -28,7 +28,7 @@ from orchtw.watch.selection import Selection
 
 
 class FakeSubscription(Subscription):
-    """Can be stopped."""
+    """Handle that can be stopped."""
 
     def __init__(self, store: FakeStore) -> None:
         self._store = store
@@ -89,7 +89,7 @@ class FakeStore(Store):
         return FakeSubscription(self)
 
     def write(self, ops: Sequence[Op]) -> None:
-        """Commit a batch."""
+        """Commit a batch of writes."""
         changes = []
         for op in ops:
             self.now += 1
@@ -101,7 +101,7 @@ class FakeStore(Store):
             self.deliver(changes)
 
     def put(self, key: str, value: bytes = b"", note: object = None) -> None:
-        """Commit one put."""
+        """Commit a put of one value."""
         self.write([Op(key, value, note=note)])
 
 
@@ -130,7 +130,7 @@ class Resource:
         return entry.labels, entry.fields, value.upper(), None
 
     def spare(self, entry: Entry, *, drop: bool) -> None:
-        """Nothing."""
+        """Ignore the call: there is nothing to do."""
 
     def alone(self) -> Any:
         return self
@@ -140,7 +140,7 @@ class Resource:
 
 
 class Prepared:
-    """What a writer of this process passes along as note."""
+    """Note that a writer of this process passes along."""
 
     def __init__(self, stored: object, key: str, value: bytes) -> None:
         self.stored, self.key, self.value = stored, key, value
@@ -178,7 +178,7 @@ def past(cache: ResourceCache, revision: int, namespace: str = "", start: str = 
 
 
 def result(steps: Generator[None, None, Any]) -> Any:
-    """What steps lead to."""
+    """Return the result of a computation in steps."""
     while True:
         try:
             next(steps)

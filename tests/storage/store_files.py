@@ -1,4 +1,4 @@
-"""What tests of store files share: files to open, to look into and to damage."""
+"""Base of tests of store files: files to open, to inspect and to damage."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class FileCase(TestCase):
     timeout = 180
 
     def setUp(self) -> None:
-        """Choose the file."""
+        """Choose the path of the file."""
         folder = os.path.abspath(self.mktemp())
         os.mkdir(folder)
         self.path = os.path.join(folder, "store.db")
         self.clock = Clock()
 
     async def open(self, path: str = "", vocabulary: str = "orch", **options: Any) -> SqliteStore:
-        """A started store."""
+        """Return a started store."""
         store = SqliteStore(path or self.path, vocabulary, reactor=reactor, clock=self.clock, **options)
         await store.start()
         self.addCleanup(lambda: Deferred.fromCoroutine(store.stop()))

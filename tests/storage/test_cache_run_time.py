@@ -57,7 +57,7 @@ class RunTimeResourceTests(CacheTestCase):
         self.assertRaises(NotFound, self.cacher.of, self.pods)
 
     def test_removed_in_good_order(self) -> None:
-        """What has happened by then is still told, and whoever follows inside the process learns that it is over."""
+        """Earlier events are still delivered, and followers in the process learn of the end."""
         pods = self.start()
         sink, follower = RecordingSink(), RecordingFollower()
         pods.watch(Selection(), TextWire(), since=None).start(sink)
@@ -70,7 +70,7 @@ class RunTimeResourceTests(CacheTestCase):
         self.assertEqual(follower.seen, ["a/x", "closed"])
 
     def test_held_after_removal(self) -> None:
-        """Whoever still holds the cache of a removed resource sees its last state; watches on it end at once."""
+        """The cache of a removed resource shows its last state; watches on it end at once."""
         pods = self.start()
         self.store.put("/registry/pods/a/x")
         self.cacher.remove(self.pods)

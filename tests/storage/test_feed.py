@@ -36,11 +36,11 @@ class FeedTests(SynchronousTestCase):
         return answer
 
     def follow(self, after: int) -> Deferred[object]:
-        """Subscribe the recorder."""
+        """Subscribe the recorder to the store."""
         return Deferred.fromCoroutine(self.feed.follow(after, self.recorder.deliver, self.history))
 
     def test_writes_during_catching_up_are_neither_lost_nor_doubled(self) -> None:
-        """What is committed while history is read comes out of history, what comes later is live."""
+        """Writes while history is read come out of history, later ones are live."""
         following = self.follow(2)
         self.feed.publish([change(6)])
         self.asked[0][2].callback([change(3), change(4)])
@@ -61,7 +61,7 @@ class FeedTests(SynchronousTestCase):
         self.assertEqual(self.recorder.changes, [])
 
     def test_cancelled_subscriber_never_goes_live(self) -> None:
-        """Who gives up while history is read gets nothing afterwards (reference STORE-12)."""
+        """A subscription cancelled while history is read gets nothing afterwards (reference STORE-12)."""
         following = self.follow(2)
         following.addErrback(lambda failure: None)
         following.cancel()

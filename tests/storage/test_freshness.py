@@ -1,4 +1,4 @@
-"""What readers have to wait for, on a store of one process and on a shared one."""
+"""Waits of readers, on a store of one process and on a shared one."""
 
 from __future__ import annotations
 

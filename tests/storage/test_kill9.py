@@ -45,7 +45,7 @@ class Child(ProcessProtocol):
             self.living.callback(None)
 
     def errReceived(self, data: bytes) -> None:
-        """A traceback."""
+        """Report whether the output has a traceback."""
         self._errors += data
 
     def processEnded(self, reason: Any) -> None:

@@ -22,7 +22,7 @@ FLIPS = 150
 
 
 class ChecksumTests(SynchronousTestCase):
-    """What the sum covers."""
+    """Content that the checksum covers."""
 
     def test_every_column_counts(self) -> None:
         """Another revision, key, creation, predecessor or value is another sum; a tombstone is not an empty value."""
@@ -220,7 +220,7 @@ class FlipTests(FileCase):
         self.flushLoggedErrors()
 
     async def outcome(self, values: dict[str, bytes], place: int) -> str:
-        """What became of a store with the byte at `place` flipped."""
+        """Return the fate of a store with the byte at `place` flipped."""
         try:
             store = await self.open()
         except errors.ConfigError as refusal:

@@ -52,7 +52,7 @@ class SentenceTests(SynchronousTestCase):
             self.assertFalse(is_damage(error(code, name, "")))
 
     def test_damage(self) -> None:
-        """What is damaged says so, and what to do; so does what is no database."""
+        """Damage is reported with a remedy; so is a file that is not a database."""
         told = {sqlite3.SQLITE_CORRUPT: "damaged (x)", sqlite3.SQLITE_NOTADB: "damaged or not a store (x)"}
         for code, words in told.items():
             text = sentence(error(code, "", "x"))
@@ -189,7 +189,7 @@ class ShrinkTests(FileCase):
 
 
 class CheckTests(FileCase):
-    """What `orch-store check` says of a file."""
+    """Return what `orch-store check` reports about a file."""
 
     async def test_sound_store(self) -> None:
         """A sound store has no findings, also while it is open."""

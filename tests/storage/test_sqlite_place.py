@@ -1,5 +1,5 @@
 # mypy: disallow-untyped-calls=False
-"""Whose file a store is, and whether it is still there: locks on identities, files removed from under it."""
+"""Ownership and presence of a store's file: locks on identities, files removed from under it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class HoldTests(SynchronousTestCase):
     """One file, one holder, under whatever name."""
 
     def setUp(self) -> None:
-        """An empty file."""
+        """Return an empty file."""
         folder = os.path.abspath(self.mktemp())
         os.mkdir(folder)
         self.path = os.path.join(folder, "file")
@@ -84,7 +84,7 @@ class ClaimTests(FileCase):
     """From the probe to the end."""
 
     async def test_probe_keeps_the_file(self) -> None:
-        """A probed store is nobody else's, also before its start; `stop` without a start gives it back."""
+        """A probed store is locked, also before its start; `stop` without a start releases it."""
         store = SqliteStore(self.path, reactor=reactor, clock=self.clock)
         store.probe()
         self.assertIn("in use by another process", await self.refusal())
@@ -92,13 +92,13 @@ class ClaimTests(FileCase):
         await self.open()
 
     async def test_probe_lasts_through_a_fork(self) -> None:
-        """What a process claims before it goes to the background is its child's, which folds the log at its end."""
+        """A store claimed before going to the background is the child's, which folds the log at its end."""
         command = ["-m", "tests.storage.fork_child", self.path]
         output = await getProcessOutput(sys.executable, command, environment(), errortoo=True)
         self.assertEqual(output.decode(), "taken store.db")
 
     async def test_refused_store_touches_nothing(self) -> None:
-        """Who is refused leaves every file of the folder as it was, and does not take SQLite's locks off them."""
+        """A refused server leaves every file of the folder as it was, with SQLite's locks."""
         store = await self.open()
         await store.commit(Op("/a", b"v"))
         folder = os.path.dirname(self.path)
@@ -112,7 +112,7 @@ class ClaimTests(FileCase):
 
 
 def has_posix_lock(path: str) -> bool:
-    """Whether this process has the lock on the file that every open connection has."""
+    """Report whether this process has the lock that every open connection has."""
     inode = os.stat(path).st_ino
     with open("/proc/locks") as table:
         lines = [line.split() for line in table]

@@ -1,1 +1,1 @@
-"""Tests of `orchtw.admission.plugins`."""
+"""Tests of package `orchtw.admission.plugins`."""

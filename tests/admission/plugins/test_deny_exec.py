@@ -13,7 +13,7 @@ NO_NODE = "pod p does not have a host assigned"
 
 
 class DenyExecCase(ServedCase):
-    """Connections with pods."""
+    """Connections with pods of several kinds."""
 
     more: ClassVar[Mapping[str, Any]] = {
         "enable_admission_plugins": (PLUGIN, "DenyEscalatingExec"),
@@ -36,7 +36,7 @@ class DenyExecCase(ServedCase):
 
 
 class EscalatingTests(DenyExecCase):
-    """DenyEscalatingExec."""
+    """Tests of plugin DenyEscalatingExec."""
 
     def test_usual(self) -> None:
         """A pod that may no more than others may be entered."""
@@ -62,7 +62,7 @@ class EscalatingTests(DenyExecCase):
 
 
 class PrivilegedTests(DenyExecCase):
-    """DenyExecOnPrivileged."""
+    """Tests of plugin DenyExecOnPrivileged."""
 
     more: ClassVar[Mapping[str, Any]] = {
         **DenyExecCase.more,

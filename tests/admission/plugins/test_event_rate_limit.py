@@ -89,7 +89,7 @@ class EventRateLimitTests(SynchronousTestCase):
         return message
 
     def test_keys(self) -> None:
-        """What counts together, and what does not, of each type."""
+        """Buckets of each type have the right keys."""
         for kind, first, same, key in KEYS:
             chain = self.chain(Limit(type=kind, qps=1, burst=1))
             self.assertEqual(self.passes(chain, first), "")

@@ -269,7 +269,7 @@ class PluginTests(SynchronousTestCase):
 
 
 class VerdictTests(SynchronousTestCase):
-    """What answers say (reference PLUG-85)."""
+    """Verdicts of responses (reference PLUG-85)."""
 
     def test_good(self) -> None:
         """Allowed only where it is said; whatever else is there does not matter."""
@@ -282,7 +282,7 @@ class VerdictTests(SynchronousTestCase):
             self.assertEqual(verdict_of(orjson.dumps(body), VERSION), expected)
 
     def test_bad(self) -> None:
-        """What is no ImageReview of the version that was sent allows nothing."""
+        """Anything but an ImageReview of the sent version allows nothing."""
         for body in (
             b"",
             b"<html>",
@@ -403,7 +403,7 @@ class WebhookTests(CallerCase):
             self.assertEqual(await self.why(defaultAllow=True), "")
 
     async def test_lying(self) -> None:
-        """What is no answer allows nothing, unless that is the default."""
+        """Without a response nothing is allowed, unless that is the default."""
         for reply in (
             {**answer(allowed=True), "kind": "TokenReview"},
             answer(allowed="yes"),

@@ -129,6 +129,6 @@ class ServedProvisionTests(PluginCase):
         self.assertEqual(self.code("GET", "/api/v1/namespaces/new"), 404)
 
     def test_bad_name(self) -> None:
-        """What cannot be a namespace's name is a 403 that says so."""
+        """An invalid namespace name is a 403 that says so."""
         found = self.refusal("POST", "/api/v1/namespaces/A_/configmaps", MAP)
         self.assertTrue(found.startswith('configmaps "m" is forbidden: Namespace "A_" is invalid'), found)

@@ -41,7 +41,7 @@ def pod(node: str = "n", owners: Any = (OWNER,), annotations: Any = (MIRROR,), *
 
 
 def node(labels: Any = (), **more: Any) -> Object:
-    """A node."""
+    """Return the Node of a name."""
     return {"metadata": {"name": "n", "labels": dict(labels)}, "spec": {}, **more}
 
 
@@ -335,7 +335,7 @@ class NodeRestrictionTests(SynchronousTestCase):
         self.chain = Chain([NodeRestriction(NAMING, Lookup())])
 
     def check(self, asked: Attributes, why: str, user: UserInfo = NODE) -> None:
-        """Whether the user is refused for this reason, or not at all."""
+        """Check that the user is refused for this reason, or not at all."""
         asked.user = user
         done = pass_chain(self.chain, asked)
         if not why:

@@ -120,7 +120,7 @@ class OwnerReferencesTests(SynchronousTestCase):
         return pass_chain(Chain([OwnerReferencesPermissionEnforcement(rights, kinds)]), asked)
 
     def test_rights(self) -> None:
-        """What each change needs, asked of an authorizer that answers at once and of one that does not."""
+        """Changes need their rights, from a synchronous authorizer and from an asynchronous one."""
         for late in (False, True):
             for what, asked, allowed, questions, why in ROWS:
                 rights = Rights(*allowed, late=late)

@@ -68,7 +68,7 @@ class PodNodeSelectorTests(PluginCase):
             self.assertEqual(made["spec"].get("nodeSelector"), expected, namespace)
 
     def test_refused(self) -> None:
-        """What conflicts, what is not allowed here, and what a namespace cannot mean."""
+        """Conflicts, forbidden selectors and malformed annotations are refused."""
         for namespace, own, why in (
             ("default", {"env": "dev"}, CONFLICT),
             ("said", {"env": "prod"}, CONFLICT),
@@ -81,7 +81,7 @@ class PodNodeSelectorTests(PluginCase):
             self.assertEqual(found, f'pods "p" is forbidden: {why}')
 
     def test_changed_namespace(self) -> None:
-        """What a namespace says counts from the moment on that it says it; pods that are there stay."""
+        """An annotation counts from its write on; existing pods stay."""
         patch = {"metadata": {"annotations": {ANNOTATION: "env=test"}}}
         headers = {"content-type": "application/merge-patch+json"}
         made = self.done("POST", "pods", pod())
@@ -91,7 +91,7 @@ class PodNodeSelectorTests(PluginCase):
         self.assertEqual(self.done("PUT", "pods/p", again)["spec"]["nodeSelector"], {"env": "any"})
 
     def test_order_of_keys(self) -> None:
-        """What is filled in stands where it would if it had been sent."""
+        """Filled-in fields stand where sent ones would."""
         more = {"hostNetwork": True, "dnsPolicy": "Default", "tolerations": []}
         filled = self.done("POST", "pods?dryRun=All", pod(**more))["spec"]
         given = self.done("POST", "pods?dryRun=All", pod(**more, nodeSelector={"env": "any"}))["spec"]
@@ -112,7 +112,7 @@ class AloneTests(SynchronousTestCase):
     """The plugin without a server, and its configuration."""
 
     def test_later_plugins(self) -> None:
-        """What a later plugin adds is held against the lists too."""
+        """Tolerations of later plugins are checked too."""
         selectors = Selectors(allowed={"ns": {"env": "prod"}})
         plugin = PodNodeSelector(selectors, Namespaces())
         for selector, why in (({"env": "dev"}, CONFLICT), ({"env": "prod", "a": "b"}, NOT_ALLOWED)):

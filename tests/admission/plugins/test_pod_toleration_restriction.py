@@ -99,7 +99,7 @@ class PodTolerationRestrictionTests(PluginCase):
             self.assertEqual(found, expected, said)
 
     def test_refused(self) -> None:
-        """What the whitelist of the namespace, else the cluster's, does not cover."""
+        """Tolerations outside of the namespace's whitelist, else the cluster's, are refused."""
         other = {"tolerations": [{"key": "z", "operator": "Exists"}]}
         for said, spec, why in (
             ({}, other, f"{CONFLICT} cluster whitelist"),
@@ -131,7 +131,7 @@ class PodTolerationRestrictionTests(PluginCase):
         self.assertIn("cluster whitelist", self.refusal("PUT", f"{pods}/p", wider))
 
     def test_order_of_keys(self) -> None:
-        """What is filled in stands where it would if it had been sent."""
+        """Filled-in fields stand where sent ones would."""
         more = {"hostNetwork": True, "hostAliases": [{"ip": "10.0.0.1", "hostnames": ["a"]}], "os": {"name": "linux"}}
         filled = self.done("POST", "pods?dryRun=All", pod(**more))["spec"]
         given = self.done("POST", "pods?dryRun=All", pod(**more, tolerations=[A]))["spec"]
@@ -139,7 +139,7 @@ class PodTolerationRestrictionTests(PluginCase):
 
 
 class Nowhere:
-    """No namespaces."""
+    """Lookup without any namespaces."""
 
     def find(self, namespace: str) -> Restriction | None:
         return None
@@ -159,7 +159,7 @@ class AloneTests(SynchronousTestCase):
         self.assertEqual(failure.value.message, 'namespaces "away" not found')
 
     def test_annotations(self) -> None:
-        """What is there and empty is a list too."""
+        """An empty list counts as set."""
         self.assertEqual(annotated({}, DEFAULTS, WHITELIST), Restriction())
         found = annotated({DEFAULTS: "", WHITELIST: "[]"}, DEFAULTS, WHITELIST)
         self.assertEqual((found.default, found.allowed), ([], []))

@@ -89,7 +89,7 @@ class RuntimeClassTests(PluginCase):
             self.assertEqual(answer.json["message"], f'pods "p" is forbidden: {why}')
 
     def test_order_of_keys(self) -> None:
-        """What is filled in stands where it would if it had been sent."""
+        """Filled-in fields stand where sent ones would."""
         self.runtime_class({"overhead": OVERHEAD, "scheduling": SCHEDULING})
         more = {"hostname": "h", "topologySpreadConstraints": [], "os": {"name": "linux"}, "runtimeClassName": "c"}
         filled = self.done("POST", "pods?dryRun=All", pod(**more))["spec"]
@@ -98,7 +98,7 @@ class RuntimeClassTests(PluginCase):
         self.assertEqual((list(filled), filled), (list(given), given))
 
     def test_classes(self) -> None:
-        """What a class may say, and that its handler stays."""
+        """RuntimeClasses are validated, and their handler is immutable."""
         bad = {"key": "gpu", "operator": "Exists", "value": "x"}
         for more, why in (
             ({"handler": "A_"}, "handler: Invalid value"),

@@ -1,4 +1,4 @@
-"""SecurityContextDeny (reference PLUG-7)."""
+"""Tests of SecurityContextDeny (reference PLUG-7)."""
 
 from __future__ import annotations
 

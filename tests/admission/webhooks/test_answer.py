@@ -58,7 +58,7 @@ class AnswerTests(SynchronousTestCase):
         self.assertEqual({key: found.status[key] for key in status}, status)
 
     def test_least(self) -> None:
-        """What is not said is no."""
+        """An absent `allowed` means no."""
         self.assertEqual(read(review({"uid": "u"})), ReviewAnswer(allowed=False))
 
     def test_invalid(self) -> None:
@@ -79,7 +79,7 @@ class AnswerTests(SynchronousTestCase):
             self.assertEqual(str(error), expected + shown)
 
     def test_unreadable(self) -> None:
-        """What is no JSON of the right types is a failure too, whoever sent it."""
+        """Malformed JSON, or JSON of wrong types, is a failure too."""
         for text, why in (
             (b"<html></html>", "couldn't get version/kind; json parse error: "),
             (b"[]", "couldn't get version/kind; json parse error: a list is no object"),

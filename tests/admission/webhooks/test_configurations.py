@@ -71,7 +71,7 @@ class ConfigurationsTests(SynchronousTestCase):
         return "".join(hook.name[0] for hook in found.naming("pods"))
 
     def test_at_once(self) -> None:
-        """What is there when somebody asks first is known at once, in the order of names (reference HOOK-6)."""
+        """Existing configurations are known at the first question, in the order of names (reference HOOK-6)."""
         found = self.made(Source("b", "a", "c"))
         self.assertTrue(found.ready)
         self.assertEqual((self.names(found), found.empty), ("abc", False))

@@ -33,7 +33,7 @@ def token(text: str) -> Credentials:
 
 class HookTests(SynchronousTestCase):
     def test_defaults(self) -> None:
-        """What a configuration does not say is as the release has it (reference HOOK-2)."""
+        """Absent fields have the release's defaults (reference HOOK-2)."""
         made = hook(rule("pods"))
         self.assertEqual(
             (made.patient, made.equivalent, made.timeout_s, made.again, made.harmless, made.review, made.broken),
@@ -61,7 +61,7 @@ class HookTests(SynchronousTestCase):
         self.assertEqual((str(made.namespaces), str(made.objects)), ("a=b", "!c"))
 
     def test_broken(self) -> None:
-        """What cannot be called says why, and is there (reference HOOK-23)."""
+        """A broken webhook says why, and is kept (reference HOOK-23)."""
         bundle = b64encode(b"-----BEGIN CERTIFICATE-----\nno\n-----END CERTIFICATE-----").decode()
         reviews = "could not create admission objects: webhook does not accept known AdmissionReview versions"
         for settings, why in (
@@ -97,7 +97,7 @@ class HookTests(SynchronousTestCase):
 
 
 class IdentityTests(SynchronousTestCase):
-    """Who the server is for whom (reference ADM-13)."""
+    """Credentials of the server by webhook (reference ADM-13)."""
 
     def test_names(self) -> None:
         """The exact name comes first, then wildcards from the left, then everybody's."""
@@ -157,7 +157,7 @@ class IdentityTests(SynchronousTestCase):
         self.assertIsNone(read.of("a"))
 
     def test_bad(self) -> None:
-        """What is wrong is one line at the start (reference ADM-12)."""
+        """An invalid file is one line at the start (reference ADM-12)."""
         kind = {"apiVersion": "apiserver.config.orch.io/v1", "kind": "WebhookAdmissionConfiguration"}
         no_kind = "use WebhookAdmissionConfiguration of apiserver.config.orch.io/v1"
         for obj, why in (

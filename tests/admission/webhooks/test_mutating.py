@@ -30,7 +30,7 @@ class MutatingTests(WebhookCase):
         self.assertEqual(second.reviews[0]["object"]["metadata"]["creationTimestamp"], None)
 
     async def test_defaults(self) -> None:
-        """What a patch leaves out gets its default, before the next webhook sees it (reference HOOK-17)."""
+        """Defaults are filled in after a patch, before the next webhook sees the object (reference HOOK-17)."""
         first, second = await self.mutating("a.b.c", "services"), await self.mutating("b.b.c", "services")
         first.patch(add("/spec/ports/-", {"port": 81, "name": "more"}))
         spec = {"ports": [{"port": 80, "name": "one"}]}
@@ -114,7 +114,7 @@ class MutatingTests(WebhookCase):
         self.assertEqual(len(hook.reviews), 1)
 
     async def test_labels_on_the_way(self) -> None:
-        """Whether a webhook is called follows from what those before it have made of the object."""
+        """Webhooks are matched against the object as earlier ones left it."""
         first = await self.mutating("a.b.c")
         second = await self.mutating("b.b.c", objectSelector={"matchLabels": {"seen": "yes"}})
         await self.create_map("x")
@@ -171,7 +171,7 @@ class MutatingTests(WebhookCase):
 
 
 class AuditTests(WebhookCase):
-    """What audit will be told (reference HOOK-25)."""
+    """Audit annotations of mutating webhooks (reference HOOK-25)."""
 
     settings = {"controllers": ("-*",)}
 

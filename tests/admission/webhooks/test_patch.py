@@ -1,4 +1,4 @@
-"""What mutating webhooks make of objects (reference HOOK-17, HOOK-24)."""
+"""Patches of mutating webhooks (reference HOOK-17, HOOK-24)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PatchTests(SynchronousTestCase):
             self.assertEqual((found.changed, found.obj), (False, OBJ))
 
     def test_refusals(self) -> None:
-        """What does not apply, or leaves no such object, is a 500 that says why."""
+        """A patch that does not apply, or leaves another kind, is a 500 that says why."""
         kind = 'ConfigMap in version "v1" cannot be handled as a ConfigMap'
         for operations, why in (
             (
@@ -83,7 +83,7 @@ class PatchTests(SynchronousTestCase):
         self.assertIn("nested too deeply", error.message)
 
     def test_no_patch(self) -> None:
-        """What is no list of operations is refused."""
+        """Anything but a list of operations is refused."""
         for text in (b"{", b"{}", b"[1]", b'"x"'):
             error = self.assertRaises(InternalError, operations_of, text)
             self.assertTrue(error.message.startswith("Internal error occurred: error decoding patch: "))

@@ -69,7 +69,7 @@ class PathTests(WebhookCase):
                 hook.reviews.clear()
 
     def is_asked(self, review: dict[str, Any], expected: tuple[str, str, str, str, str, str | None]) -> bool:
-        """Whether a review is of the request: in between the server may have something to write too."""
+        """Report whether a review is of the request: the server may write in between."""
         options = review["options"]
         found = (
             review["operation"],
@@ -105,7 +105,7 @@ class PathTests(WebhookCase):
         self.assertEqual((await self.server.request("GET", f"{CORE}/configmaps/m")).code, 200)
 
     async def test_user(self) -> None:
-        """Who is shown is whom the request acts as (reference HOOK-11)."""
+        """Reviews show the impersonated user (reference HOOK-11)."""
         hook = await self.webhook("configmaps")
         headers = {
             "impersonate-user": "ann",

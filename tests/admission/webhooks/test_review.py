@@ -1,4 +1,4 @@
-"""What webhooks are asked (reference HOOK-11, HOOK-12)."""
+"""Reviews that webhooks get (reference HOOK-11, HOOK-12)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class BodyTests(SynchronousTestCase):
         )
 
     def test_empty(self) -> None:
-        """What is empty is left out, but objects, options and whether it is a dry run are there."""
+        """Empty fields are left out, but objects, options and dryRun are present."""
         asked = attributes("CONNECT", "nodes", name="", user=UserInfo(name=""))
         found = self.body(asked, version="v1beta1")
         self.assertEqual(found["apiVersion"], "admission.orch.io/v1beta1")
@@ -105,7 +105,7 @@ class ViewTests(SynchronousTestCase):
         self.assertEqual(meta["resourceVersion"], "")
 
     def test_not_canonical(self) -> None:
-        """What another plugin has left is shown with its defaults."""
+        """Objects from other plugins are shown with defaults."""
         asked = self.write()
         asked.obj = {**BUDGET, "spec": {"minAvailable": 2, "other": True}}
         found, _ = self.texts(Views(asked))
@@ -113,7 +113,7 @@ class ViewTests(SynchronousTestCase):
         self.assertTrue(asked.canonical)
 
     def test_changes(self) -> None:
-        """What is changed in one version is seen in all of them."""
+        """Changes in one version are seen in all of them."""
         asked = self.write(old=canonical("policy/v1", "PodDisruptionBudget", BUDGET))
         views = Views(asked)
         (new, old) = self.texts(views, "v1beta1")

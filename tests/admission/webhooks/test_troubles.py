@@ -218,7 +218,7 @@ class HangingTests(WebhookCase):
         self.assertEqual({answer.code for answer in answers}, {201, 500})
 
     async def test_client_leaves(self) -> None:
-        """Who leaves ends the call, and nothing is written."""
+        """A client that leaves cancels the call, and nothing is written."""
         hook = await self.webhook("configmaps", operations=("CREATE",), failurePolicy="Ignore")
         hook.answers = reply(silent=True)
         request = self.request(b'{"metadata":{"name":"x"}}')

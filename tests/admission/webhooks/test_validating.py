@@ -57,7 +57,7 @@ class ValidatingTests(WebhookCase):
         self.assertNotIn("resourceVersion", review["object"]["metadata"])
 
     async def test_time(self) -> None:
-        """What webhooks take is not the server's own time (reference METRIC-10)."""
+        """Time of webhooks does not count as the server's own (reference METRIC-10)."""
         metrics = self.server.instance.instruments.requests
         await self.webhook("configmaps")
         await self.create_map()
@@ -144,7 +144,7 @@ class ValidatingTests(WebhookCase):
         self.assertEqual(len({each["uid"] for each in hook.reviews}), 20)
 
     async def test_no_admission_of_reads(self) -> None:
-        """Reads are nobody's business."""
+        """Reads call no webhook."""
         hook = await self.webhook("*/*")
         await self.server.request("GET", MAPS)
         self.assertEqual(hook.reviews, [])

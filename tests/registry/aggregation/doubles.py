@@ -14,7 +14,7 @@ from orchtw.request import UserInfo
 
 
 def answer(code: int = 200, body: bytes = b"", **headers: str) -> BackendAnswer:
-    """An answer."""
+    """Return a canned response."""
     return BackendAnswer(head=ResponseHead(code=code, headers=list(headers.items())), body=body)
 
 

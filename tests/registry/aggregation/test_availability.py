@@ -1,4 +1,4 @@
-"""Whether other servers work, and who is told."""
+"""Availability of aggregated servers, and its notifications."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class AvailabilityCase(AggregationCase):
         self.put("services", {"ports": [PORT], "clusterIP": "10.0.0.9", **spec}, "spec")
 
     def endpoints(self, *addresses: str, port: str = "https") -> None:
-        """Its Endpoints."""
+        """Return the Endpoints of the Service."""
         subsets = [{"addresses": [{"ip": each} for each in addresses], "ports": [{"name": port, "port": 8443}]}]
         self.put("endpoints", subsets if addresses else [], "subsets")
 
@@ -56,7 +56,7 @@ class AvailabilityCase(AggregationCase):
         world.settle()
 
     def looks(self) -> int:
-        """How often the other server has been asked since the last call."""
+        """Return the number of requests to the other server since the last call."""
         asked, self.servers.asked = self.servers.asked, []
         return len(asked)
 
@@ -123,7 +123,7 @@ class TimeTests(AvailabilityCase):
         self.world.settle()
 
     def test_again(self) -> None:
-        """What works is asked every 30 s (reference AGG-3)."""
+        """An available server is checked every 30 s (reference AGG-3)."""
         self.assertEqual(self.looks(), 1)
         self.world.settle(INTERVAL_S - 1)
         self.assertEqual(self.looks(), 0)
@@ -131,7 +131,7 @@ class TimeTests(AvailabilityCase):
         self.assertEqual(self.looks(), 1)
 
     def test_after_failures(self) -> None:
-        """What does not is asked soon, then less and less often (reference AGG-15)."""
+        """An unavailable one is checked soon, then less and less often (reference AGG-15)."""
         self.servers.answers[PATH] = "EOF"
         self.world.settle(INTERVAL_S)
         self.assertEqual(self.looks(), 2)

@@ -77,7 +77,7 @@ class BackendsCase(SynchronousTestCase):
 
 class AskTests(BackendsCase):
     def test_stale(self) -> None:
-        """What changes nothing is asked again when its kept connection was closed (reference AGG-11)."""
+        """A read is retried when its kept connection was closed (reference AGG-11)."""
         self.whole()
         waiting = self.begin()
         self.lines[0].protocol.connectionLost(Failure(ConnectionDone()))  # type: ignore[attr-defined]
@@ -145,7 +145,7 @@ class GetTests(BackendsCase):
         self.assertEqual(self.trouble(waiting), "the answer is larger than 1 bytes")
 
     def test_cut_off(self) -> None:
-        """Half of an answer is none."""
+        """An incomplete response is an error."""
         waiting = self.get()
         self.arrived(data=OK[:-1])
         self.lines[0].protocol.connectionLost(Failure(ConnectionDone()))  # type: ignore[attr-defined]

@@ -44,7 +44,7 @@ class RemoteDocumentsTests(AggregationCase):
         self.world.settle()
 
     def paths(self) -> list[str]:
-        """What is merged into v2."""
+        """Return the documents that are merged into v2."""
         return [path for each in self.documents.v2 for path in each.paths]
 
     def test_fetched(self) -> None:
@@ -72,7 +72,7 @@ class RemoteDocumentsTests(AggregationCase):
         self.assertEqual((self.paths(), self.told), (["/apis/example.com/v1/lamps"], 1))
 
     def test_failures(self) -> None:
-        """What cannot be had or read changes nothing (reference AGG-13)."""
+        """Missing and malformed documents change nothing (reference AGG-13)."""
         self.available(v2=answer(body=orjson.dumps(DOCUMENT)), v3=answer(body=orjson.dumps(INDEX)))
         for odd in ("EOF", answer(500), answer(body=b"{"), answer(body=b'{"paths":[]}'), answer(body=b"[" * 100_000)):
             self.servers.answers = {V2: odd, V3: odd if isinstance(odd, str) else answer(503)}

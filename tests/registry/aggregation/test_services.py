@@ -12,7 +12,7 @@ AVAILABLE = {"status": {"conditions": [{"type": "Available", "status": "True"}]}
 
 class ApiServicesTests(AggregationCase):
     def test_followed(self) -> None:
-        """What is made, changed and deleted is known at once, and others are told (reference AGG-1)."""
+        """Created, changed and deleted APIServices count at once, and listeners are notified (reference AGG-1)."""
         told: list[tuple[ApiService | None, ApiService | None]] = []
         self.services.listen(lambda old, new: told.append((old, new)))
         self.make(api_service())

@@ -33,15 +33,15 @@ class AggregationCase(WorldTestCase):
         self.services.open()
 
     def make(self, obj: Object) -> Object:
-        """Create an APIService."""
+        """Create an APIService of the world."""
         return self.world.run(self.world.client.create(self.resource, "", obj))
 
     def change(self, name: str, changes: Object, subresource: str = "") -> Object:
-        """Change one."""
+        """Change an APIService of the world."""
         return self.world.run(self.world.client.patch(self.resource, "", name, changes, subresource))
 
     def delete(self, name: str) -> None:
-        """Delete one."""
+        """Delete an APIService of the world."""
         self.world.run(self.world.client.delete(self.resource, "", name))
 
     def found(self, name: str) -> Object | None:

@@ -26,11 +26,11 @@ class StoredBlockTests(SynchronousTestCase):
         return Deferred.fromCoroutine(block.take(number))
 
     def taken(self, block: StoredBlock, number: int) -> bool:
-        """Take one."""
+        """Take one of the numbers."""
         return bool(self.group.wait(block.take(number)))
 
     def recorded(self) -> set[int]:
-        """What the store says."""
+        """Return the record in the store."""
         record = self.group.store.items.get(KEY)
         bits = 0 if record is None else int.from_bytes(record.value, "little")
         return {number for number in range(SIZE) if bits >> number & 1}
@@ -62,7 +62,7 @@ class StoredBlockTests(SynchronousTestCase):
         self.assertEqual(self.recorded(), {1, 2, 3, 4})
 
     def test_freed(self) -> None:
-        """What is given back is free for others too, and a record without numbers is none."""
+        """Released numbers are free for others too, and an empty record is deleted."""
         self.taken(self.mine, 1)
         self.taken(self.mine, 2)
         self.mine.free(1)
@@ -75,7 +75,7 @@ class StoredBlockTests(SynchronousTestCase):
         self.assertTrue(self.taken(self.mine, 1))
 
     def test_cancelled(self) -> None:
-        """Who does not wait for it any more does not have it."""
+        """A cancelled take does not hold the number."""
         running = self.take(self.mine, 1)
         running.cancel()
         self.failureResultOf(running, CancelledError)
@@ -84,7 +84,7 @@ class StoredBlockTests(SynchronousTestCase):
         self.assertTrue(self.taken(self.mine, 1))
 
     def test_store_fails(self) -> None:
-        """Whoever wants a number hears of a failure; afterwards the record is looked at anew."""
+        """A failure reaches all waiting takes; afterwards the record is read again."""
         self.links[0].failing = True
         running = self.take(self.mine, 1)
         self.group.settle()

@@ -1,4 +1,4 @@
-"""Whatever services are made, changed and deleted by whom, and whoever is lost: no two have the same (CTRL-9)."""
+"""Random writes of Services by several processes, some of which are lost: no number is shared (CTRL-9)."""
 
 from __future__ import annotations
 
@@ -121,5 +121,5 @@ class ModelTests(SynchronousTestCase):
 
 
 def split(step: tuple[Any, ...]) -> tuple[str, tuple[Any, ...], tuple[Any, ...]]:
-    """What a step is, who does it, and the rest."""
+    """Step of the model: its kind, its process and its arguments."""
     return step[0], step[1:2], step[2:]

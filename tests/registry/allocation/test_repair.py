@@ -44,7 +44,7 @@ class RepairTests(SynchronousTestCase):
         self.assertEqual((self.repair(), self.group.store.now), ([], before))
 
     def test_leaks(self) -> None:
-        """What nobody has is free after the third round."""
+        """Unused numbers are free after the third round."""
         self.record(PORTS, 30003)
         self.assertEqual(self.repair(), ["the node port 30003 may have leaked: flagging for later clean up"])
         self.assertEqual(self.repair(), [])
@@ -53,7 +53,7 @@ class RepairTests(SynchronousTestCase):
         self.assertEqual(self.group.records, [])
 
     def test_missing(self) -> None:
-        """What a service has is taken again when the record has lost it."""
+        """A Service's numbers are taken again when the record has lost them."""
         made = self.group.wait(self.process.create("a", clusterIP="10.0.0.3"))
         self.assertEqual(made["spec"]["clusterIP"], "10.0.0.3")
         for key in self.group.records:
@@ -71,7 +71,7 @@ class RepairTests(SynchronousTestCase):
         return running
 
     def test_others(self) -> None:
-        """What lies beyond the range, and what two services have, is reported in every round."""
+        """Numbers outside of the range, and shared ones, are reported in every round."""
         self.put("a", clusterIP="10.9.0.1", clusterIPs=["10.9.0.1"])
         self.put("b", clusterIP="10.0.0.4", clusterIPs=["10.0.0.4"])
         self.put("c", clusterIP="10.0.0.4", clusterIPs=["10.0.0.4"])

@@ -1,4 +1,4 @@
-"""Forms that a webhook makes: each is asked for once, whoever waits for it (reference CRD-42)."""
+"""Forms that a webhook makes: each is asked for once for all waiters (reference CRD-42)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Version:
 
     @property
     def keys(self) -> list[list[str]]:
-        """What was asked for, call by call."""
+        """Return the requests, call by call."""
         return [keys for keys, _, _ in self.asked]
 
 
@@ -49,13 +49,13 @@ class FormsTests(SynchronousTestCase):
         waiting.callback(None) if error is None else waiting.errback(error)
 
     def test_there(self) -> None:
-        """What is there takes no call."""
+        """Existing forms take no call."""
         self.version.made.add(self.a)
         self.successResultOf(self.ensure(self.a, self.a))
         self.assertEqual((self.version.asked, self.forms.lacks(self.a), self.forms.lacks(self.b)), ([], False, True))
 
     def test_shared(self) -> None:
-        """What is on its way for others is waited for."""
+        """Forms in flight are waited for."""
         first, second = self.ensure(self.a, self.b, self.a), self.ensure(self.b, self.c)
         self.assertEqual(self.version.keys, [["a", "b"], ["c"]])
         self.answer(1)
@@ -75,7 +75,7 @@ class FormsTests(SynchronousTestCase):
         self.successResultOf(second)
 
     def test_leaving(self) -> None:
-        """Who leaves does not end what others wait for."""
+        """A waiter that leaves does not cancel the call of others."""
         first, second = self.ensure(self.a), self.ensure(self.a)
         first.cancel()
         self.failureResultOf(first, CancelledError)

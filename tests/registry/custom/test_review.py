@@ -1,4 +1,4 @@
-"""What a conversion webhook is asked, and every reason not to believe its answer."""
+"""ConversionReviews, and every reason to reject a response."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class AnswerTests(SynchronousTestCase):
         self.refused(f"{expected}/v1, Kind=Other", other, version="v1beta1")
 
     def test_results(self) -> None:
-        """What has not succeeded fails in the webhook's words, if it has any (reference CRD-24)."""
+        """A failed response has the webhook's message, if it has one (reference CRD-24)."""
         self.refused("failed: out of ideas", answer(result={"status": "Failed", "message": "out of ideas"}))
         failed = answer(result={"status": "Failed"})
         self.refused("failed: response.result.status was 'Failed', not 'Success'", failed)

@@ -59,7 +59,7 @@ class StoredTests(SynchronousTestCase):
         return obj, home.version_of(entry).rpartition("/")[2], home.is_current(entry)
 
     def test_current(self) -> None:
-        """What lies in the storage version as it would be written is current; what has to be completed is not
+        """Values in the storage version as they would be written are current; incomplete ones are not
         (reference CRD-16, CRD-40).
         """
         for same in (True, False):
@@ -78,7 +78,7 @@ class StoredTests(SynchronousTestCase):
         self.assertEqual(obj["apiVersion"], f"{GROUP}/v2")
 
     def test_by_webhook(self) -> None:
-        """What a webhook has to convert stays as it is until somebody asks: a start needs no webhook
+        """Values that need a webhook stay unconverted until they are read: a start needs no webhook
         (reference CRD-40).
         """
         obj, found, current = self.read(stored(same=False), value("v1", old="x"))
@@ -93,7 +93,7 @@ class StoredTests(SynchronousTestCase):
         self.assertEqual((obj["spec"], found, current), ({"size": 3, "odd": 1}, "v0", False))
 
     def test_odd_values(self) -> None:
-        """What does not fit its schema any more is shown as it is, and what is no such object is damaged."""
+        """Values that no longer fit their schema are shown as they are, and other values are damaged."""
         home = stored(same=False)
         obj, _, _ = self.read(home, value("v2", new=3, size="large"))
         self.assertEqual(obj["spec"], {"new": 3, "size": "large"})
@@ -105,7 +105,7 @@ class StoredTests(SynchronousTestCase):
             self.assertRaises(ValueError, home.build, "n/a", text, 7)
 
     def test_read_again(self) -> None:
-        """What has been written is current when it is read again."""
+        """Written values are current when they are read again."""
         codecs = Codecs(Catalogue.load(NAMING))
         ((resource, schema),) = kinds_of(definition(version()), codecs.schemas)
         codec = codecs.made(resource, schema, CustomCodec)
@@ -124,7 +124,7 @@ class StoredTests(SynchronousTestCase):
         self.assertTrue(home.is_current(found), home.load(found))
 
     def test_written(self) -> None:
-        """What is written lies in the storage version, and is current."""
+        """Written values are in the storage version, and current."""
         home = stored(same=False)
         prepared = home.prepare(home.load(home.build("n/a", value("v2", size=2), 7)))
         self.assertTrue(prepared.value.startswith(f'{{"kind":"Lamp","apiVersion":"{GROUP}/v2",'.encode()))
@@ -138,7 +138,7 @@ SPECS: tuple[Object, ...] = (
 
 
 class UnreadTests(SynchronousTestCase):
-    """What is left as it is stored at the start, against what reading it at once gives (reference STORE-23)."""
+    """Values left unread at the start, against values that are read at once (reference STORE-23)."""
 
     def unread(self, home: CustomStored, text: bytes) -> Entry:
         """The entry of somebody who has asked for its labels."""
@@ -190,7 +190,7 @@ class UnreadTests(SynchronousTestCase):
         self.assertEqual(home.json_tail(found), tail)
 
     def test_what_is_read_at_once(self) -> None:
-        """What is of another kind, scope or unknown version is looked at when it is loaded."""
+        """Values of another kind, scope or unknown version are read when they are loaded."""
         home = stored(same=True)
         for key, text in (
             ("a", value("v2")),

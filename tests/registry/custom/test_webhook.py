@@ -28,7 +28,7 @@ def obj(number: int, **spec: Any) -> bytes:
 
 
 def answer(body: bytes) -> bytes:
-    """What a good webhook says: nothing changes but the version."""
+    """Return a good webhook's response: only the version changes."""
     review = orjson.loads(body)
     request = review["request"]
     objects = [{**each, "apiVersion": request["desiredAPIVersion"]} for each in request["objects"]]
@@ -82,7 +82,7 @@ class ConverterTests(SynchronousTestCase):
         self.assertEqual(error.message, "no supported conversion review versions")
 
     def test_pruned(self) -> None:
-        """What comes back is pruned by the schema of its version, without its defaults (reference CRD-41)."""
+        """Converted objects are pruned by the schema of their version, without its defaults (reference CRD-41)."""
         converting = self.convert([obj(1, unknown=1)])
         self.answer_all()
         (text,) = self.successResultOf(converting)

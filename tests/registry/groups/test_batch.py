@@ -26,7 +26,7 @@ class JobTests(SynchronousTestCase):
         self.assertEqual((cause.reason, cause.field), ("FieldValueRequired", "metadata.uid"))
 
     def test_order(self) -> None:
-        """What is generated stands where the emission order has it."""
+        """Generated fields stand in emission order."""
         template = {
             "metadata": {"creationTimestamp": None, "labels": {"x": "y"}, "annotations": {"a": "b"}},
             "spec": POD,

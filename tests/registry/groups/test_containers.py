@@ -1,4 +1,4 @@
-"""What examples of the API do not show of the rules of containers."""
+"""Rules of containers beyond the API examples."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROUNDS = 150
 
 class ContainerTests(SynchronousTestCase):
     def causes(self, codecs: Codecs = CODECS, **spec: Any) -> list[str]:
-        """What is wrong with a pod: fields and reasons."""
+        """Return the causes for a pod: fields and reasons."""
         codec = codecs.kind("v1", "Pod")
         pod: Object = codec.normalise({"metadata": {"name": "a"}, "spec": spec})
         codec.set_defaults(pod)
@@ -70,7 +70,7 @@ class ContainerTests(SynchronousTestCase):
         self.assertEqual(self.causes(strict, **spec), ["spec FieldValueForbidden"])
 
     def test_own_resources(self) -> None:
-        """What stands under the product's own domain, in whatever vocabulary, is no resource of others."""
+        """Names under the product's domain, in either vocabulary, are not extended resources."""
         for naming in (NAMING, Naming.kubernetes()):
             codecs = Codecs(Catalogue.load(naming), checks(naming))
             resources = {"requests": {f"{naming.label_domain}/own": "500m"}}

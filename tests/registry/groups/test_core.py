@@ -33,7 +33,7 @@ def container(**resources: dict[str, str]) -> dict[str, Any]:
 
 
 class QosTests(SynchronousTestCase):
-    """`qos_class`."""
+    """Results of `qos_class` by pod."""
 
     def test_classes(self) -> None:
         """Equal requests and limits of cpu and memory guarantee, any of them bursts, none is best effort."""
@@ -52,7 +52,7 @@ class QosTests(SynchronousTestCase):
 
 
 class SecretTests(SynchronousTestCase):
-    """`stringData`."""
+    """Merging of `stringData` into data."""
 
     def test_merged_in_place(self) -> None:
         """Plain text overrides data of the same key; keys stay sorted, and before the type."""
@@ -62,7 +62,7 @@ class SecretTests(SynchronousTestCase):
         self.assertEqual(secret["data"], {"a": "eg==", "b": "eQ=="})
 
     def test_unchecked_configuration(self) -> None:
-        """What is no map of texts is left for validation to refuse."""
+        """Anything but a map of texts is left for validation to refuse."""
         for value in ("x", {"a": 1}, ["a"], None):
             secret = {"stringData": value}
             strategy("", "v1", "secrets").fold_write_only(secret)
@@ -74,7 +74,7 @@ class SecretTests(SynchronousTestCase):
 
 
 class NamespaceTests(SynchronousTestCase):
-    """Reference DEL-14."""
+    """Rules of namespaces (reference DEL-14)."""
 
     def test_created_active_and_held(self) -> None:
         """A new namespace is Active, labelled with its name and held by the server's finalizer."""
@@ -97,7 +97,7 @@ class NamespaceTests(SynchronousTestCase):
 
 
 class GenerationTests(SynchronousTestCase):
-    """Reference OBJ-6."""
+    """Rules of updates (reference OBJ-6)."""
 
     def test_what_counts(self) -> None:
         """The spec counts; labels and status do not; Deployments count annotations too; ConfigMaps keep any."""

@@ -39,7 +39,7 @@ def codec_and_strategy(api_version: str, kind: str) -> tuple[KindCodec, Strategy
 
 
 def at(value: Any, path: str) -> Any:
-    """What lies at a path such as `spec.ports.0.protocol`, or ABSENT."""
+    """Return the value at a path such as `spec.ports.0.protocol`, or ABSENT."""
     for key in path.split("."):
         if isinstance(value, list):
             value = value[int(key)]
@@ -81,7 +81,7 @@ class DefaultsCase(SynchronousTestCase):
 
 
 class PlacesTests(SynchronousTestCase):
-    """`put`."""
+    """Set a value at a path."""
 
     def test_before_what_comes_later(self) -> None:
         """A key goes before those that the order has behind it, wherever the order begins."""
@@ -93,7 +93,7 @@ class PlacesTests(SynchronousTestCase):
 
 
 class ContainerTests(DefaultsCase):
-    """Fragment Container."""
+    """Defaults of fragment Container."""
 
     def test_image_pull_policy(self) -> None:
         """`latest` and images without tag and digest are always pulled, others if they are not present.
@@ -142,7 +142,7 @@ class ContainerTests(DefaultsCase):
 
 
 class VolumeTests(DefaultsCase):
-    """Fragment Volume."""
+    """Defaults of fragment Volume."""
 
     def test_sources(self) -> None:
         """A volume without a source is an empty directory."""
@@ -318,7 +318,7 @@ class CoreTests(DefaultsCase):
 
 
 class ServiceTests(DefaultsCase):
-    """v1/Service."""
+    """Defaults of a v1 Service."""
 
     def test_affinity(self) -> None:
         """sessionAffinityConfig goes without affinity and gets 10800 seconds with it."""
@@ -355,7 +355,7 @@ class ServiceTests(DefaultsCase):
         self.check_spec("v1", "Service", rows)
 
     def test_families(self) -> None:
-        """Two families or addresses require dual stack, and who requires it with one family gets the other."""
+        """Two families or addresses require dual stack, and RequireDualStack with one family gets the other."""
         dual = {"ipFamilyPolicy": "RequireDualStack", "ipFamilies": ["IPv6", "IPv4"]}
         self.check_spec("v1", "Service", [
             ({"ipFamilies": ["IPv6", "IPv4"]}, dual),
@@ -368,7 +368,7 @@ class ServiceTests(DefaultsCase):
 
 
 class OtherGroupsTests(DefaultsCase):
-    """apiextensions, networking, rbac."""
+    """Defaults of groups apiextensions, networking and rbac."""
 
     def test_custom_resource_definition(self) -> None:
         """Names follow from the kind; status.storedVersions names the storage version, also after a create."""
@@ -431,7 +431,7 @@ class SecondWriteTests(TestCase):
     )  # fmt: skip
 
     async def test_changes_nothing(self) -> None:
-        """What was created or applied can be put back or applied again, and stays at its version."""
+        """Created and applied objects can be put or applied again without a new resourceVersion."""
         server = InProcessServer(reactor, self.mktemp(), disable_admission_plugins=("ServiceAccount",))
         await server.start()
         self.addCleanup(server.stop)

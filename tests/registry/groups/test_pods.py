@@ -25,10 +25,10 @@ BOUND: dict[str, Any] = {"spec": {"nodeName": "n", "terminationGracePeriodSecond
 
 
 class GraceTests(SynchronousTestCase):
-    """Reference DEL-6."""
+    """Grace periods of pods (reference DEL-6)."""
 
     def test_grace(self) -> None:
-        """What the request says, else the pod's own period, which is 30 seconds by default."""
+        """The grace period is the request's, else the pod's own, 30 seconds by default."""
         self.assertEqual(PODS.grace_period_s(BOUND, 3), 3)
         self.assertEqual(PODS.grace_period_s(BOUND, 0), 0)
         self.assertEqual(PODS.grace_period_s(BOUND, None), 7)

@@ -92,7 +92,7 @@ class RefusalTests(TestCase):
         )
 
     async def test_priority_class(self) -> None:
-        """What the schema declares and what the record adds are refused together."""
+        """Declared rules and those of the record are reported together."""
         path = "/apis/scheduling.orch.io/v1/priorityclasses"
         sent = {"metadata": {"name": "a"}, "value": 2_000_000_000, "preemptionPolicy": "Perhaps"}
         answer = await self.server.request("POST", path, sent)

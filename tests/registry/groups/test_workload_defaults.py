@@ -6,7 +6,7 @@ from tests.registry.groups.test_defaults import ABSENT, LABELS, TEMPLATE, Defaul
 
 
 class AppsTests(DefaultsCase):
-    """apps/v1."""
+    """Defaults of group apps/v1."""
 
     def test_deployment(self) -> None:
         """strategy.rollingUpdate has 25% twice when the type is RollingUpdate."""
@@ -46,7 +46,7 @@ class AppsTests(DefaultsCase):
 
 
 class BatchTests(DefaultsCase):
-    """batch/v1 and batch/v1beta1."""
+    """Defaults of batch/v1 and batch/v1beta1."""
 
     def test_job(self) -> None:
         """completions is 1 when parallelism is absent too; the rest has fixed values."""
@@ -75,7 +75,7 @@ class BatchTests(DefaultsCase):
 
 
 class AutoscalerTests(DefaultsCase):
-    """autoscaling/*/HorizontalPodAutoscaler."""
+    """Defaults of HorizontalPodAutoscalers in every version."""
 
     def test_metrics(self) -> None:
         """spec.metrics is 80 % of CPU when empty, in the words of the version."""

@@ -20,7 +20,7 @@ OBJECT = {"type": "object", "properties": {"a": SHORT, "n": INTEGER, "list": INT
 
 
 def verdict(schema: dict[str, Any], rule: str) -> RuleVerdict:
-    """What is said of a rule before it runs."""
+    """Verdicts on rules before they run."""
     return Judge(schema, Naming.orch(), names_itself=False).verdict(rule)
 
 
@@ -97,7 +97,7 @@ class EstimateTests(SynchronousTestCase):
             self.assertEqual(verdict(schema, "self == self").repeats, repeats)
 
     def test_unknown_sizes(self) -> None:
-        """What a function returns has no limit, unless it follows from its arguments (reference CRD-32)."""
+        """Results of functions are unbounded, unless their arguments bound them (reference CRD-32)."""
         found = verdict(SHORT, "url(self).getHost() == url(self).getHost()")
         self.assertGreaterEqual(found.estimate, UNBOUNDED // 10)
 

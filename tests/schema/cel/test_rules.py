@@ -60,7 +60,7 @@ class RuleCase(SynchronousTestCase):
 
 
 class CauseTests(RuleCase):
-    """How a broken rule is told."""
+    """Return the text of a broken rule."""
 
     def test_texts(self) -> None:
         """A cause has the field, the type and the message, or else the rule (reference CRD-28)."""
@@ -102,7 +102,7 @@ class CauseTests(RuleCase):
         self.assertEqual(message, f'Invalid value: "": {why} for rule: self > 1')
 
     def test_no_rules(self) -> None:
-        """A schema without rules has none; empty rules are none."""
+        """A schema without rules, or with empty ones, has no rules."""
         self.assertIs(rules_of({"type": "object", "properties": {"a": NAMED}}, Naming.orch()), None)
         self.assertIs(rules_of(ruled({"type": "object"}, " "), Naming.orch()), None)
 
@@ -131,7 +131,7 @@ class CauseTests(RuleCase):
 
 
 class ValueTests(RuleCase):
-    """What rules see of an object (reference CRD-29)."""
+    """Values that rules see of an object (reference CRD-29)."""
 
     def test_own_members(self) -> None:
         """The object and embedded resources show what they are and their names."""
@@ -143,7 +143,7 @@ class ValueTests(RuleCase):
         self.assertIn("undefined field 'labels'", self.refused({"type": "object"}, "has(self.metadata.labels)"))
 
     def refused(self, schema: dict[str, Any], rule: str) -> str:
-        """Why the rule of an object is none."""
+        """Return why a rule is invalid."""
         return compiled(ruled(schema, rule))({})[0].message
 
     def test_names(self) -> None:
@@ -171,7 +171,7 @@ class ValueTests(RuleCase):
             self.holds(schema, {name: 1}, "!has(self.x)")
 
     def test_hidden(self) -> None:
-        """What no schema describes cannot be seen."""
+        """Fields without a schema cannot be seen."""
         free = {"x-orch-preserve-unknown-fields": True}
         schema = {
             "type": "object",
@@ -382,7 +382,7 @@ class CostTests(SynchronousTestCase):
         self.assertEqual(compiled(ruled(self.SCHEMA, *rules))(self.VALUE), [])
 
     def test_steps(self) -> None:
-        """What rules may take follows from the size of the object and the macros in each other."""
+        """The bound on steps follows from the object's size and nested macros."""
         flat = compiled(ruled(self.SCHEMA, "has(self.n)"))
         self.assertEqual(flat.steps(10), flat.steps(1 << 20))
         once = compiled(ruled(self.SCHEMA, "self.n.all(a, a >= 0)"))
@@ -405,7 +405,7 @@ class CostTests(SynchronousTestCase):
         self.assertGreater(more.steps(1000), 1.5 * compiled(ruled(self.SCHEMA, "self.n.all(b, b > 1)")).steps(1000))
 
     def test_steps_of_a_run(self) -> None:
-        """What rules may take is no less than what they do take."""
+        """The bound on steps is at least the steps taken."""
         for rule in self.HOSTILE[:4]:
             for count in (1, 5, 50):
                 value = {**self.VALUE, "n": list(range(count)), "s": "ab", "l": []}

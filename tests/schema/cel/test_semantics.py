@@ -1,4 +1,4 @@
-"""What expressions are (reference CRD-28, CRD-30)."""
+"""Semantics of expressions (reference CRD-28, CRD-30)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REFERENCE = cel.NewEnv(variables={"self": cel.Type.DYN}, extensions=[ext_strings
 
 
 def value_of(source: str, value: Any = SELF, steps: int = STEPS) -> Any:
-    """What an expression about a value is."""
+    """Evaluate an expression about a value."""
     expression = compiled(source, {"self": DYN})
     return plain(expression.run(expression.frame(value, None, steps)))
 
@@ -35,7 +35,7 @@ def plain(value: Any) -> Any:
 
 
 def reference_of(source: str) -> Any:
-    """What the language's own implementation says; `Failure`: there is no value."""
+    """Evaluate by the reference implementation; `Failure` if there is no value."""
     try:
         found = REFERENCE.compile(source).eval(data={"self": SELF})
     except Exception:
@@ -91,13 +91,13 @@ class SemanticsTests(SynchronousTestCase):
             self.assertIs(reference_of(source), Failure, source)
 
     def test_failures(self) -> None:
-        """What has no value says why (reference CRD-30)."""
+        """A failed evaluation says why (reference CRD-30)."""
         for source, why in (FAILURES | OWN_FAILURES).items():
             failure = self.assertRaises(Failure, value_of, source)
             self.assertEqual(str(failure), why, source)
 
     def test_faults(self) -> None:
-        """What is no expression says where and why (reference CRD-31)."""
+        """A malformed expression says where and why (reference CRD-31)."""
         for source, (place, why) in FAULTS.items():
             fault = self.assertRaises(Fault, value_of, source)
             first = fault.shown(source).split("\n")[0]

@@ -1,4 +1,4 @@
-"""What the tests make of Protobuf answers."""
+"""Helpers that decode Protobuf responses."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class AddedKindTests(SynchronousTestCase):
         self.codecs.change((), [(widget(), self.codec)])
 
     def spec(self, value: Any, *, default: bool = False) -> Any:
-        """What becomes of a spec."""
+        """Return a spec after a round trip."""
         obj = self.codec.normalise({"metadata": {"name": "a"}, "spec": value})
         if default:
             self.codec.set_defaults(obj)
@@ -56,7 +56,7 @@ class AddedKindTests(SynchronousTestCase):
             self.assertIn(place, caught.exception.message)
 
     def test_deep(self) -> None:
-        """What stands under any key is as bounded in depth as all free values."""
+        """Values under free keys are as bounded in depth as all free values."""
         deep: Any = 1
         for _ in range(100_000):
             deep = [deep]

@@ -34,7 +34,7 @@ class YamlTests(SynchronousTestCase):
         return str(self.assertRaises(ValueError, parse_yaml, text))
 
     def test_documents(self) -> None:
-        """The second document ends it, however many follow (reference ENC-9); a few empty ones are none."""
+        """A second document is an error, however many follow (reference ENC-9); a few empty ones are ignored."""
         self.assertIn("more than one document", self.refused(b"---\na\n" * 10))
         self.assertEqual(parse_yaml(b"---\na\n" + b"---\n" * (MAX_DOCUMENTS - 1)), "a")
         self.assertIn("more than one document", self.refused(b"---\n" * 1_000_000))
@@ -111,7 +111,7 @@ class OrderTests(SynchronousTestCase):
 
 
 class ThreadTests(SynchronousTestCase):
-    """What is made on first use is made once, whoever asks."""
+    """Lazily made functions are made once for all callers."""
 
     def racing(self, *acts: Any) -> list[Any]:
         """The results of functions that threads run at once."""

@@ -1,4 +1,4 @@
-"""What a patch made of an object, of which most is as it was: `KindCodec.fit_changes`."""
+"""Patched objects that are mostly unchanged: `KindCodec.fit_changes`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def live_of(codec: KindCodec) -> Any:
 
 
 def outcome(fitted: Any) -> Any:
-    """What a call comes to, as something that can be compared."""
+    """Return the outcome of a call in a comparable form."""
     try:
         obj, findings = fitted()
     except BadRequest as error:
@@ -60,7 +60,7 @@ class FitChangesTests(SynchronousTestCase):
     @examples(100)
     @given(some.sampled_from([PODS, MAPS]), PATCHES, some.sampled_from([WARN, IGNORE]), some.booleans())
     def test_as_fit(self, codec: KindCodec, patch: Any, directive: str, strategic: bool) -> None:
-        """What it makes of a patched object, and what it finds and refuses, is the same as of an unknown one."""
+        """Results, findings and refusals of a patched object equal those of an unknown one."""
         live = live_of(codec)
         patched = strategic_merge(live, patch, codec.schema) if strategic else merge_patch(live, patch)
         found = outcome(lambda: codec.fit_changes(patched, live, directive))

@@ -23,7 +23,7 @@ class EnvelopeTests(SynchronousTestCase):
         )
 
     def test_round_trip(self) -> None:
-        """What is wrapped is unwrapped, of any size."""
+        """Wrapping and unwrapping are inverse for any size."""
         for raw in (b"", b"x" * 127, b"y" * 128, b"z" * 70_000):
             self.assertEqual(unwrap(wrap("apps/v1", "Deployment", raw)), ("apps/v1", "Deployment", raw))
 

@@ -33,7 +33,7 @@ def read(api_version: str, kind: str, body: bytes) -> Object:
 
 
 class CanonicalTests(SynchronousTestCase):
-    """What the canonical dict holds (reference ENC-17)."""
+    """Content of canonical dicts (reference ENC-17)."""
 
     def _pod(self, **members: Any) -> dict[str, Any]:
         return CODECS.kind("v1", "Pod").normalise(members)
@@ -275,7 +275,7 @@ class RefusalTests(SynchronousTestCase):
             self.assertTrue(message.startswith(expected), f"{message} / {expected}")
 
     def test_unparseable(self) -> None:
-        """What is no JSON object is a 400 that shows the first bytes (reference ERR-15)."""
+        """Anything but a JSON object is a 400 that shows the first bytes (reference ERR-15)."""
         for body in UNPARSEABLE:
             message = self._message("v1", "ConfigMap", body)
             prefix = (

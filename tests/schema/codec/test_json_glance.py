@@ -1,4 +1,4 @@
-"""What is read off an object's JSON without parsing all of it, against what parsing all of it gives."""
+"""Glances at an object's JSON, against full parsing."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def read(tail: bytes) -> Any:
 
 class GlanceTests(SynchronousTestCase):
     def check(self, tail: bytes) -> bool:
-        """Whether something was read; then it is what parsing gives."""
+        """Report whether the glance succeeded, with the result of parsing."""
         found = glance(tail, b"77")
         obj = read(tail)
         if found is None or obj is None:
@@ -84,7 +84,7 @@ class GlanceTests(SynchronousTestCase):
         self.assertEqual(found and found[0], {})
 
     def test_unusual(self) -> None:
-        """What is written otherwise is not read: keys that come twice, spaces, escapes, other values."""
+        """Other spellings are not read: repeated keys, spaces, escapes, other values."""
         usual = tail_of({"metadata": META, "spec": {}})
         self.assertTrue(self.check(usual))
         for old, new in (
@@ -108,7 +108,7 @@ class GlanceTests(SynchronousTestCase):
             self.check(tail_of({"metadata": meta} | rest | {"end": 1}))
 
     def test_broken(self) -> None:
-        """What cannot be read at all is left to who decodes it."""
+        """Malformed text is left to the decoder."""
         usual = tail_of({"metadata": META, "spec": {}})
         for length in range(len(usual) - 1):
             glance(usual[:length], b"7")

@@ -62,7 +62,7 @@ class DecodeTests(SynchronousTestCase):
         self.assertEqual(pod["metadata"]["name"], "p")
 
     def test_minimal(self) -> None:
-        """What another writer leaves out is zero: no message is needed to be complete."""
+        """Fields that another writer leaves out are zero."""
         self.assertEqual(POD.decode_protobuf(b""), POD.normalise({}))
         self.assertEqual(POD.decode_protobuf(delimited(2, b""))["spec"], {"containers": None})
 

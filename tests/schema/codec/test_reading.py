@@ -125,7 +125,7 @@ class FitTests(SynchronousTestCase):
     """Values that are parsed already, such as what a patch makes of an object."""
 
     def test_findings_never_raise(self) -> None:
-        """What to do about findings is for the caller: a patch words its refusal in its own way
+        """Findings are returned to the caller: a patch words its refusal in its own way
         (reference WRITE-28).
         """
         obj, findings = PODS.fit({**POD, "foo": 1}, STRICT)

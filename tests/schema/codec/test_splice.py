@@ -95,13 +95,13 @@ class SpliceTests(SynchronousTestCase):
             self.assertEqual(without_json_version(before, after), orjson.dumps({"metadata": meta}))
 
     def test_no_metadata(self) -> None:
-        """What has no metadata raises ValueError."""
+        """An object without metadata raises ValueError."""
         self.assertRaises(ValueError, set_json_version, b'"items":[]', b"1")
         self.assertRaises(ValueError, set_protobuf_version, b"\x12\x00", b"1")
 
 
 class MetadataTests(SynchronousTestCase):
-    """`metadata_of`."""
+    """Metadata cut out by `metadata_of`."""
 
     def test_owned(self) -> None:
         """The metadata with or without its entries, wherever the first of that name are."""
@@ -122,7 +122,7 @@ class MetadataTests(SynchronousTestCase):
 
 
 class SplitTests(SynchronousTestCase):
-    """`split_owned`."""
+    """Parts made by `split_owned`."""
 
     def test_parts(self) -> None:
         """The object without its entries, and the end of its metadata, entries included."""

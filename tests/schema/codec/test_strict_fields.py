@@ -1,4 +1,4 @@
-"""What a strict reader finds: unknown keys and keys that come twice (reference WRITE-26, WRITE-27)."""
+"""Strict findings: unknown and repeated keys (reference WRITE-26, WRITE-27)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _VALUES = some.recursive(
 
 
 def findings(kind: str, body: bytes, api_version: str = "v1") -> list[str]:
-    """What is found in a JSON text."""
+    """Return the findings in a JSON text."""
     return _CODECS.kind(api_version, kind).read(body, "json", WARN)[1]
 
 
@@ -119,7 +119,7 @@ class YAMLTests(SynchronousTestCase):
     """Keys that come twice in YAML."""
 
     def test_lines(self) -> None:
-        """Each is named with its line; keys that a merge brings are none."""
+        """Repeated keys are named with their line; merged keys do not count."""
         text = b"a: 1\nb: {c: 1, c: 2}\na: 3\nd: &d {x: 1}\ne: {<<: *d, x: 2}\n"
         repeated: list[str] = []
         value = decode_yaml(text, "", repeated)

@@ -103,7 +103,7 @@ class DecodeTests(SynchronousTestCase):
         self.assertEqual(decode_yaml(b'{"a":"\\u00e9","b":[1.5,null]}'), {"a": "é", "b": [1.5, None]})
 
     def test_refused(self) -> None:
-        """What has no JSON form, or is absurd, is a 400 that says why (reference ENC-9)."""
+        """Values without a JSON form, and absurd ones, are a 400 that says why (reference ENC-9)."""
         for body, why in REFUSED.items():
             error = self.assertRaises(BadRequest, decode_yaml, body, "Pod")
             self.assertIn("(must be of type Pod): couldn't get version/kind; yaml parse error: ", error.message)

@@ -121,7 +121,7 @@ def moved_cpu_last(obj: Object) -> Object:
 
 
 class AutoscalerTests(SynchronousTestCase):
-    """HorizontalPodAutoscaler."""
+    """Conversions of HorizontalPodAutoscalers between versions."""
 
     def test_v1_keeps_everything(self) -> None:
         """v2 → v1 → v2 loses nothing; only the CPU metric moves to the end (reference VER-12)."""
@@ -249,7 +249,7 @@ def endpoint_slice(version: str, **endpoint: Any) -> Object:
 
 
 class EndpointSliceTests(SynchronousTestCase):
-    """EndpointSlice."""
+    """Conversions of EndpointSlices between versions."""
 
     def test_pairs(self) -> None:
         """The topology map and the fields for node and zone say the same both ways (reference VER-13)."""
@@ -359,7 +359,7 @@ def marker(operator: str) -> Object:
 
 
 class BudgetTests(SynchronousTestCase):
-    """PodDisruptionBudget."""
+    """Conversions of PodDisruptionBudgets between versions."""
 
     def test_pairs(self) -> None:
         """`{}` means nothing in v1beta1 and everything in v1; each has a way to say the other (reference VER-15)."""

@@ -41,7 +41,7 @@ def versions() -> dict[Place, list[Version]]:
 
 
 def strategies() -> dict[Version, Strategy]:
-    """What knows the defaults and the conversions of each version."""
+    """Return the registry of defaults and conversions."""
     found: dict[Version, Strategy] = {}
     for each in CATALOGUE.resources:
         if each.storage_version:
@@ -77,7 +77,7 @@ class RoundTripTests(SynchronousTestCase):
     @given(seed=SEEDS)
     @examples(150)
     def test_nothing_is_lost(self, seed: int) -> None:
-        """What an object holds in one version, it still holds after a way through any other."""
+        """A round trip through any other version keeps an object."""
         for several in SEVERAL.values():
             for first, second in permutations(several, 2):
                 there = self.converted(self.any_object(first, seed), second)

@@ -1,1 +1,1 @@
-"""Tests of `orchtw.schema.custom`."""
+"""Tests of package `orchtw.schema.custom`."""

@@ -98,7 +98,7 @@ DEFAULTS = {"string": texts, "integer": st.integers(-4, 6), "boolean": st.boolea
 
 @st.composite
 def lists(draw: st.DrawFn, depth: int) -> dict[str, Any]:
-    """What an array says of its elements."""
+    """Draw the schema of an array's elements."""
     kind = draw(st.sampled_from(("", "", "atomic", "set", "map")))
     if kind != "map":
         return {"items": draw(schemas(depth)), **({"x-orch-list-type": kind} if kind else {})}
@@ -109,7 +109,7 @@ def lists(draw: st.DrawFn, depth: int) -> dict[str, Any]:
 
 @st.composite
 def objects(draw: st.DrawFn, depth: int) -> dict[str, Any]:
-    """What an object says of its members."""
+    """Draw the schema of an object's members."""
     if draw(st.integers(0, 3)) == 0:
         return {"additionalProperties": draw(schemas(depth))}
     schema = {"properties": draw(st.dictionaries(keys, schemas(depth), max_size=4))}

@@ -45,12 +45,12 @@ def widget_of(**members: Any) -> dict[str, Any]:
 
 
 def spec_of(codec: CustomCodec, spec: Any) -> Any:
-    """What becomes of the spec of a widget that is read."""
+    """Return the spec of a widget after reading."""
     return codec.fit(widget_of(spec=spec), "Ignore")[0].get("spec")
 
 
 def findings(codec: CustomCodec, **members: Any) -> list[str]:
-    """What a strict reader finds."""
+    """Return the strict findings."""
     return codec.fit(widget_of(**members), "Warn")[1]
 
 

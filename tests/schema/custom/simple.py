@@ -10,7 +10,7 @@ TYPES = {"string": str, "boolean": bool, "array": list, "object": dict}
 
 
 def valid(value: Any, schema: dict[str, Any]) -> bool:
-    """Whether the value is valid; of formats and embedded objects nothing is known."""
+    """Report whether the value is valid, ignoring formats and embedded objects."""
     if value is None:
         nullable = schema.get("nullable") or ("type" not in schema and "x-orch-int-or-string" not in schema)
         return bool(nullable) and not schema.get("enum")
@@ -85,7 +85,7 @@ def _conditioned(value: Any, schema: dict[str, Any]) -> bool:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether two values are equal as JSON."""
+    """Report whether two values are equal as JSON."""
     if (type(left) is bool) is not (type(right) is bool):
         return False
     if type(left) is dict and type(right) is dict:

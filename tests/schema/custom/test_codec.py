@@ -1,4 +1,4 @@
-"""How objects of custom kinds are read (reference CRD-14)."""
+"""Decoding of custom objects (reference CRD-14)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class TypeTests(SynchronousTestCase):
         self.assertIn("metadata.labels[a]: expected a string, got number 1", failure.message)
 
     def test_no_object(self) -> None:
-        """What is no object cannot be read."""
+        """Anything but an object cannot be read."""
         self.assertRaises(BadRequest, self.codec.normalise, [])
         self.assertRaises(BadRequest, self.codec.read, b"[]", "json", "Warn")
 

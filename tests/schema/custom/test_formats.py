@@ -77,7 +77,7 @@ class FormatTests(SynchronousTestCase):
                 self.assertEqual((name, text, check(text)), (name, text, expected))
 
     def test_unknown(self) -> None:
-        """What is not known says nothing; hyphens do not count."""
+        """Unknown formats are ignored; hyphens do not count."""
         for name in ("int32", "int64", "float", "double", "quantity", "", None, 5):
             self.assertIsNone(find(name))
         self.assertIs(find("date-time"), find("datetime"))

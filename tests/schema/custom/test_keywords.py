@@ -42,7 +42,7 @@ class TypeTests(KeywordsCase):
         self.assertTold(INTEGER, 1e300, why)
 
     def test_int_or_string(self) -> None:
-        """What may be a number or a text says so."""
+        """An int-or-string mismatch says so."""
         schema = {"x-orch-int-or-string": True, "anyOf": [INTEGER, STRING]}
         self.assertFits(schema, 1, "50%")
         found = value_complaints(schema, True)
@@ -205,7 +205,7 @@ class ObjectTests(KeywordsCase):
 
 
 class ConditionTests(KeywordsCase):
-    """Conditions (reference CRD-34)."""
+    """Texts of conditions (reference CRD-34)."""
 
     def test_all(self) -> None:
         """Every schema of allOf must hold, and what is wrong with each is told."""
@@ -244,7 +244,7 @@ class ConditionTests(KeywordsCase):
         self.assertTold(schema, {"x": "", "y": ""}, told + "2 valid alternatives")
 
     def test_not(self) -> None:
-        """What a schema denies is refused."""
+        """Values that match `not` are refused."""
         schema = {**STRING, "not": {"enum": ["x"]}}
         self.assertFits(schema, "y")
         self.assertTold(schema, "x", '<nil>: Invalid value: "": "spec.a" must not validate the schema (not)')

@@ -19,7 +19,7 @@ class PatternTests(SynchronousTestCase):
         self.assertTrue(matches(r"\p{Greek}", "x" * 100 + "λ"))
 
     def test_hostile(self) -> None:
-        """What would keep other engines busy for ever is told at once."""
+        """Patterns that take other engines for ever match at once."""
         self.assertFalse(matches("^(a+)+$", "a" * 100_000 + "b"))
 
     def test_too_large(self) -> None:
@@ -38,7 +38,7 @@ class PatternTests(SynchronousTestCase):
         self.assertEqual(size(pattern), 0)
 
     def test_states(self) -> None:
-        """What a pattern takes to be compiled is known by its states (reference CRD-64)."""
+        """The cost of compiling a pattern follows its states (reference CRD-64)."""
         self.assertGreater(size(r"^\pL{20}$"), 10_000)
         self.assertLess(size("^[a-z]+$"), 100)
         self.assertEqual(size("["), 0)

@@ -1,4 +1,4 @@
-"""What holds of all structural schemas and all values (reference CRD-15, CRD-16, CRD-17)."""
+"""Properties of all structural schemas and values (reference CRD-15, CRD-16, CRD-17)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ShapeTests(SynchronousTestCase):
     @examples(80)
     @given(cases())
     def test_idempotent(self, case: Case) -> None:
-        """What has been pruned and filled stays as it is, and so do its keys' order and its validity."""
+        """Pruning and defaulting are idempotent, and keep the order of keys and validity."""
         codec, _, value = case
         once = codec.refresh(value)
         self.assertEqual(orjson.dumps(codec.refresh(once)), orjson.dumps(once))
@@ -80,7 +80,7 @@ class ShapeTests(SynchronousTestCase):
     @examples(80)
     @given(cases())
     def test_strict(self, case: Case) -> None:
-        """What a strict reader finds nothing in, and is valid, comes back unchanged but for nulls and defaults."""
+        """A valid value without strict findings comes back unchanged but for nulls and defaults."""
         codec, structure, value = case
         obj = read(codec, value)
         if obj is None or codec.strict_findings(value):

@@ -20,7 +20,7 @@ def struct(**properties: Any) -> dict[str, Any]:
 
 class PruningTests(SynchronousTestCase):
     def test_unknown_fields(self) -> None:
-        """Members that no schema knows are dropped, in lists and under free keys too, and named to who asks."""
+        """Unknown members are dropped, in lists and under free keys too, and named on request."""
         codec = spec_codec(
             a=struct(b=STRING), l={"type": "array", "items": struct(b=STRING)},
             m={"type": "object", "additionalProperties": struct(b=STRING)},
@@ -67,7 +67,7 @@ class PruningTests(SynchronousTestCase):
         self.assertEqual(spec_of(codec, spec), {"b": None, "d": {"x": None}})
 
     def test_too_deep(self) -> None:
-        """What would be too deep to be written is refused."""
+        """A value too deep to be written is refused."""
         deep: Any = 1
         for _ in range(300):
             deep = [deep]
@@ -102,7 +102,7 @@ class MetadataTests(SynchronousTestCase):
         self.assertEqual(findings(codec, spec={"t": kept}), [])
 
     def test_embedded_faults(self) -> None:
-        """What is wrong with an embedded object's own fields is told (reference CRD-35)."""
+        """Errors in an embedded object's metadata are reported (reference CRD-35)."""
         codec = spec_codec(t={**RESOURCE, **KEEP})
         obj = codec.normalise(widget_of(spec={"t": {"kind": "", "metadata": {"name": "a/b"}}}))
         self.assertEqual(
@@ -171,12 +171,12 @@ class RefreshTests(SynchronousTestCase):
     """Values of the store (reference CRD-36)."""
 
     def test_refresh(self) -> None:
-        """What is in the store is read as the schema is now."""
+        """Stored values are read by the present schema."""
         codec = spec_codec(a={**STRING, "default": "x"})
         self.assertEqual(codec.refresh(widget_of(spec={"b": 1}))["spec"], {"a": "x"})
 
     def test_of_another_version(self) -> None:
-        """What was an object of another version is pruned, and keeps what does not fit."""
+        """A converted object is pruned, and keeps what does not fit."""
         codec = spec_codec(a={"type": "integer", "default": 1}, b={"type": "integer", "default": 2})
         self.assertEqual(codec.pruned(widget_of(spec={"a": "x", "y": 1}))["spec"], {"a": "x"})
 

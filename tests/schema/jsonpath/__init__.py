@@ -1,1 +1,1 @@
-"""Tests of orchtw.schema."""
+"""Tests of package `orchtw.schema`."""

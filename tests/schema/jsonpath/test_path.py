@@ -98,7 +98,7 @@ class PathTests(SynchronousTestCase):
             self.assertEqual((text, type(found), found), (text, type(value), value))
 
     def test_unreadable(self) -> None:
-        """What is no path is refused (reference CRD-60)."""
+        """Malformed paths are refused (reference CRD-60)."""
         for text in UNREADABLE:
             with self.assertRaises(PathError, msg=text):
                 Path(text)

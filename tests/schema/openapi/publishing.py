@@ -1,4 +1,4 @@
-"""What the tests of OpenAPI share: documents of both vocabularies, made once."""
+"""Base of the OpenAPI tests: documents of both vocabularies, made once."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def published(vocabulary: str) -> Published:
 
 @cache
 def v2(vocabulary: str = "orch") -> Document:
-    """The v2 document."""
+    """Return the v2 document."""
     document: Document = orjson.loads(published(vocabulary).v2.json.body)
     return document
 
 
 @cache
 def v3(path: str, vocabulary: str = "orch") -> Document:
-    """One v3 document."""
+    """Return one v3 document."""
     document: Document = orjson.loads(published(vocabulary).v3[path].json.body)
     return document
 

@@ -1,4 +1,4 @@
-"""What OpenAPI says of kinds that have no message."""
+"""OpenAPI of kinds without a message."""
 
 from __future__ import annotations
 

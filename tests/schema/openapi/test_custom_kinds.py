@@ -1,4 +1,4 @@
-"""What OpenAPI says of kinds that definitions brought (reference OPENAPI-18)."""
+"""OpenAPI of custom kinds (reference OPENAPI-18)."""
 
 from __future__ import annotations
 
@@ -228,14 +228,14 @@ class ChangeTests(SynchronousTestCase):
         self.assertEqual([each.kept for each in fresh._shares[PATH]], [{}] * 2)
 
     def test_release_is_kept(self) -> None:
-        """What the release says is rendered once."""
+        """Documents of the release are rendered once."""
         before = published()
         after = published(before=before)
         self.assertIs(after.v3["api/v1"], before.v3["api/v1"])
         self.assertIs(after._release.v2, before._release.v2)
 
     def test_nothing_is_held(self) -> None:
-        """What has been published is gone as soon as something else is: a v2 document takes a megabyte and more."""
+        """Replaced documents are freed at once: a v2 document takes a megabyte and more."""
         gc.disable()
         self.addCleanup(gc.enable)
         before = published()

@@ -1,4 +1,4 @@
-"""What definitions say about types and fields, in both dialects."""
+"""Definitions of types and fields, in both dialects."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class FieldTests(SynchronousTestCase):
         self.assertEqual(three["oneOf"], [{"type": "string"}, {"type": "integer"}])
 
     def test_required(self) -> None:
-        """What may not be left out is required (reference ENC-17)."""
+        """Fields that may not be left out are required (reference ENC-17)."""
         self.assertEqual(definition("io.orch.api.apps.v1.DeploymentSpec")["required"], ["selector", "template"])
         self.assertNotIn("required", definition(f"{CORE}.Pod"))
 

@@ -1,4 +1,4 @@
-"""The texts about types and fields: that there are some, how they read, and who shares them."""
+"""Descriptions of types and fields: presence, form and sharing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class CoverageTests(SynchronousTestCase):
 
 class StyleTests(SynchronousTestCase):
     def test_sentences(self) -> None:
-        """What is published are whole sentences with single spaces, and no remark to developers."""
+        """Descriptions are whole sentences with single spaces, without remarks to developers."""
         for where, text in all_texts("orch"):
             self.assertRegex(text, SENTENCES, where)
             self.assertNotRegex(text, r"\s\s|\n|TODO|FIXME|\.\.$", where)
@@ -97,7 +97,7 @@ class SiblingTests(SynchronousTestCase):
         self.assertEqual(self.texts.of_field(f"{API}.autoscaling.v2beta1.ObjectMetricSource", "targetValue"), older)
 
     def test_unknown(self) -> None:
-        """What nobody described has no text."""
+        """Undescribed fields have no text."""
         self.assertEqual(self.texts.of_message(f"{API}.apps.v1.Nothing"), "")
         self.assertEqual(self.texts.of_field(f"{META}.ObjectMeta", "nothing"), "")
         self.assertEqual(self.texts.of_message("nothing"), "")

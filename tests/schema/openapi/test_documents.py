@@ -35,7 +35,7 @@ class ValidityTests(SynchronousTestCase):
 
 
 class OpeningTests(SynchronousTestCase):
-    """How the descriptions begin that clients look for (reference OPENAPI-20)."""
+    """Beginnings of descriptions that clients look for (reference OPENAPI-20)."""
 
     def test_every_kind(self) -> None:
         """apiVersion, kind and metadata of every kind and list, in all documents of both vocabularies."""
@@ -73,7 +73,7 @@ class OpeningTests(SynchronousTestCase):
 
 class DocumentTests(SynchronousTestCase):
     def test_shared_parameters(self) -> None:
-        """What all operations of a path take is said once, in both versions."""
+        """Parameters of all operations of a path are published once, in both versions."""
         for item in (v2()["paths"][POD], v3("api/v1")["paths"][POD]):
             self.assertEqual([each["name"] for each in item["parameters"]], ["name", "namespace", "pretty"])
             self.assertEqual(

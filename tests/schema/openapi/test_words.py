@@ -67,7 +67,7 @@ class FieldTests(SynchronousTestCase):
 
 class TypeTests(SynchronousTestCase):
     def test_struct(self) -> None:
-        """How a type merges is added to its text, or to the words of its name."""
+        """Merge semantics are added to a type's description, or to the words of its name."""
         self.assertEqual(of_struct(StructSchema("a.PodSpec", []), "What is wanted."), "What is wanted.")
         self.assertEqual(of_struct(StructSchema("a.PodSpec", []), ""), "Pod spec.")
         atomic = StructSchema("a.FieldRef", [], atomic=True)

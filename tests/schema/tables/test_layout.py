@@ -23,7 +23,7 @@ MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 31536000
 
 
 def cells_of(resource: ResourceType) -> Cells | None:
-    """What makes a kind's cells; component statuses are not stored, so that no record says it."""
+    """Return the cells of a kind; component statuses are not stored, so no record has them."""
     if resource.storage_group is None:
         return component_status
     return KINDS[GroupKind.of(resource.storage_group, resource.kind, NAMING)].cells
@@ -34,7 +34,7 @@ def layout_of(resource: ResourceType) -> TableLayout:
 
 
 class HumanDurationTests(SynchronousTestCase):
-    """`human_duration`."""
+    """Texts of `human_duration` at its steps."""
 
     def test_texts(self) -> None:
         """One or two units, as few as tell the story (reference TABLE-10)."""
@@ -83,7 +83,7 @@ class TextTests(SynchronousTestCase):
 
 
 class LayoutTests(SynchronousTestCase):
-    """`TableLayout`."""
+    """Columns and cells of a `TableLayout`."""
 
     def layout(self) -> TableLayout:
         return TableLayout((), None, NAMING)

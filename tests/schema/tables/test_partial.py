@@ -1,4 +1,4 @@
-"""PartialObjectMetadata (reference TABLE-9)."""
+"""Tests of PartialObjectMetadata (reference TABLE-9)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ POD = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}, "spec": {},
 
 
 class PartialTests(SynchronousTestCase):
-    """`partial_metadata` and `partial_metadata_list`."""
+    """Results of `partial_metadata` and `partial_metadata_list`."""
 
     def test_object(self) -> None:
         """Only metadata is left, under the apiVersion asked for."""

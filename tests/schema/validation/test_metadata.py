@@ -40,7 +40,7 @@ def update(new: dict[str, Any], old: dict[str, Any]) -> list[Cause]:
 
 
 class CreateTests(SynchronousTestCase):
-    """`validate_create`."""
+    """Causes of `validate_create` on metadata."""
 
     def test_good(self) -> None:
         """Ordinary metadata has no causes."""
@@ -142,7 +142,7 @@ class CreateTests(SynchronousTestCase):
 
 
 class UpdateTests(SynchronousTestCase):
-    """`validate_update`."""
+    """Causes of `validate_update` on metadata."""
 
     def test_good(self) -> None:
         """Labels, annotations, owners and finalizers may change."""
@@ -185,7 +185,7 @@ class UpdateTests(SynchronousTestCase):
 
 
 class GenerateNameTests(SynchronousTestCase):
-    """`generate_name`."""
+    """Names made by `generate_name`."""
 
     def test_form(self) -> None:
         """The prefix, cut to 58 characters, is followed by 5 of the alphabet (reference OBJ-29)."""

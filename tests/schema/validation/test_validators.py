@@ -73,7 +73,7 @@ class RuleTests(ValidatorCase):
         self.check(own, -0.5, ("a", "Invalid value: -0.5: must not be negative"))
 
     def test_required_detail(self) -> None:
-        """What is said of a missing value may be the rule's own."""
+        """The text for a missing value may be the rule's own."""
         self.check(field("a", Scalar.STRING, required=True, required_detail="why"), "", ("a", "Required value: why"))
 
     def test_unique_by(self) -> None:
@@ -111,7 +111,7 @@ class RuleTests(ValidatorCase):
         self.assertEqual(seen, [({"n": "1"}, {"n": "0"}), ({"n": "2"}, None), ({"n": "3"}, None)])
 
     def test_consequences(self) -> None:
-        """What follows from causes is asked for where there are some, last, and with the causes."""
+        """Consequences run last, with the causes, where there are any."""
 
         def follow(new: dict[str, Any], causes: list[Cause]) -> list[Cause]:
             return [Cause("FieldValueNotFound", "", f"after {cause.field}") for cause in causes]
@@ -135,7 +135,7 @@ class RuleTests(ValidatorCase):
         self.check(policy, "c", ("a", 'Unsupported value: "c": supported values: "A", "B"'))
 
     def test_length(self) -> None:
-        """Lengths count bytes."""
+        """Lengths of texts count bytes."""
         text = field("a", Scalar.STRING, max_length=3)
         self.check(text, "abc")
         self.check(text, "ää", ("a", "Too long: must have at most 3 bytes"))
@@ -210,7 +210,7 @@ class RuleTests(ValidatorCase):
 
 
 class PlaceTests(ValidatorCase):
-    """Where causes are."""
+    """Return the fields of causes."""
 
     def test_elements_and_keys(self) -> None:
         """Elements are named by index, values and keys of maps by key, at any depth."""
@@ -258,7 +258,7 @@ class PlaceTests(ValidatorCase):
 
 
 class CompilationTests(SynchronousTestCase):
-    """What is compiled, and when."""
+    """Compilation of validators on demand."""
 
     def test_no_rules_no_validator(self) -> None:
         """A struct without a rule in or below it costs nothing, and the parts without rules are not looked at."""
@@ -296,7 +296,7 @@ class CompilationTests(SynchronousTestCase):
             self.assertEqual(len(validate({"n": 0}, None)), 1)
 
     def test_misplaced_rules(self) -> None:
-        """A rule that does not fit its field's type is an error of whoever wrote the schema."""
+        """A rule that does not fit its field's type is an error in the schema."""
         for node, rules in [
             (Scalar.STRING, {"minimum": 1}),
             (Scalar.INT32, {"format": "dns_label"}),
@@ -329,7 +329,7 @@ class DeclaredRulesTests(SynchronousTestCase):
             self.assertNotIn("orch.io.apimachinery.pkg.apis.meta.v1.ObjectMeta", ruled)
 
     def test_usual_refusal(self) -> None:
-        """What is found makes the usual 422 (reference ERR-12, KIND-34)."""
+        """Findings make the usual 422 (reference ERR-12, KIND-34)."""
         codec = Codecs(Catalogue.load(Naming.orch())).kind("node.orch.io/v1", "RuntimeClass")
         validate = codec.validator
         assert validate is not None

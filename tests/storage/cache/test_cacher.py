@@ -68,7 +68,7 @@ class StartTests(CacheTestCase):
         self.assertEqual(self.cacher.damaged, 1)
 
     def test_damaged_value(self) -> None:
-        """What the store itself calls damaged is set aside, also on the last place of a page."""
+        """Values that the store reports as damaged are set aside, also at the end of a page."""
         self.patch(interface, "SCAN_ITEMS", 2)
         for name in "abcd":
             self.store.put(f"/registry/pods/a/{name}")
@@ -102,7 +102,7 @@ class StartTests(CacheTestCase):
         self.assertIs(pods.get("a/a"), found)
 
     def test_damage_found_later(self) -> None:
-        """What cannot be read when somebody asks for it is damaged from then on, and deleted to watches."""
+        """A value that fails to be read is damaged from then on, and deleted to watches."""
         for name in "abc":
             self.store.put(f"/registry/pods/a/{name}", b"plain" + b" bad" * (name != "c"))
         pods = self.start()
@@ -211,7 +211,7 @@ class FollowTests(CacheTestCase):
         self.assertEqual((self.pods.built, len(pods)), (1, 2))
 
     def test_others_cost_a_look(self) -> None:
-        """What another process has written is not decoded where a look does; nonsense is set aside as ever."""
+        """Values of other processes are not decoded where a glance suffices; malformed ones are set aside."""
         pods = self.start()
         self.store.put("/registry/pods/a/x", b"plain n")
         found = pods.get("a/x")
@@ -223,7 +223,7 @@ class FollowTests(CacheTestCase):
         self.assertEqual((list(pods.snapshot()), pods.damaged), ([], {"a/x": 3}))
 
     def test_not_searched(self) -> None:
-        """What is written later costs searches for reference cycles nothing, however much it is (METRIC-7)."""
+        """Later writes cost the garbage collector nothing, however many they are (METRIC-7)."""
         pods = self.start()
         self.store.put("/registry/pods/a/x", b"n")
         entry, event = pods.get("a/x"), pods.log.since(1)[0]
@@ -290,7 +290,7 @@ class FollowTests(CacheTestCase):
 
 class ReadTests(CacheTestCase):
     def keys(self, entries: Sequence[Entry]) -> list[str]:
-        """Keys with revisions."""
+        """Return keys with revisions."""
         return [f"{entry.key}@{entry.revision}" for entry in entries]
 
     def test_namespace(self) -> None:
@@ -394,7 +394,7 @@ class WatchTests(CacheTestCase):
         self.assertEqual(sink.lines, ["ADDED a/x@2", "DELETED a/x@4"])
 
     def test_changes_before_the_start(self) -> None:
-        """What happens between making a watch and starting it is not lost."""
+        """Events between making a watch and starting it are not lost."""
         pods = self.start()
         self.store.put("/registry/pods/a/x")
         member = pods.watch(Selection(), TextWire(), since=None)

@@ -107,7 +107,7 @@ class IndexTests(SynchronousTestCase):
         self.assertEqual(index.bytes, size)
 
     def test_asked(self) -> None:
-        """What can be looked up: names, values of fields and labels, labels, other values (reference READ-26)."""
+        """Lookups by names, values of fields and labels, labels, other values (reference READ-26)."""
         everything = selection("a", "app=x,tier in (b),c!=d,e in (f,g),h", "spec.nodeName=n,metadata.name=m")
         expected = [
             Wanted(("name", ""), ("m",)),
@@ -211,7 +211,7 @@ class IndexesTests(SynchronousTestCase):
             self.assertEqual(kind, "label")
 
     def test_any_but_some(self) -> None:
-        """Who has any value of a field but some is found where there are few values (reference READ-26)."""
+        """Entries with any other value of a field are found where there are few values (reference READ-26)."""
         made = [entry(f"a/{i:03}", node=f"n{i % 50 // 48}") for i in range(100)]
         resource = Resource({each.key: each for each in made})
         wanted = selection(fields="spec.nodeName!=n0")
@@ -239,7 +239,7 @@ class IndexesTests(SynchronousTestCase):
         self.assertEqual(resource.found(wanted)[1], "label")
 
     def test_waiting_in_vain(self) -> None:
-        """Who waits goes on when the resource goes before the index is made."""
+        """A waiting list goes on when the resource goes before the index is made."""
         resource, wanted = self.filled(), selection(labels="app=v1")
         resource.indexes.looked(wanted, 100, 0)
         waiting = resource.indexes.coming(wanted)
@@ -254,7 +254,7 @@ class IndexesTests(SynchronousTestCase):
     def test_made_amid_writes(
         self, before: list[tuple[str, bool, str | None]], after: list[tuple[str, bool, str | None]]
     ) -> None:
-        """What is written while an index is being made is in it as it is afterwards."""
+        """Writes while an index is being made are in it afterwards."""
         self.patch(module, "MIN_ENTRIES", 1)
         self.patch(module, "USEFUL", 1)
         made = [entry(key, label) for key, _, label in before]
@@ -270,7 +270,7 @@ class IndexesTests(SynchronousTestCase):
         self.assertEqual(len(resource.indexes), 1)
 
     def test_given_up(self) -> None:
-        """What nobody asks for any more goes, the least used of too many, and all when the resource goes."""
+        """Unused indexes go, the least used of too many, and all when the resource goes."""
         resource = self.filled()
         for number in range(MAX_INDEXES + 1):
             resource.indexes.looked(selection(labels=f"key-{number}=v"), 100, 0)
@@ -338,7 +338,7 @@ class KeptTests(SynchronousTestCase):
         self.assertEqual(len(self.kept), 0)
 
     def test_memory(self) -> None:
-        """What states alone hold counts as held for readers, who give it up, the oldest first."""
+        """Memory of past states counts as held for readers, who give it up, the oldest first."""
         self.kept.keep(7, 0.0, selection(), None, self.whole)
         self.assertEqual(len(self.pins), 1)
         self.pins.expire_oldest()

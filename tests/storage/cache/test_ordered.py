@@ -1,4 +1,4 @@
-"""Entries in order: blocks that snapshots share, ranges of keys, past states, and who holds old ones."""
+"""Ordered entries: blocks that snapshots share, ranges of keys, past states, and pins of old ones."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class OrderedTests(SynchronousTestCase):
     @CALM
     @given(strategies.sets(KEYS), WRITES)
     def test_two_of_one(self, first: set[str], writes: list[tuple[str, str]]) -> None:
-        """What is made of a snapshot goes its own way: neither sees what is written to the other."""
+        """A copy of a snapshot is independent: neither sees writes to the other."""
         small(self)
         ordered = Ordered(map(entry, first))
         other, model = Ordered.of(ordered.snapshot()), {key: 1 for key in first}
@@ -110,8 +110,8 @@ class OrderedTests(SynchronousTestCase):
         self.assertEqual({each.key: each.revision for each in other.snapshot()}, model)
 
     def test_a_write_copies_one_block(self) -> None:
-        """What a snapshot costs does not grow with the number of objects: a list after a write copies the blocks that
-        were written, and references to a few others (reference STORE-6, DESIGN-18).
+        """A snapshot costs the same with any number of objects: a list after a write copies the written blocks, and
+        references to a few others (reference STORE-6, DESIGN-18).
         """
         ordered = Ordered(touched(200_000))
         before = ordered.snapshot()
@@ -199,7 +199,7 @@ class PastTests(SynchronousTestCase):
 
 
 def run(steps: object) -> tuple[int, Entries]:
-    """How many steps a computation takes, and its result."""
+    """Return the number of steps of a computation, and its result."""
     count = 0
     while True:
         try:

@@ -1,4 +1,4 @@
-"""What is held for readers beside the objects stays within its limit."""
+"""Memory held for readers beside the objects stays within its limit."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Lists:
 
 
 class Stubborn(Lists):
-    """Gives up nothing."""
+    """Holder that gives up nothing."""
 
     def give_up(self, size: int) -> None:
         """All of it has been asked for."""
@@ -80,7 +80,7 @@ class RoomTests(CacheTestCase):
         self.assertEqual(self.cacher.held_bytes()["encodings"], 60 * len(JSON))
 
     def test_packed(self) -> None:
-        """What is too much is packed, the longest unasked first, and no more of it than has to be."""
+        """Excess forms are packed, the longest unused first, and no more than needed."""
         pods = self.fill(100)
         self.encode(pods, 80)
         self.settle()
@@ -162,7 +162,7 @@ class RoomTests(CacheTestCase):
         self.assertEqual((len(pods.indexes), room.plain), (0, 0))
 
     def test_changes(self) -> None:
-        """What an object held is the history's when it is replaced or gone; of others nothing is counted."""
+        """A replaced object's bytes count for the history; those of others do not count."""
         pods = self.fill(3)
         self.encode(pods, 3)
         old = pods.snapshot()[0]
@@ -174,7 +174,7 @@ class RoomTests(CacheTestCase):
         self.assertEqual(room.plain, len(JSON))
 
     def test_limits(self) -> None:
-        """What cannot be made again has a part of the room; without a limit, bounds of its own."""
+        """Forms that cannot be made again have a part of the room; without a limit, bounds of their own."""
         room = Room(LIMIT)
         self.assertEqual((room.history.limit_bytes, room.recent.limit_bytes), (LIMIT // 3, LIMIT // 8))
         self.assertEqual((room.pinned_limit, room.excess), (LIMIT // 4, -LIMIT))

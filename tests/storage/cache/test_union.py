@@ -48,7 +48,7 @@ class UnionTests(SynchronousTestCase):
             self.assertEqual(entries[len(expected) - 1].key, expected[-1])
 
     def test_no_more_than_asked_for(self) -> None:
-        """What nobody reads is not put in order."""
+        """Unread parts are not sorted."""
         entries = united(parts([(number, number % 4) for number in range(100)]))
         assert isinstance(entries, CacheUnion)
         self.assertEqual(keys(entries[:5]), [f"a/{number:02}" for number in range(5)])

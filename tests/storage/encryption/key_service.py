@@ -35,7 +35,7 @@ class KeyService:
         self._server.start()
 
     def stop(self) -> None:
-        """End at once."""
+        """End the service at once."""
         self._server.stop(0).wait()
 
     def _version(self, request: Any, context: Any) -> Any:

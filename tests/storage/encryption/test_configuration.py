@@ -150,7 +150,7 @@ class ConfigurationTests(SynchronousTestCase):
         self.assertIn("is neither YAML nor JSON", self.problem(self.file("{")))
 
     def test_no_secret_is_shown(self) -> None:
-        """What is wrong with a key does not show it."""
+        """Errors about keys do not show them."""
         text = self.problem(self.configuration({"aescbc": {"keys": [{"name": "a", "secret": "c2VjcmV0"}]}}))
         self.assertNotIn("c2VjcmV0", text)
         self.assertNotIn("secret'", text)

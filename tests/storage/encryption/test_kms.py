@@ -73,7 +73,7 @@ class KmsTests(ServiceCase):
         self.assertEqual(self.service.calls.count("Decrypt"), 1)
 
     async def test_bounded(self) -> None:
-        """What was used last is kept."""
+        """The last used keys are kept."""
         kms = self.kms(2)
         first, second, third = [await self.sealed(kms) for _ in range(3)]
         self.assertRaises(KeyMissing, kms.open, first, PLACE)
@@ -90,7 +90,7 @@ class KmsTests(ServiceCase):
         self.assertEqual(self.service.calls.count("Decrypt"), 2)
 
     async def test_refused(self) -> None:
-        """What the service says is what clients hear; all who wait hear it, and the next one asks anew."""
+        """The service's error reaches all waiting clients, and the next one asks again."""
         kms = self.kms()
         sealed = await self.sealed(kms)
         kms = self.kms()
@@ -120,7 +120,7 @@ class KmsTests(ServiceCase):
         self.assertEqual(await self.refusal(self.sealed(self.kms())), text)
 
     async def test_cut_short(self) -> None:
-        """A value that ends in its key is none."""
+        """A value that ends in its key is malformed."""
         kms = self.kms()
         sealed = await self.sealed(kms)
         for length in (0, 1, 2, 10):

@@ -1,4 +1,4 @@
-"""What sealing and opening comes to (reference METRIC-12)."""
+"""Metrics of sealing and opening (reference METRIC-12)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Service:
 
 
 class SealingMetricsTests(SynchronousTestCase):
-    """`SealingMetrics`."""
+    """Series of `SealingMetrics` by operation."""
 
     def setUp(self) -> None:
         self.metrics = SealingMetrics()
@@ -86,7 +86,7 @@ class SealingMetricsTests(SynchronousTestCase):
         return self.successResultOf(Deferred.fromCoroutine(work()))
 
     def test_services(self) -> None:
-        """A value counts once, whoever keeps its key; what is not kept is a miss, and a fault is an outcome."""
+        """A value counts once, whichever cache has its key; an uncached key is a miss, and a fault is an outcome."""
         service = Service()
 
         def fresh() -> Transformer:

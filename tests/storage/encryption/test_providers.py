@@ -1,4 +1,4 @@
-"""Who seals and opens values, against implementations of others (reference STORE-14)."""
+"""Encryption providers against other implementations (reference STORE-14)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RoundTripTests(SynchronousTestCase):
     @examples(100)
     @given(st.binary(max_size=200), st.sampled_from(KEYED), st.binary(max_size=30))
     def test_round_trip(self, value: bytes, kind: type[AesCbc], place: bytes) -> None:
-        """What is sealed is opened, looks different each time, and does not show the value."""
+        """Sealed values can be opened, differ each time, and do not show the plain text."""
         provider = kind("a", KEY)
         sealed = provider.seal(value, place)
         self.assertEqual(provider.open(sealed, place), value)
@@ -89,7 +89,7 @@ class FormTests(SynchronousTestCase):
         self.assertEqual(SecretBox(KEY).decrypt(sealed[24:], sealed[:24]), b"x")
 
     def test_prefixes(self) -> None:
-        """Stored values begin with who sealed them."""
+        """Stored values begin with the name of their provider."""
         providers: tuple[Provider, ...] = tuple(kind("key1", KEY) for kind in KEYED)
         self.assertEqual(
             [provider.prefix for provider in providers],
@@ -110,7 +110,7 @@ class TransformerTests(SynchronousTestCase):
         self.assertEqual((opened.value, opened.stale), (b"x", True))
 
     def test_nothing_fits(self) -> None:
-        """What went wrong with each key that looked right, or that none did."""
+        """Errors name each key that was tried, or say that no key matched."""
         stored = Transformer([AesGcm("a", KEY)]).seal(b"x", PLACE)
         table: tuple[tuple[list[Provider], str], ...] = (
             ([AesGcm("b", KEY)], "no matching key was found for the provided AES transformer"),

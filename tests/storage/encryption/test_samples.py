@@ -1,4 +1,4 @@
-"""Whether servers can read each other's sealed values (reference CTRL-52)."""
+"""Agreement of servers on encryption keys (reference CTRL-52)."""
 
 from __future__ import annotations
 

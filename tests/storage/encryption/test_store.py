@@ -72,7 +72,7 @@ class ConformanceCase(StoreConformance):
         raise NotImplementedError
 
     def make_store(self) -> Store:
-        """An empty store."""
+        """Return an empty store."""
         inner = SqliteStore(self.mktemp(), reactor=reactor, clock=Clock(), compaction_interval_s=0)
         return over(inner, *self.providers())
 
@@ -105,7 +105,7 @@ class SealedCase(TestCase):
 
 class SealedTests(SealedCase):
     async def test_nothing_plain(self) -> None:
-        """What lies in the store has the prefix and not the value; what nobody configured lies there as it is."""
+        """Stored values have the prefix and not the plain text; unconfigured resources are stored plain."""
         store = over(self.inner, AesGcm("key1", KEYS[32]))
         await store.commit(Op(KEY, b"secret words"))
         await store.commit(Op("/registry/nodes/x", b"plain words"))

@@ -1,4 +1,4 @@
-"""What every store does, of the etcd store (reference STORE-30)."""
+"""Conformance of the etcd store (reference STORE-30)."""
 
 from __future__ import annotations
 

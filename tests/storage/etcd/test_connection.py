@@ -64,7 +64,7 @@ def message(body: bytes) -> bytes:
 
 
 def answer(stream: int, *bodies: bytes, status: str = "0", said: str = "") -> bytes:
-    """A whole answer."""
+    """Return a whole response."""
     data = b"".join(frame(FrameKind.DATA, 0, stream, message(body)) for body in bodies)
     end = block(("grpc-status", status), ("grpc-message", said))
     flags = Flag.END_HEADERS | Flag.END_STREAM
@@ -104,7 +104,7 @@ class ConnectionCase(SynchronousTestCase):
 
 
 class AnswerTests(ConnectionCase):
-    """Questions and answers."""
+    """Calls and their responses."""
 
     def test_question(self) -> None:
         """A call is its fields, which need no table, and its message with what precedes each of gRPC's."""
@@ -155,7 +155,7 @@ class AnswerTests(ConnectionCase):
         self.assertEqual((asked.messages, asked.ends), (bodies, [None]))
 
     def test_error(self) -> None:
-        """What is refused has a code, and a text that may have been encoded."""
+        """A refused call has a code, and a text that may be encoded."""
         number, asked = self.ask()
         self.receive(answer(number, status="11", said="etcdserver: mvcc: 50%25 gone"))
         [error] = asked.ends
@@ -172,7 +172,7 @@ class AnswerTests(ConnectionCase):
         self.assertEqual(asked.ends, [None])
 
     def test_no_grpc(self) -> None:
-        """Whoever speaks something else is dropped, or its HTTP status told."""
+        """A peer that speaks another protocol is dropped, or its HTTP status reported."""
         for flags in (Flag.END_HEADERS, Flag.END_HEADERS | Flag.END_STREAM):
             number, asked = self.ask()
             self.receive(frame(FrameKind.HEADERS, flags, number, block((":status", "404"))))
@@ -187,7 +187,7 @@ class WindowTests(ConnectionCase):
     """Neither side sends more than the other has room for."""
 
     def test_large_question(self) -> None:
-        """What is too much waits for room of the stream and of the connection; the end comes once."""
+        """Data beyond the windows of stream and connection waits; the end comes once."""
         body = bytes(range(256)) * 600
         number, _ = self.ask(body)
         whole = message(body)
@@ -222,7 +222,7 @@ class WindowTests(ConnectionCase):
 
 
 class EndTests(ConnectionCase):
-    """How calls and connections end."""
+    """Ends of calls and connections."""
 
     def test_settings_and_pings(self) -> None:
         """Settings and pings are answered; the first settings mean that calls can be made."""
@@ -258,7 +258,7 @@ class EndTests(ConnectionCase):
         self.assertTrue(self.transport.disconnecting)
 
     def test_late(self) -> None:
-        """A call has its time; what comes afterwards is nobody's."""
+        """A call has a timeout; later messages are dropped."""
         number, asked = self.ask(deadline=5.0)
         _, other = self.ask(deadline=6.0)
         self.connection.late(5.0)
@@ -278,7 +278,7 @@ class EndTests(ConnectionCase):
         self.failureResultOf(self.connection.secured)
 
     def test_cancelled(self) -> None:
-        """Whoever cancels a call hears nothing more."""
+        """A cancelled call receives nothing more."""
         number, asked = self.ask(ends=False)
         self.sent()
         self.connection.cancel(number)

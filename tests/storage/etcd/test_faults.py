@@ -165,7 +165,7 @@ class GateTests(FaultCase):
         self.assertEqual(recorder.changes[1].previous and recorder.changes[1].previous.revision, first)
 
     async def test_reads_and_writes_wait_for_the_way(self) -> None:
-        """What is asked while there is no connection is answered once there is one."""
+        """Calls without a connection are answered once it is back."""
         await self.gate.close()
         write, read = self.store.commit(Op("/a", b"1")), Deferred.fromCoroutine(self.store.get("/b"))
         await deferLater(reactor, 0.2)
@@ -200,7 +200,7 @@ class GateTests(FaultCase):
 
 @in_both
 class RefusalTests(FaultCase):
-    """What the cluster refuses."""
+    """Refusals of the cluster."""
 
     async def test_no_space(self) -> None:
         """With an alarm for space writes are refused in etcd's words; reads go on, consistent ones too, and only

@@ -28,7 +28,7 @@ TAILS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=
 
 
 class KeyTests(SynchronousTestCase):
-    """`EtcdKeys`."""
+    """Keys made by `EtcdKeys`."""
 
     def test_prefix(self) -> None:
         """`/registry` makes room for the prefix, and comes back."""
@@ -43,7 +43,7 @@ class KeyTests(SynchronousTestCase):
             self.assertEqual(keys.range("/elsewhere/", "")[0], keys.range("/elsewhere/", "")[1])
 
     def test_no_key(self) -> None:
-        """What is no text, or lies elsewhere, is no key."""
+        """Malformed and foreign keys are ignored."""
         for key in ("", "/registry", "/elsewhere/a", "/registry/\0", "/registry/\udc80"):
             self.assertRaises(BadRequest, EtcdKeys("/x", "/registry").stored, key)
 

@@ -14,7 +14,7 @@ from orchtw.storage.interface import KeyValue, Page
 
 
 class Found(SimpleNamespace):
-    """A RangeResponse."""
+    """Return a RangeResponse message."""
 
     def ByteSize(self) -> int:
         """As messages have it."""
@@ -31,7 +31,7 @@ class ScanTests(SynchronousTestCase):
     async def ask(
         self, revision: int, *, key: bytes, range_end: bytes, limit: int, keys_only: bool = False
     ) -> Found:
-        """What a cluster with these keys would answer; what it counts is noted."""
+        """Answer as a cluster with these keys would, and note what it counts."""
         there = [each for each in self.keys if key <= each < range_end]
         self.asked.append((revision, len(there), keys_only))
         return Found(

@@ -23,7 +23,7 @@ class Words:
     prefixes: Sequence[str] = ("/a/", "/b/")
 
     async def vocabulary(self, key: str, value: bytes) -> str:
-        """See `Evidence`."""
+        """Return the evidence of a vocabulary, as `Evidence`."""
         if value == b"sealed":
             raise ValueError("there is no key")
         return value.decode()
@@ -59,7 +59,7 @@ class VocabularyTests(TestCase):
         return problem
 
     def record(self) -> str:
-        """What is recorded, as anybody can read it."""
+        """Return the recorded vocabulary."""
         return self.cluster.control("get", f"{self.prefix}/~vocabulary", "--print-value-only").strip()
 
     async def fill(self, *values: str) -> None:
@@ -111,7 +111,7 @@ class VocabularyTests(TestCase):
         self.assertEqual(await store.revision(), written.revision)
 
     async def test_objects_tell(self) -> None:
-        """What was stored before there was a record is recognised, recorded, and refused to the other one."""
+        """Stores without a record are recognised, recorded, and refused to the other vocabulary."""
         await self.fill("", self.vocabulary, "sealed", self.vocabulary)
         self.assertIn(f"was made with --vocabulary {self.vocabulary}", await self.refused(other(self.vocabulary)))
         store = await self.started(self.vocabulary)

@@ -1,1 +1,1 @@
-"""Tests of `orchtw.storage.remote`."""
+"""Tests of package `orchtw.storage.remote`."""

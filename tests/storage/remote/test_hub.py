@@ -1,5 +1,5 @@
 # mypy: disallow-untyped-calls=False
-"""The owner of a store and its workers: when something is told to whom, and who is parted from."""
+"""Owner of a store and its workers: deliveries and partings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class HubCase(TestCase):
         return worker
 
     async def end(self) -> None:
-        """Stop everybody."""
+        """Stop owner and workers."""
         for worker in self.workers:
             await worker.stop()
         await self.owned.hub.stop()
@@ -51,7 +51,7 @@ class HubCase(TestCase):
         transport.pauseProducing()
 
     def go_on(self, worker: RemoteStore) -> None:
-        """See `held_up`."""
+        """Hold up the stream, as `held_up`."""
         transport = worker._link.transport
         assert transport is not None
         transport.resumeProducing()
@@ -90,7 +90,7 @@ class ReleaseTests(HubCase):
         self.assertTrue(self.owned.hub.current())
 
     async def test_reads_wait(self) -> None:
-        """What a read from the store itself would show is not shown before it may be."""
+        """Reads from the store itself show no state too early."""
         slow, quick = self.workers
         self.held_up(slow)
         write = quick.commit(Op("/a", b"1"))
@@ -197,7 +197,7 @@ class PartingTests(HubCase):
         self.workers.remove(slow)
 
     async def test_bounded(self) -> None:
-        """What waits for one worker is bounded."""
+        """Data that waits for one worker is bounded."""
         self.patch(server_module, "MAX_UNCONFIRMED_BYTES", 1 << 20)
         slow, quick = self.workers
         self.held_up(slow)
@@ -224,7 +224,7 @@ class PartingTests(HubCase):
 
 
 class NonsenseTests(HubCase):
-    """What cannot have been meant ends the stream, never the process (reference STORE-29)."""
+    """Malformed messages end the stream, never the process (reference STORE-29)."""
 
     async def parted(self, worker: RemoteStore, kind: int, content: bytes) -> StoreServer:
         """Send a message as it is; the owner parts from the worker."""

@@ -45,7 +45,7 @@ class FramesTests(SynchronousTestCase):
         self.assertEqual(found, sent)
 
     def test_too_long(self) -> None:
-        """What claims to be longer than any message is none, before it has come; what came before it counts."""
+        """An overlong message is rejected before it has arrived; earlier ones count."""
         frames, found = Frames(max_bytes=10), []
         with self.assertRaises(Malformed):
             for each in frames.feed(framed(1, b"good") + framed(1, bytes(11))[:5]):
@@ -102,7 +102,7 @@ class MessagesTests(SynchronousTestCase):
             self.assertEqual(messages.read_state(messages.state(1, state)), (1, state))
 
     def test_refusals(self) -> None:
-        """A refusal is the same on the other side; what is none is the owner's own fault."""
+        """A refusal is the same on the other side; another exception is the owner's fault."""
         sent = errors.TooManyRequests("full", {"retryAfterSeconds": 1})
         number, found = messages.read_failed(messages.failed(8, sent))
         self.assertEqual((number, type(found), found.to_status()), (8, errors.TooManyRequests, sent.to_status()))

@@ -19,7 +19,7 @@ class WorkerConformanceTests(StoreConformance, TestCase):
     """A worker's store, beside another worker."""
 
     def make_store(self) -> Store:
-        """An empty store."""
+        """Return an empty store."""
         return worker_with_company(Owned(self.mktemp()))
 
 
@@ -34,7 +34,7 @@ class WorkerScanTests(TestCase):
         await gatherResults([self.store.commit(Op(f"/a/{number}", b"x")) for number in range(30, 50)])
 
     def scans(self) -> int:
-        """How many scans the owner has under way."""
+        """Return the number of the owner's running scans."""
         return sum(len(server._scans._scans) for server in self.owned.servers)
 
     async def test_one_page_ahead(self) -> None:
@@ -68,7 +68,7 @@ class WorkerScanTests(TestCase):
 
 
 class HistoryTests(TestCase):
-    """What has happened before a worker began."""
+    """History from before a worker began."""
 
     async def setUp(self) -> None:  # type: ignore[override]
         self.patch(reader, "CHUNK_ROWS", 4)

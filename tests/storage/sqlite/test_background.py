@@ -40,7 +40,7 @@ class DatabaseCase(SynchronousTestCase):
         return [rev for (rev,) in self.connection.execute("SELECT rev FROM history ORDER BY rev")]
 
     def marks(self) -> tuple[int, int]:
-        """How far the store is compacted and swept."""
+        """Return how far the store is compacted and swept."""
         found: tuple[int, int] = self.connection.execute("SELECT compacted, swept FROM meta").fetchone()
         return found
 
@@ -55,7 +55,7 @@ class CompactionTests(DatabaseCase):
         return compaction
 
     def test_replaced_states(self) -> None:
-        """What was replaced up to the revision goes, the state at the revision stays, and so does all after it."""
+        """Values replaced up to the revision go; the state at the revision and all after it stay."""
         self.write(2, "/a")
         self.write(3, "/a", 2, created=2)
         self.write(4, "/b")
@@ -125,7 +125,7 @@ class CompactionTests(DatabaseCase):
         self.assertIsInstance(result, InternalError)
 
     def test_closed(self) -> None:
-        """Who waits when the store closes is told that."""
+        """A waiting compaction fails when the store closes."""
         self.compacted(3, slices=0).abandon()
         self.assertIsInstance(self.answers[0][1], ServiceUnavailable)
 
@@ -154,7 +154,7 @@ class ShrinkingTests(DatabaseCase):
         self.assertEqual(self.revisions(), list(range(2, 21)))
 
     def test_ordinary_file(self) -> None:
-        """What comes and goes in the ordinary course of things stays."""
+        """Normal churn keeps the file's size."""
         self.fill(4 * WORTH_PAGES)
         self.connection.execute("DELETE FROM history WHERE rev <= ?", (WORTH_PAGES,))
         self.assertFalse(Shrinking(self.connection).pending)
@@ -178,7 +178,7 @@ class BackgroundTests(DatabaseCase):
         self.background.advance(idle=True)
 
     def test_one_slice_at_a_time(self) -> None:
-        """What is pending is done slice by slice; then the log is cut back once the writer is idle."""
+        """Pending work is done slice by slice; then the log is cut back once the writer is idle."""
         for rev in range(2, 100):
             self.write(rev, "/a", rev - 1 if rev > 2 else 0, created=2)
         self.background.compact(99, Deferred())

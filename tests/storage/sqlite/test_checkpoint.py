@@ -105,7 +105,7 @@ class BoundedLogTests(FileCase):
         self.assertLess(os.stat(f"{self.path}-wal").st_size, written)
 
     async def test_reader_of_an_old_state(self) -> None:
-        """Whoever reads an old state for long, as a backup does, does not keep writes waiting."""
+        """A long reader of an old state, such as a backup, does not keep writes waiting."""
         store = await self.open()
         await store.commit(Op("/a", VALUE))
         reader = sqlite3.connect(self.path, isolation_level=None)

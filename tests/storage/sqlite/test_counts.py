@@ -1,4 +1,4 @@
-"""How much follows a page of a past state (see `Store.list`)."""
+"""Counts after a page of a past state (see `Store.list`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.storage.store_files import FileCase
 
 class CountedOnceTests(FileCase):
     async def test_pages(self) -> None:
-        """What remains is counted for the first page; the others know, whatever is written meanwhile (READ-27)."""
+        """The remaining keys are counted for the first page; later pages know, whatever is written (READ-27)."""
         store = await self.open()
         await gatherResults([store.commit(Op(f"/a/{number:02}", b"x")) for number in range(20)])
         revision = await store.revision()

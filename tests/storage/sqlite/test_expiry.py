@@ -16,7 +16,7 @@ from tests.storage.store_files import FORMAT_2, FileCase
 
 
 class ExpiryTests(SynchronousTestCase):
-    """What is due when, over a file in memory and a clock."""
+    """Expiry over a file in memory and a clock."""
 
     def setUp(self) -> None:
         self.connection = sqlite3.connect(":memory:", isolation_level=None)
@@ -34,7 +34,7 @@ class ExpiryTests(SynchronousTestCase):
         self.expiry.written(ends)
 
     def test_in_order(self) -> None:
-        """What ends first is due first, and not before; what has been removed is not due again."""
+        """The earliest expiry is due first, and not before; removed values are not due again."""
         self.write(1, 20)
         self.write(2, 10)
         self.assertEqual((self.expiry.patience_s(), self.expiry.due().keys), (10, {}))
@@ -64,7 +64,7 @@ class ExpiryTests(SynchronousTestCase):
         self.assertEqual(len(self.expiry.due().keys), 1)
 
     def test_later(self) -> None:
-        """What could not be removed is due again, but not at once."""
+        """Values that could not be removed are due again, but not at once."""
         self.write(1, 1)
         self.now += 1
         self.expiry.due()
@@ -74,7 +74,7 @@ class ExpiryTests(SynchronousTestCase):
         self.assertEqual(self.expiry.due().keys, {1: "/1"})
 
     def test_restart(self) -> None:
-        """Whoever opens the file knows what ends when."""
+        """Expiry times survive reopening the file."""
         self.write(1, 10)
         self.assertEqual(Expiry(self.connection, lambda: self.now).patience_s(), 10)
         self.now += 3600
@@ -111,7 +111,7 @@ class FileTests(FileCase):
         return connection.execute("SELECT rev FROM expiry ORDER BY rev").fetchall()
 
     async def test_restart(self) -> None:
-        """What ended while nobody was there ends soon after the next start, what was overtaken does not
+        """Values that expired during a stop end soon after the next start, overtaken ones do not
         (reference STORE-15).
         """
         store = await self.open()

@@ -44,7 +44,7 @@ class CopyTests(FileCase):
             self.assertEqual(found, list(range(2, len(found) + 2)))
 
     async def test_never_over_a_file(self) -> None:
-        """What stands at the target, or belongs to a store there, stays."""
+        """Existing files at the target stay."""
         await self.filled({"/a": b"1"})
         for suffix in ("", "-wal", "-shm"):
             target = Path(self.path).with_name("there")

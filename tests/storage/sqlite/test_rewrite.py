@@ -64,7 +64,7 @@ class RewriteTests(FileCase):
         self.assertEqual(self.asked, [])
 
     async def test_revisions(self) -> None:
-        """Objects have new revisions in the old order; whoever knows an older one is told to list again."""
+        """Objects have new revisions in the old order; watches from older ones expire."""
         store = await self.open()
         for name in "bca":
             await store.commit(Op(f"{PODS}{name}", b"v"))
@@ -151,7 +151,7 @@ class RewriteTests(FileCase):
         self.assertEqual(sorted(await self.contents(store)), [f"{PODS}{name}" for name in "ABCD"])
 
     def killed(self, count: int) -> bytes:
-        """What a process printed that died before it translated value `count`."""
+        """Return the output of a process that died before it translated value `count`."""
         command = [sys.executable, "-m", "tests.storage.rewrite_child", self.path, str(count)]
         done = subprocess.run(command, capture_output=True, check=False, timeout=60, cwd=ROOT)
         self.assertEqual(done.returncode, -9, done.stderr)

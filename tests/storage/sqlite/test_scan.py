@@ -54,7 +54,7 @@ class ScanTests(FileCase):
         await self.assertFailure(Deferred.fromCoroutine(pages(store, "/a/", 4)), Expired)
 
     async def test_as_opened(self) -> None:
-        """Who reads everything first after the start does not read the index again, if nothing was written since."""
+        """The first full read after the start reuses the index, if nothing was written since."""
         self.patch(sqlite_scan, "SPAN_KEYS", 7)
         self.patch(reader, "CHUNK_ROWS", 3)
         asked: list[str] = []
@@ -86,7 +86,7 @@ class ScanTests(FileCase):
             await store.stop()
 
     async def test_written_since(self) -> None:
-        """What has been written after the start is read as well."""
+        """Writes after the start are read as well."""
         await (await self.fill(3)).stop()
         store = await self.open()
         await store.commit(Op("/a/more", b"x"))
@@ -96,7 +96,7 @@ class ScanTests(FileCase):
         self.assertEqual([len(page.items) for page in await pages(store, "/a/", 4)], [3])
 
     async def test_wanted(self) -> None:
-        """What is not wanted is left out, and not counted."""
+        """Unwanted keys are left out, and not counted."""
         self.patch(sqlite_scan, "SPAN_KEYS", 7)
         store = await self.fill(30)
         for again in (False, True):
@@ -120,7 +120,7 @@ class ScanTests(FileCase):
         self.assertEqual([lost.key for lost in found.damaged], ["/a/002"])
 
     async def test_left(self) -> None:
-        """Who takes no more leaves nothing behind."""
+        """A scan that is left early leaves nothing behind."""
         self.patch(sqlite_scan, "SPAN_KEYS", 2)
         store = await self.fill(9)
         scan = store.scan("/a/")

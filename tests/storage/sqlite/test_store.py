@@ -32,12 +32,12 @@ class SqliteConformanceTests(StoreConformance, TestCase):
     """The store in a file of its own."""
 
     def make_store(self) -> Store:
-        """An empty store."""
+        """Return an empty store."""
         return SqliteStore(self.mktemp(), reactor=reactor, clock=Clock(), compaction_interval_s=0)
 
 
 class FileTests(FileCase):
-    """What is accepted as a store, and what is refused how."""
+    """Acceptance and refusal of files as stores."""
 
     def host(self, checked: list[Path]) -> StoreHost:
         def none(vocabulary: str) -> Translation:
@@ -138,7 +138,7 @@ class FileTests(FileCase):
         await self.refusal()
 
     async def test_half_made_file_is_made_again(self) -> None:
-        """What a kill during the very first start leaves, a file without tables, is a new store."""
+        """A file without tables, left by a kill during the first start, is a new store."""
         self.overwrite(0, b"")
         await (await self.open()).stop()
         os.unlink(self.path)

@@ -1,4 +1,4 @@
-"""How the writer's thread waits for something to do."""
+"""Waiting of the writer's thread for work."""
 
 from __future__ import annotations
 

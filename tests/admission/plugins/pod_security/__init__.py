@@ -1,1 +1,1 @@
-"""Tests of `orchtw.admission.plugins.pod_security`."""
+"""Tests of package `orchtw.admission.plugins.pod_security`."""

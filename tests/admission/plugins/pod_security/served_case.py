@@ -37,7 +37,7 @@ class PodSecurityCase(ServedCase):
         return f"/api/v1/namespaces/{namespace}/pods"
 
     def bad_pod(self, name: str = "p", **spec: Any) -> Object:
-        """A privileged one."""
+        """Return a privileged pod."""
         pod = good_pod(containers=[container("c", privileged=True, allowPrivilegeEscalation=None)], **spec)
         pod["metadata"] = {"name": name}
         return pod
@@ -48,7 +48,7 @@ class PodSecurityCase(ServedCase):
         return [text.replace('\\"', '"') for text in texts]
 
     def annotations(self) -> Object:
-        """What the last request of the administrator's has for the audit log of this plugin."""
+        """Return the plugin's audit annotations of the administrator's last request."""
         request = self.plugin.admitted[-1].request
         assert request is not None
         found = request.annotations

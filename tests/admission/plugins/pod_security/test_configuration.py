@@ -15,7 +15,7 @@ HEAD = {"apiVersion": "pod-security.admission.config.orch.io/v1beta1", "kind": "
 
 
 def given(head: dict[str, Any] | None = None, **more: Any) -> Given:
-    """What a file named f gives."""
+    """Return the settings of a file named f."""
     return Given(obj={**(HEAD if head is None else head), **more}, path="f", directory=".")
 
 

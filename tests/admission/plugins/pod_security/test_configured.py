@@ -29,7 +29,7 @@ class ConfiguredCase(PodSecurityCase):
 
 
 class ConfiguredTests(ConfiguredCase):
-    """Defaults and exemptions."""
+    """Configured defaults and exemptions."""
 
     configuration: ClassVar[Object] = {
         "defaults": {"enforce": "baseline", "enforce-version": "v1.20", "warn": "restricted"},
@@ -37,7 +37,7 @@ class ConfiguredTests(ConfiguredCase):
     }
 
     def test_defaults(self) -> None:
-        """What the configuration says holds in namespaces that say nothing else."""
+        """Configured defaults hold in namespaces without labels."""
         self.namespace("n")
         answer = self.send("POST", self.pods("n"), self.bad_pod())
         self.assertEqual(answer.code, 403)

@@ -1,4 +1,4 @@
-"""What each control of the standards says of pods (reference PLUG-37, PLUG-39, PLUG-101)."""
+"""Controls of the standards, one by one (reference PLUG-37, PLUG-39, PLUG-101)."""
 
 from __future__ import annotations
 
@@ -318,7 +318,7 @@ class RestrictedTests(ControlCase):
         self.check(RESTRICTED, good_pod(containers=mixed), expected.format('container "a"'))
 
     def test_includes_baseline(self) -> None:
-        """What baseline refuses is refused, and told of first."""
+        """Violations of baseline are refused, and reported first."""
         pod = good_pod(hostPID=True, containers=[container("a", privileged=True, runAsUser=0)])
         expected = (
             "host namespaces (hostPID=true), "

@@ -24,7 +24,7 @@ DEPLOYMENTS = "/apis/apps/v1/namespaces/{}/deployments"
 
 
 class MetricsTests(PodSecurityCase):
-    """What is counted (reference PLUG-110)."""
+    """Metrics of the plugin (reference PLUG-110)."""
 
     def counted(self, name: str) -> dict[tuple[str, ...], float]:
         """The samples of a counter by the values of their labels, which stand in the order of their names."""
@@ -33,7 +33,7 @@ class MetricsTests(PodSecurityCase):
         return {tuple(re.findall(r'"(.*?)"', each[1])): float(each[2]) for each in found if each}
 
     def test_evaluations(self) -> None:
-        """What was held against which standard, in which mode and with which outcome."""
+        """Evaluations count by standard, mode and outcome."""
         self.namespace("loose")
         self.done("POST", self.pods("loose"), self.bad_pod())
         self.namespace("n", enforce="baseline", enforce_version="v1.99", warn="restricted", audit="restricted")
@@ -86,7 +86,7 @@ class PodTests(PodSecurityCase):
         self.assertEqual(self.annotations(), {"enforce-policy": "baseline:v1.24"})
 
     def test_usual_pod(self) -> None:
-        """What everybody reads first."""
+        """Return the beginning that all texts share."""
         self.namespace("n", enforce="restricted")
         pod = {"metadata": {"name": "q"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
         self.assertEqual(
@@ -101,7 +101,7 @@ class PodTests(PodSecurityCase):
         )
 
     def test_warn_and_audit(self) -> None:
-        """Who warns tells the client, who audits the log; neither refuses."""
+        """Mode warn tells the client, mode audit the log; neither refuses."""
         self.namespace("n", warn="baseline", audit="restricted", audit_version="v1.7")
         answer = self.send("POST", self.pods("n"), self.bad_pod())
         self.assertEqual(answer.code, 201)
@@ -210,7 +210,7 @@ class LateTests(SynchronousTestCase):
 
 
 class WorkloadTests(PodSecurityCase):
-    """What makes pods is warned of, and never refused."""
+    """Kinds that make pods are warned about, and never refused."""
 
     def test_kinds(self) -> None:
         """Every kind with a pod template."""
@@ -258,7 +258,7 @@ class WorkloadTests(PodSecurityCase):
         self.assertEqual((answer.code, self.warnings(answer)), (201, []))
 
     def test_enforced_only(self) -> None:
-        """What is enforced says nothing of templates."""
+        """Mode enforce ignores templates."""
         self.namespace("n", enforce="restricted")
         template = {"metadata": {"labels": {"a": "b"}}, "spec": self.bad_pod()["spec"]}
         body = {"metadata": {"name": "w"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}

@@ -1,4 +1,4 @@
-"""What labels of namespaces ask for (reference PLUG-35)."""
+"""Policies in labels of namespaces (reference PLUG-35)."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class LabelsTests(SynchronousTestCase):
         self.assertEqual(NO_VERSION, 'must be "latest" or "v1.x"')
 
     def test_passes(self) -> None:
-        """What no mode asks anything of is told from what is to be looked at."""
+        """Policies without a restrictive mode are recognised."""
         loose = read(enforce_version="v1.2")
         self.assertTrue(loose.pods_pass and loose.templates_pass)
         enforced = read(enforce="baseline")
@@ -98,7 +98,7 @@ class LabelsTests(SynchronousTestCase):
 
 
 class StricterTests(SynchronousTestCase):
-    """Whether pods that are there should be looked at again."""
+    """Checks of existing pods after a change of labels."""
 
     def test_table(self) -> None:
         """They are if the level or the version of what is enforced may refuse them."""

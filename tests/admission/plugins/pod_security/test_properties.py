@@ -1,4 +1,4 @@
-"""What holds of the standards whatever a pod is (reference PLUG-39, PLUG-101)."""
+"""Properties of the standards for all pods (reference PLUG-39, PLUG-101)."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def pods(draw: Any) -> Subject:
 
 
 class StandardTests(SynchronousTestCase):
-    """Levels and versions."""
+    """Order of levels and versions."""
 
     @examples(150)
     @given(pods(), st.integers(0, NEWEST))
     def test_stricter(self, pod: Subject, minor: int) -> None:
-        """What baseline refuses restricted refuses in the same version, and privileged nothing."""
+        """Restricted refuses whatever baseline refuses in the same version, and privileged nothing."""
         version = f"v1.{minor}"
         if violations(Standard(BASELINE, version), pod):
             self.assertTrue(violations(Standard(RESTRICTED, version), pod))

@@ -22,7 +22,7 @@ class MattersTests(SynchronousTestCase):
         self.assertEqual(matters(self.new, self.old, keys_in("orch")), expected)
 
     def test_nothing(self) -> None:
-        """What no control looks at does not matter."""
+        """Fields that no control checks do not matter."""
         self.new["metadata"]["labels"] = {"a": "b"}
         self.new["metadata"]["annotations"]["a"] = "b"
         self.new["spec"]["activeDeadlineSeconds"] = 5

@@ -1,1 +1,1 @@
-"""Tests of `orchtw.admission.plugins.pod_security_policy`."""
+"""Tests of package `orchtw.admission.plugins.pod_security_policy`."""

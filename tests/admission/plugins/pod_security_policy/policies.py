@@ -1,4 +1,4 @@
-"""Policies for tests."""
+"""PodSecurityPolicies for these tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does not fit policies (reference PLUG-106 to PLUG-108)."""
+"""Violations of policies (reference PLUG-106 to PLUG-108)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CheckingCase(SynchronousTestCase):
 
 
 class PodTests(CheckingCase):
-    """What pods say for all their containers."""
+    """Settings of pods for all their containers."""
 
     def test_loose(self) -> None:
         """A policy that asks for nothing has pods of the usual kind."""
@@ -138,7 +138,7 @@ class PodTests(CheckingCase):
 
 
 class VolumeTests(CheckingCase):
-    """Volumes."""
+    """Volumes of pods under policies."""
 
     def check_volume(self, volume: Object, policy: SecurityPolicy, *expected: str, **container: Any) -> None:
         found = pod(volumes=[{"name": "v", **volume}])
@@ -161,7 +161,7 @@ class VolumeTests(CheckingCase):
             self.check_volume({key: {}}, policy_of(volumes=None), text)
 
     def test_token(self) -> None:
-        """Who allows secrets allows the volume of an account's token, which once was one."""
+        """A policy that allows Secrets allows projected account tokens."""
         namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
         token = {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}
         authorities = {"name": "orch-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
@@ -219,7 +219,7 @@ class VolumeTests(CheckingCase):
 
 
 class ContainerTests(CheckingCase):
-    """What containers say, in each list."""
+    """Settings of containers, in each list."""
 
     def check_lists(
         self, policy: SecurityPolicy, security: Object, *expected: str, more: Mapping[str, Any] | None = None
@@ -243,7 +243,7 @@ class ContainerTests(CheckingCase):
         self.check(pod(securityContext={"runAsUser": 5}), policy)
 
     def test_not_root(self) -> None:
-        """Anybody but root."""
+        """MustRunAsNonRoot allows any user but root."""
         policy = policy_of(runAsUser={"rule": "MustRunAsNonRoot"})
         self.check_lists(policy, {}, "{}.runAsNonRoot: Required value: must be true")
         self.check_lists(policy, {"runAsNonRoot": False}, "{}.runAsNonRoot: Invalid value: false: must be true")
@@ -264,14 +264,14 @@ class ContainerTests(CheckingCase):
         self.check(pod(securityContext={"runAsGroup": 5}), policy)
 
     def test_privileged(self) -> None:
-        """Privileges."""
+        """Privileged containers need a policy that allows them."""
         text = "{}.privileged: Invalid value: true: Privileged containers are not allowed"
         self.check_lists(policy_of(), {"privileged": True}, text)
         self.check_lists(policy_of(privileged=True), {"privileged": True})
         self.check_lists(policy_of(), {"privileged": False})
 
     def test_proc_mount(self) -> None:
-        """What is hidden of /proc."""
+        """The procMount types are checked."""
         text = '{}.procMount: Invalid value: "Unmasked": ProcMountType is not allowed'
         self.check_lists(policy_of(), {"procMount": "Unmasked"}, text)
         self.check_lists(policy_of(allowedProcMountTypes=["Unmasked"]), {"procMount": "Unmasked"})
@@ -279,7 +279,7 @@ class ContainerTests(CheckingCase):
         self.check_lists(policy_of(allowedProcMountTypes=["Unmasked"]), {}, text)
 
     def test_capabilities(self) -> None:
-        """What is added is allowed or usual, what must be dropped is."""
+        """Added capabilities are allowed or default, required drops are dropped."""
         must = ["Y", "Z"]
         policy = policy_of(allowedCapabilities=["A"], defaultAddCapabilities=["B"], requiredDropCapabilities=must)
         lacks = "Z is required to be dropped but was not found"
@@ -349,7 +349,7 @@ class ContainerTests(CheckingCase):
 
 
 class EffortTests(SynchronousTestCase):
-    """What large pods cost."""
+    """Cost of large pods."""
 
     def test_linear(self) -> None:
         """Twice as many containers and volumes are twice as much to fill in and to look at."""

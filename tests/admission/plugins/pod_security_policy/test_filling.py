@@ -1,4 +1,4 @@
-"""What policies fill in (reference PLUG-105)."""
+"""Defaults of policies (reference PLUG-105)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FillingTests(SynchronousTestCase):
         return changed
 
     def check_container(self, policy: SecurityPolicy, own: Object, expected: Object) -> None:
-        """What becomes of a container's security context in each list; of equal ones nothing."""
+        """Return a container's filled-in security context in each list."""
         for key in ("containers", "initContainers", "ephemeralContainers"):
             found = secured(key, **own)
             container = self.filled(found, policy)["spec"][key][0]
@@ -57,7 +57,7 @@ class FillingTests(SynchronousTestCase):
         self.assertIs(self.filled(given, policy), given)
 
     def test_may(self) -> None:
-        """Who may run as something is given nothing."""
+        """MayRunAs fills in nothing."""
         groups = must(5, 9, "MayRunAs")
         found = pod()
         self.assertIs(filled(found, policy_of(supplementalGroups=groups, fsGroup=groups), KEYS), found)
@@ -87,7 +87,7 @@ class FillingTests(SynchronousTestCase):
         self.assertEqual(spec["securityContext"], {"seLinuxOptions": LABELS})
 
     def test_capabilities(self) -> None:
-        """What is added by default is, unless it is dropped; what must be dropped is."""
+        """Default capabilities are added unless dropped; required drops are added."""
         policy = policy_of(defaultAddCapabilities=["B", "A"], requiredDropCapabilities=["Z"])
         self.check_container(policy, {}, {"capabilities": {"add": ["A", "B"], "drop": ["Z"]}})
         own: Object = {"capabilities": {"add": ["C"], "drop": ["A"]}}

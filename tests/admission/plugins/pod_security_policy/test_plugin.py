@@ -76,7 +76,7 @@ class PolicyCase(ServedCase):
 
 
 class CreateTests(PolicyCase):
-    """New pods."""
+    """Admission of new pods."""
 
     def test_no_policy(self) -> None:
         """Without a policy that may be used nothing is let in."""
@@ -125,7 +125,7 @@ class CreateTests(PolicyCase):
         self.assertNotIn("securityContext", unchanged["spec"]["containers"][0])
 
     def test_filled(self) -> None:
-        """What a policy fills in is stored as if it had been sent."""
+        """Defaults of a policy are stored as if they had been sent."""
         labels = {"rule": "MustRunAs", "seLinuxOptions": {"level": "s0"}}
         self.policy(
             "a",
@@ -199,7 +199,7 @@ class CreateTests(PolicyCase):
         self.assertEqual(found, {f"{prefix}/admit-policy": "a", f"{prefix}/validate-policy": "a"})
 
     def test_invalid_pods(self) -> None:
-        """A pod that is none is told of as ever."""
+        """A malformed pod gets the usual error."""
         self.policy("a", "bob", defaultAddCapabilities=["CHOWN"], volumes=["secret"])
         for spec in (
             {"containers": [{}]},
@@ -246,7 +246,7 @@ class UpdateTests(PolicyCase):
         self.assertEqual(self.code("PATCH", "pods/x", {"metadata": {"labels": {"a": "b"}}}, MERGE | BOB), 403)
 
     def test_status(self) -> None:
-        """The status is nobody's concern here."""
+        """Status writes are not checked."""
         self.done("DELETE", f"{POLICIES}/a")
         self.done("PATCH", "pods/x/status", {"status": {"phase": "Running"}}, MERGE | BOB)
 
