@@ -50,7 +50,7 @@ def _object_causes(field: str, source: Object) -> list[Cause]:
 
 
 def _measured(field: str, source: Object) -> tuple[list[Cause], Object]:
-    """Return the causes that reject the metric of a source and with its target, and the target."""
+    """Return the causes that reject a source's metric and target, and the target."""
     target = source.get("target") or {}
     causes = _identifier_causes(f"{field}.metric", source.get("metric") or {})
     return causes + _target_causes(f"{field}.target", target), target

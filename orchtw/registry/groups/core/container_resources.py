@@ -37,7 +37,7 @@ def resource_causes(resources: Object, naming: Naming) -> list[Cause]:
 
 
 def are_plain(resources: Object) -> bool:
-    """Report whether only usual resources are limited and requested, in positive amounts."""
+    """Report whether only usual resources are limited and requested, in amounts that are not negative."""
     for amounts in resources.values():
         for name, amount in amounts.items():
             if name not in _PLAIN or amount[:1] == "-":

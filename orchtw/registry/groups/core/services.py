@@ -51,7 +51,7 @@ def _set_affinity_defaults(spec: Object) -> None:
 
 
 def _set_family_defaults(spec: Object) -> None:
-    """Infer dual-stack from two addresses or families, and name the second family named."""
+    """Infer RequireDualStack from two families or addresses, and fill in the second family that it needs."""
     families = spec.get("ipFamilies") or []
     if "ipFamilyPolicy" not in spec and (len(families) == 2 or len(spec.get("clusterIPs") or ()) == 2):
         put(spec, "ipFamilyPolicy", "RequireDualStack", _TAIL)

@@ -70,7 +70,7 @@ def check_queues(new: Object, old: Object | None) -> list[Cause]:
 
 
 def _can_be_dealt(deck: int, hand: int) -> bool:
-    """Report whether 64 bits suffice to deal the hand; decided after about twenty cards."""
+    """Report whether _MAX_ENTROPY_BITS bits suffice to deal the hand; decided after about twenty cards."""
     bits = 0.0
     for left in count(deck, -1):
         if bits > _MAX_ENTROPY_BITS or left == deck - hand:
