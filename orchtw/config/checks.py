@@ -20,7 +20,6 @@ from orchtw.config.etcd_checks import etcd_problems
 from orchtw.config.hosts import is_address, is_dns_name, split_host
 from orchtw.config.settings import Config
 from orchtw.naming.names import VOCABULARIES
-from orchtw.values.patterns import compiled
 from orchtw.values.ports import HIGHEST, port_range
 
 RECONCILER_TYPES = ("master-count", "lease", "none")
@@ -222,7 +221,11 @@ def _gates(config: Config) -> Iterator[str]:
 
 
 def _origins(patterns: tuple[str, ...]) -> list[str]:
-    """Problems of `--cors-allowed-origins`: malformed expressions."""
+    """Return the problems of `--cors-allowed-origins`: malformed expressions."""
+    if not patterns:
+        return []
+    from orchtw.values.patterns import compiled
+
     problems = []
     for pattern in patterns:
         try:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
-
-from orchtw.values.patterns import compiled
 
 # A scheme, a host name of at most 253 characters and a port fit; what is longer is not worth matching.
 LONGEST_ORIGIN: Final = 512
@@ -20,7 +18,11 @@ class AllowedOrigins:
     """
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
-        self._patterns = tuple(compiled(pattern) for pattern in patterns)
+        self._patterns: tuple[Any, ...] = ()
+        if patterns := tuple(patterns):
+            from orchtw.values.patterns import compiled
+
+            self._patterns = tuple(map(compiled, patterns))
 
     def __bool__(self) -> bool:
         return bool(self._patterns)

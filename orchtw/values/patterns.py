@@ -1,18 +1,33 @@
-"""Regular expressions of settings, matched by RE2: in linear time, with the syntax of the release (Go)."""
+"""Regular expressions of clients and operators, matched by RE2: in linear time, with the syntax of the release (Go).
+
+Loading the library takes longer than a start should: modules that few servers need it for import this one late.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+import re2
 
-def compiled(pattern: str) -> Any:
-    """Compile a pattern; the result has `search`. Raises ValueError with the reason for one that is malformed."""
-    import re2  # few servers have such a setting: the others start without the library
 
-    options = re2.Options()
-    options.log_errors = False
+def options(max_bytes: int = 0, *, captures: bool = True) -> Any:
+    """Return options of RE2: at most `max_bytes` for a compiled pattern (0: the library's limit), a silent log."""
+    made = re2.Options()
+    made.log_errors = False
+    made.never_capture = not captures
+    if max_bytes:
+        made.max_mem = max_bytes
+    return made
+
+
+_PLAIN = options()
+
+
+def compiled(pattern: str | bytes, chosen: Any = _PLAIN) -> Any:
+    """Compile a pattern; the result has `search`. Raises ValueError with RE2's reason for one that it rejects."""
     try:
-        return re2.compile(pattern, options)
+        return re2.compile(pattern, chosen)
     except re2.error as error:
-        reason = error.args[0] if error.args else error
-        raise ValueError(reason.decode() if isinstance(reason, bytes) else str(reason)) from None
+        reason = error.args[0] if error.args else ""
+        text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        raise ValueError(text) from None

@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import Any, Final
 
-import re2
+from orchtw.values import patterns
 
 _SMALL_BYTES: Final = 256 * 1024  # of one pattern, its automaton included; real ones take some KiB
 _LARGE_BYTES: Final = 2 << 20
@@ -27,24 +27,16 @@ _HEAVY: Final = re.compile(rb"\\\\[pP]|\{\d*,?\d{3,}|\)\{\d*,?\d{2,}")
 """In JSON: classes of Unicode, hundreds of repetitions, tens of groups. Such patterns may take 30 ms each."""
 
 
-def _options(max_bytes: int) -> Any:
-    options = re2.Options()
-    options.max_mem = max_bytes
-    options.log_errors = False
-    options.never_capture = True
-    return options
-
-
-_SMALL: Final = _options(_SMALL_BYTES)
-_LARGE: Final = _options(_LARGE_BYTES)
+_SMALL: Final = patterns.options(_SMALL_BYTES, captures=False)
+_LARGE: Final = patterns.options(_LARGE_BYTES, captures=False)
 
 
 @lru_cache(maxsize=_SMALL_KEPT)
 def _small(pattern: str) -> Any:
     """Compile a pattern; None if it is malformed or large."""
     try:
-        return re2.compile(pattern.encode("utf-8", "surrogatepass"), _SMALL)
-    except re2.error:
+        return patterns.compiled(pattern.encode("utf-8", "surrogatepass"), _SMALL)
+    except ValueError:
         return None
 
 
@@ -52,10 +44,9 @@ def _small(pattern: str) -> Any:
 def _large(pattern: str) -> Any:
     """Compile a pattern; return the error as text if it is malformed."""
     try:
-        return re2.compile(pattern.encode("utf-8", "surrogatepass"), _LARGE)
-    except re2.error as error:
-        why = error.args[0]
-        return why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)
+        return patterns.compiled(pattern.encode("utf-8", "surrogatepass"), _LARGE)
+    except ValueError as error:
+        return str(error)
 
 
 def _compiled(pattern: str) -> Any:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-import re2
-
 from orchtw.schema.cel.faults import Failure
 from orchtw.schema.cel.frames import PATTERNS, Frame, charge
 from orchtw.schema.cel.overloads import overload
+from orchtw.values import patterns
 
 _MEMORY_BYTES: Final = 128 * 1024
 """For a compiled pattern; a larger one is refused. The largest is compiled in 5 ms."""
@@ -23,11 +22,7 @@ TAKING_PATTERNS: Final = frozenset({"matches", "find", "findAll"})
 """Functions whose second argument, the target among them, is a pattern."""
 
 
-def _options() -> Any:
-    options = re2.Options()
-    options.max_mem = _MEMORY_BYTES
-    options.log_errors = False
-    return options
+_OPTIONS: Final = patterns.options(_MEMORY_BYTES)
 
 
 @lru_cache(maxsize=512)
@@ -36,11 +31,9 @@ def compiled(pattern: str) -> Any:
     if len(pattern) > _LONGEST:
         raise Failure(f"error parsing regexp: expression too large: {len(pattern)} characters, limit {_LONGEST}")
     try:
-        return re2.compile(pattern, _options())
-    except re2.error as error:
-        why = error.args[0] if error.args else ""
-        text = why.decode(errors="replace") if isinstance(why, bytes) else str(why)
-        raise Failure(f"error parsing regexp: {text}") from error
+        return patterns.compiled(pattern, _OPTIONS)
+    except ValueError as error:
+        raise Failure(f"error parsing regexp: {error}") from error
 
 
 def _matcher(frame: Frame, text: str, pattern: str) -> Any:
