@@ -9,10 +9,11 @@ from typing import Final
 import attrs
 
 from orchtw.authz.decision import Authorizer, Decision
-from orchtw.authz.live_roles import LiveRoles, RoleRun
+from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.masters import MASTERS
 from orchtw.authz.refusal import forbidden
 from orchtw.errors import Forbidden, NotFound
+from orchtw.registry.offload import Compute
 from orchtw.registry.write import Write
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.rules.rbac import EVERYTHING, PolicyRule, TooManyRules, compact, go_quote_all, rules_of, uncovered
@@ -42,7 +43,7 @@ class GrantChecks:
 
     authorizer: Authorizer
     roles: LiveRoles
-    run: RoleRun
+    run: Compute
 
     async def creating(self, write: Write) -> None:
         """Verb create, for updates and applies that come to it (reference AUTHZ-3)."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any, Final, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeVar
 
 import attrs
 from twisted.internet.defer import Deferred
@@ -13,6 +13,7 @@ from twisted.python.failure import Failure
 from orchtw.authz.rbac_index import Binding, Grant, RoleIndex, RoleKey
 from orchtw.errors import TooManyRequests
 from orchtw.naming.names import Naming
+from orchtw.registry.offload import Compute, at_once
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
@@ -33,17 +34,6 @@ Place = tuple[str, str, str]
 """Kind, namespace and name of a large object; roles of both kinds are one kind."""
 
 
-class RoleRun(Protocol):
-    """Where computations on so many bytes are done: `Offload.run`."""
-
-    def __call__(self, size_bytes: int, work: Callable[[], Any]) -> Awaitable[Any]: ...
-
-
-async def at_once(size_bytes: int, work: Callable[[], Any]) -> Any:
-    """`RoleRun` without a thread."""
-    return work()
-
-
 class LiveRoles:
     """Roles by user, kept up to date from the caches, which it follows from the first question on at the latest.
 
@@ -51,10 +41,10 @@ class LiveRoles:
     the objects that a user waits for.
     """
 
-    def __init__(self, targets: Targets, naming: Naming, run: RoleRun | None = None) -> None:
+    def __init__(self, targets: Targets, naming: Naming, run: Compute | None = None) -> None:
         self.group = naming.group(GROUP)
         self.large = Large(run)
-        self.run: RoleRun = at_once if run is None else run
+        self.run: Compute = at_once if run is None else run
         self._large_roles: dict[RoleKey, tuple[Entry, Sequence[PolicyRule]]] = {}
         self._targets = targets
         self._index = RoleIndex(self._load)
@@ -196,7 +186,7 @@ class Large:
 
     _log = Logger()
 
-    def __init__(self, run: RoleRun | None) -> None:
+    def __init__(self, run: Compute | None) -> None:
         self.run = run
         self._reading: dict[Place, _Reading] = {}
         self._ended: list[Deferred[None]] = []

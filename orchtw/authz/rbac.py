@@ -118,7 +118,8 @@ class RBAC:
         grants = self._grants(user, info)
         steps = sum(len(each.rules or ()) for each in grants)
         work = partial(_looked_at, grants, info, None, self._refusal(grants, info))
-        answer: _Answer = await self._roles.run(STEP_BYTES * max(steps, AT_ONCE), work)
+        answer = await self._roles.run(STEP_BYTES * max(steps, AT_ONCE), work)
+        assert answer is not None  # without a limit of steps it is found
         if known is self._known or known is self._paths:
             _keep(known, key, answer, info)
         return answer.of(info)

@@ -17,6 +17,7 @@ from orchtw.client.tenure import Tenure
 from orchtw.client.work_queue import CONTROLLER, Backoff, NoMetrics, QueueMetrics, WorkQueue
 from orchtw.naming.names import Naming
 from orchtw.quota.unsettled import Unsettled
+from orchtw.registry.offload import Compute, at_once
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.rules.contests import Contests, content_of, key_of
 from orchtw.watch.turns import ReactorTurns
@@ -49,17 +50,6 @@ class NoAccess:
         return False
 
 
-class ControllerRun(Protocol):
-    """Where computations on so many bytes are done: `Offload.run`."""
-
-    async def __call__(self, size_bytes: int, work: Callable[[], T]) -> T: ...
-
-
-async def at_once(size_bytes: int, work: Callable[[], T]) -> T:
-    """`ControllerRun` of a host that has no thread."""
-    return work()
-
-
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class ControllerHost:
     """Services of the process to its controllers.
@@ -82,7 +72,7 @@ class ControllerHost:
     turns: ReactorTurns
     metrics_for: Callable[[str], QueueMetrics] = no_metrics
     access: Access = attrs.field(factory=NoAccess)
-    run: ControllerRun = at_once
+    run: Compute = at_once
     unsettled: Unsettled = attrs.field(factory=Unsettled)
     foreign_charges_s: float = 0.0
     tenure: Tenure | None = None

@@ -7,13 +7,14 @@ from typing import Any, Final, Generic, TypeVar
 
 from twisted.logger import Logger
 
-from orchtw.authz.live_roles import Large, RoleRun
+from orchtw.authz.live_roles import Large
 from orchtw.flowcontrol.classifier import Classifier
 from orchtw.flowcontrol.levels import KnownFlow, Level, LevelSettings, limits
 from orchtw.flowcontrol.matching import Schema
 from orchtw.flowcontrol.stats import Stats
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.flowcontrol.mandatory import FLOW_SCHEMAS, PRIORITY_LEVELS
+from orchtw.registry.offload import Compute
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.request import RequestInfo, UserInfo
@@ -35,7 +36,7 @@ class Live:
     `total` is how many seats all levels have together; `run` is where large objects are read, None: at once.
     """
 
-    def __init__(self, targets: Targets, naming: Naming, total: int, run: RoleRun | None = None) -> None:
+    def __init__(self, targets: Targets, naming: Naming, total: int, run: Compute | None = None) -> None:
         self._targets = targets
         self._naming = naming
         self._total = total
@@ -130,7 +131,7 @@ class _Objects(Generic[T]):
     _log = Logger()
 
     def __init__(
-        self, stored: Stored, read: Callable[[dict[str, Any]], T], changed: Callable[[], None], run: RoleRun | None
+        self, stored: Stored, read: Callable[[dict[str, Any]], T], changed: Callable[[], None], run: Compute | None
     ) -> None:
         self.known: dict[str, T] = {}
         self._stored = stored

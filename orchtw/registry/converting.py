@@ -23,12 +23,6 @@ MAX_CONVERSIONS: Final = 64
 _known: ContextVar[Known | None] = ContextVar("known", default=None)
 
 
-class ConversionRun(Protocol):
-    """Function that runs conversions, such as `Offload.run`."""
-
-    async def __call__(self, size_bytes: int, work: Callable[[], T]) -> T: ...
-
-
 class Worker(Protocol):
     """Worker for long conversions, such as `Offload`."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from twisted.internet.threads import deferToThreadPool
 from twisted.python.threadpool import ThreadPool
@@ -25,6 +25,17 @@ ROOM: Final = 64
 """What a byte of input takes while it is worked on, at the worst: values of many small parts, read and written."""
 
 SECONDS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+
+
+class Compute(Protocol):
+    """Runs a computation on so many bytes of input where it holds up nothing else, as `Offload.run` does."""
+
+    async def __call__(self, size_bytes: int, work: Callable[[], T], /) -> T: ...
+
+
+async def at_once(size_bytes: int, work: Callable[[], T], /) -> T:
+    """Run a computation at once: `Compute` without a thread."""
+    return work()
 
 
 class Offload:

@@ -13,7 +13,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.admission.webhooks.hook import Configuration, Hook
-from orchtw.registry.converting import ConversionRun
+from orchtw.registry.offload import Compute
 from orchtw.storage.cache.cacher import ResourceCache
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
@@ -48,7 +48,7 @@ class Configurations:
     _log = Logger()
 
     def __init__(
-        self, source: ConfigurationSource, make: Callable[[Object], Configuration], run: ConversionRun, clock: Any
+        self, source: ConfigurationSource, make: Callable[[Object], Configuration], run: Compute, clock: Any
     ) -> None:
         self.changed: Callable[[], None] = lambda: None
         self._source = source

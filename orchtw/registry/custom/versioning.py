@@ -10,10 +10,10 @@ import attrs
 from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller, CallFailed
 from orchtw.outbound.remote import Remote
-from orchtw.registry.converting import ConversionRun
 from orchtw.registry.custom.stored import CustomStored
 from orchtw.registry.custom.target import CustomTarget, WebhookTarget
 from orchtw.registry.custom.webhook import ANSWER_BYTES, TIMEOUT_S, CallLost, Converter, WebhookConverter
+from orchtw.registry.offload import Compute
 from orchtw.registry.stored import Stored
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.target import Target
@@ -29,7 +29,7 @@ class Versionings:
     """Makes what definitions ask for."""
 
     caller: Caller
-    run: ConversionRun
+    run: Compute
     new_uid: Callable[[], str]
     naming: Naming
 

@@ -9,8 +9,8 @@ import orjson
 from twisted.internet.defer import Deferred, DeferredSemaphore, FirstError, gatherResults
 
 from orchtw.naming.names import Naming
-from orchtw.registry.converting import ConversionRun
 from orchtw.registry.custom.review import ConversionFailed, Review
+from orchtw.registry.offload import Compute
 from orchtw.rules.webhook_clients import REVIEW_VERSIONS
 from orchtw.schema.codec.codecs import KindCodec
 
@@ -49,7 +49,7 @@ class WebhookConverter:
     """See `Converter`. `reviews` are the versions of reviews that the webhook understands, the best first."""
 
     def __init__(
-        self, call: Call, reviews: Sequence[str], run: ConversionRun, new_uid: Callable[[], str], naming: Naming
+        self, call: Call, reviews: Sequence[str], run: Compute, new_uid: Callable[[], str], naming: Naming
     ) -> None:
         self._call = call
         self._version = next((version for version in reviews if version in REVIEW_VERSIONS), "")

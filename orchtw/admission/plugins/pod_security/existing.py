@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Protocol
+from collections.abc import Sequence
+from typing import Final
 
 from twisted.internet.defer import DeferredLock
 from twisted.internet.interfaces import IReactorTime
@@ -14,6 +14,7 @@ from orchtw.admission.plugins.pod_security.standards import violations
 from orchtw.admission.plugins.pod_security.subject import subject
 from orchtw.admission.plugins.pod_security.violations import Violations
 from orchtw.registry.groups.core.pod_annotations import AnnotationKeys
+from orchtw.registry.offload import Compute
 from orchtw.registry.stored import Stored
 from orchtw.values.causes import go_quote
 from orchtw.watch.entry import NO_LABELS, Entry
@@ -22,13 +23,6 @@ MOST_PODS: Final = 3000
 TIME_S: Final = 1.0
 SLICE_S: Final = 0.008
 """How long all checks of pods together may hold the reactor in one turn."""
-
-
-class PodCheckRun(Protocol):
-    """Function that runs checks, such as `Surface.run`."""
-
-    def __call__(self, size_bytes: int, work: Callable[[], Violations], /) -> Awaitable[Violations]:
-        """The result of `work`."""
 
 
 class ExistingPods:
@@ -44,7 +38,7 @@ class ExistingPods:
         self._exempt = exempt
         self._lock = DeferredLock()
 
-    async def warnings(self, namespace: str, standard: Standard, run: PodCheckRun) -> list[str]:
+    async def warnings(self, namespace: str, standard: Standard, run: Compute) -> list[str]:
         """Return warnings about a stricter standard: the pods that would not be admitted again."""
         deadline = self._clock.seconds() + TIME_S
         entries = self._pods.cache.snapshot(namespace)
@@ -68,7 +62,7 @@ class ExistingPods:
         return told + sorted(_grouped(names, reasons) for reasons, names in found.items())
 
     async def _slice(
-        self, chosen: Sequence[Entry], at: int, standard: Standard, run: PodCheckRun, found: dict[str, list[str]]
+        self, chosen: Sequence[Entry], at: int, standard: Standard, run: Compute, found: dict[str, list[str]]
     ) -> int:
         """Add the names of pods from `at` on to `found`, by what is wrong with them; returns how far it came."""
         end = self._clock.seconds() + SLICE_S
