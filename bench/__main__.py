@@ -20,6 +20,7 @@ from bench.definitions import define, definitions
 from bench.endurance import endurance
 from bench.fanout import fanout
 from bench.faults import faults
+from bench.handover import handover
 from bench.holdup import holdup
 from bench.holdup_custom import holdup_custom
 from bench.holdup_restart import holdup_restart
@@ -38,6 +39,7 @@ from bench.soak import soak
 from bench.startup import startup
 from bench.tails import tails
 from bench.webhooks import webhooks
+from bench.writes import writes
 from orchtw.naming.names import Naming
 
 FAMILIES: Mapping[str, Callable[[Bench], None]] = {
@@ -56,6 +58,7 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "endurance": endurance,
     "authorization": authorization,
     "webhooks": webhooks,
+    "writes": writes,
 }
 
 
@@ -64,6 +67,7 @@ STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "admission-cpu": admission_cpu,
     "authentication": authentication,
     "handshake": handshake,
+    "handover": handover,
     "definitions": definitions,
     "definition-soak": definition_soak,
     "holdup-restart": holdup_restart,
@@ -75,7 +79,7 @@ STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
 
 
 def main() -> int:
-    """The exit status: 0, or 1 when something could not be measured or went wrong while it was."""
+    """Return the exit status: 0, or 1 when something could not be measured or went wrong while it was."""
     options = parse()
     signal.signal(signal.SIGALRM, _give_up)
     signal.signal(signal.SIGTERM, _give_up)
@@ -100,10 +104,8 @@ def main() -> int:
 
 
 def _measure(family: str, options: Options, emit: Emit) -> None:
-    """One family: on a fresh server for each kind that is asked for, or on the one that was named."""
-    naming = next(
-        each for each in (Naming.orch(), Naming.kubernetes()) if options.meta_group in ("", each.meta_group)
-    )
+    """Measure one family: on a fresh server for each requested kind, or on the given server."""
+    naming = options.naming
     types = MediaTypes(
         protobuf=options.protobuf_type or naming.protobuf_media_type,
         table=f"{JSON};as=Table;v=v1;g={options.meta_group or naming.meta_group}",

@@ -50,7 +50,7 @@ def admission(bench: Bench) -> None:
 
 
 def _writes(bench: Bench, collection: str, subject: Subject) -> Iterator[tuple[str, Make]]:
-    """The requests of each operation, by a number."""
+    """Return the requests of each operation, by a number."""
     create, endpoint = bench.creating(collection, subject, "a"), bench.endpoint
 
     def path(number: int) -> str:
@@ -93,7 +93,7 @@ def _numbered(make: Make, begin: int, worker: int, number: int) -> bytes:
 
 
 def _taken(operation: str, before: Series, after: Series) -> dict[str, Any]:
-    """The fields of what was measured in between."""
+    """Return the fields of what was measured in between."""
     taken: dict[str, dict[str, float]] = {"admit": {}, "validate": {}}
     for key, (seconds, count) in after.items():
         plugin, half, of = key
@@ -124,7 +124,7 @@ def _series(bench: Bench) -> Series:
 
 
 def _furnished(bench: Bench) -> str:
-    """The path of a namespace with policies that every object keeps to."""
+    """Return the path of a namespace with policies that every object keeps to."""
     path = bench.namespace()
     connection = Connection(bench.endpoint)
     domain = "kubernetes.io" if "k8s.io" in bench.types.table else "orch.io"

@@ -29,7 +29,7 @@ _JSON: Final = {"content-type": "application/json"}
 
 
 def admission_cpu(options: Options, emit: Emit) -> None:
-    """A line for ConfigMaps and one for Pods: microseconds of CPU of a create, and how many are admission's."""
+    """Emit a line for ConfigMaps and one for Pods: microseconds of CPU of a create, and how many are admission's."""
     for plural, (create_us, without_us) in _measured(options).items():
         fields = {"create_us": round(create_us, 1), "without_us": round(without_us, 1), "errors": 0}
         emit(f"admission_cpu_{plural}", {"admission_us": round(create_us - without_us, 1), **fields})
@@ -80,7 +80,7 @@ def _main(pipe: Connection, directory: Path, count: int, kib: int) -> None:
         return {plural: await compare(plural) for plural in ("configmaps", "pods")}
 
     async def compare(plural: str) -> list[float]:
-        """The best parts of each; they take turns, so that both have the machine as it is."""
+        """Return the best parts of each; they take turns, so that both have the machine as it is."""
         size = max(1, count // PARTS)
         template, best = subjects(kib)[plural].template, [float("inf"), float("inf")]
         bodies = [template.render(numbered("a", number), number) for number in range(size)]

@@ -25,7 +25,7 @@ VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 
 def authentication(options: Options, emit: Emit) -> None:
-    """A line for each kind of credentials, by a process of its own (see `bench.warm_requests`)."""
+    """Emit a line for each kind of credentials, by a process of its own (see `bench.warm_requests`)."""
     sizes = ("--roles=20", "--bindings=40", "--rounds=1") if options.quick else ()
     done = subprocess.run([sys.executable, "-m", "bench.warm_requests", *sizes], capture_output=True, check=False)
     if done.returncode:
@@ -70,7 +70,7 @@ class _Client:
             self._context.load_cert_chain(pem)
 
     def measure(self, options: Options, resumed: bool) -> dict[str, object]:
-        """The figures of so many connections."""
+        """Return the figures of so many connections."""
         session: ssl.SSLSession | None = None
         for _ in range(WARM_UP):
             session, _ = self._connect(session if resumed else None)
@@ -91,7 +91,7 @@ class _Client:
         }
 
     def _connect(self, session: ssl.SSLSession | None) -> tuple[ssl.SSLSession | None, bool]:
-        """One connection, request and answer; the session to go on with, and whether this one was resumed."""
+        """Return one connection, request and answer; the session to go on with, and whether this one was resumed."""
         endpoint = self._server.endpoint
         plain = socket.create_connection((endpoint.host, endpoint.port), CONNECT_TIMEOUT_S)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
+import attrs
 import orjson
 
 from bench.closed_loop import ClosedLoop, percentile_ms
@@ -22,27 +23,45 @@ from orchtw.request import RequestInfo, UserInfo
 from orchtw.rules.rbac import PolicyRule, rules_of
 from orchtw.wire.objects import Object
 
-ROLES = 500
-BINDINGS = 2000
-NAMESPACES = 100
 TEAMS = 50
-WARM = 200_000  # questions with a known answer
-USERS = 1000  # each of which has a first question
+WARM = 100  # questions with a known answer, for each binding
 CONNECTIONS = 8
 ACCOUNT = "robot"
 
 
 def authorization(bench: Bench) -> None:
-    """A line for decisions as the server takes them, without anything around, and one for changes over TLS."""
-    naming = Naming.of("orch")
-    roles, bindings = list(_roles(naming)), list(_bindings(naming))
-    bench.emit("authorization_decision", _decisions(naming, roles, bindings))
-    _fill(bench, naming, roles, bindings)
+    """Emit a line for decisions without anything around them, and one for changes over TLS."""
+    naming, sizes = Naming.of("orch"), Sizes(bench.options.bindings)
+    roles, bindings = list(_roles(sizes)), list(_bindings(naming, sizes))
+    bench.emit("authorization_decision", _decisions(naming, sizes, roles, bindings))
+    _fill(bench, naming, sizes, roles, bindings)
     bench.emit("authorization_change", _changes(bench, naming))
 
 
-def _roles(naming: Naming) -> Iterator[Object]:
-    for number in range(ROLES):
+@attrs.frozen(slots=True)
+class Sizes:
+    """Numbers of bindings and of what they bind: four to a role, two to a user, twenty to a namespace."""
+
+    bindings: int
+
+    @property
+    def roles(self) -> int:
+        """Return the number of roles."""
+        return max(1, self.bindings // 4)
+
+    @property
+    def users(self) -> int:
+        """Return the number of users, each of which has a first question."""
+        return max(1, self.bindings // 2)
+
+    @property
+    def namespaces(self) -> int:
+        """Return the number of namespaces; it divides that of users, so that a user's bindings are in one."""
+        return max(1, self.bindings // 20)
+
+
+def _roles(sizes: Sizes) -> Iterator[Object]:
+    for number in range(sizes.roles):
         rules = [
             {"verbs": ["get", "list", "watch"], "apiGroups": [""], "resources": [f"things{number}", "configmaps"]},
             {"verbs": ["create", "update", "delete"], "apiGroups": ["apps"], "resources": [f"things{number}"]},
@@ -51,15 +70,15 @@ def _roles(naming: Naming) -> Iterator[Object]:
         yield {"metadata": {"name": f"bench-{number}"}, "rules": rules}
 
 
-def _bindings(naming: Naming) -> Iterator[Object]:
-    """One in twenty is for a team in the whole cluster; the others are for a user in a namespace."""
-    for number in range(BINDINGS):
+def _bindings(naming: Naming, sizes: Sizes) -> Iterator[Object]:
+    """Yield one in twenty is for a team in the whole cluster; the others are for a user in a namespace."""
+    for number in range(sizes.bindings):
         meta = {"name": f"bench-{number}"}
         subject = {"kind": "Group", "name": f"team-{number % TEAMS}"}
         if number % 20:
-            meta["namespace"] = f"bench-{number % NAMESPACES}"
-            subject = {"kind": "User", "name": f"user-{number % USERS}"}
-        yield _binding(naming, meta, f"bench-{number % ROLES}", {**subject, "apiGroup": naming.group(GROUP)})
+            meta["namespace"] = f"bench-{number % sizes.namespaces}"
+            subject = {"kind": "User", "name": f"user-{number % sizes.users}"}
+        yield _binding(naming, meta, f"bench-{number % sizes.roles}", {**subject, "apiGroup": naming.group(GROUP)})
 
 
 def _binding(naming: Naming, meta: Object, role: str, subject: Object) -> Object:
@@ -81,7 +100,7 @@ class _Given(LiveRoles):
             self._index.put(Binding.of(each))
 
 
-def _decisions(naming: Naming, roles: list[Object], bindings: list[Object]) -> dict[str, object]:
+def _decisions(naming: Naming, sizes: Sizes, roles: list[Object], bindings: list[Object]) -> dict[str, object]:
     """Microseconds of a question that has been asked before, and of each user's first one."""
     asked = AuthorizerUnion((Masters(), RBAC(_Given(naming, roles, bindings), naming)))
     questions = [
@@ -89,33 +108,36 @@ def _decisions(naming: Naming, roles: list[Object], bindings: list[Object]) -> d
             UserInfo(name=f"user-{number}", groups=(f"team-{number % TEAMS}", "system:authenticated")),
             RequestInfo(
                 is_resource=True, verb="get", path="", version="v1", resource="configmaps", name="a",
-                namespace=f"bench-{number % NAMESPACES}",
+                namespace=f"bench-{number % sizes.namespaces}",
             ),
         )
-        for number in range(USERS)
+        for number in range(sizes.users)
     ]  # fmt: skip
     began = time.perf_counter()
     answers = [asked.authorize(*question) for question in questions]
     cold_s = time.perf_counter() - began
     allowed = sum(isinstance(each, Decision) and each.allowed is True for each in answers)
     user, info = questions[1]
+    again = WARM * sizes.bindings
     began = time.perf_counter()
-    for _ in range(WARM):
+    for _ in range(again):
         asked.authorize(user, info)
     warm_s = time.perf_counter() - began
     return {
-        "roles": ROLES,
-        "bindings": BINDINGS,
-        "warm_us": round(warm_s / WARM * 1e6, 2),
-        "cold_us": round(cold_s / USERS * 1e6, 1),
+        "roles": sizes.roles,
+        "bindings": sizes.bindings,
+        "warm_us": round(warm_s / again * 1e6, 2),
+        "cold_us": round(cold_s / sizes.users * 1e6, 1),
         "allowed": allowed,
         "errors": int(not allowed),
     }
 
 
-def _fill(bench: Bench, naming: Naming, roles: list[Object], bindings: list[Object]) -> None:
+def _fill(
+    bench: Bench, naming: Naming, sizes: Sizes, roles: list[Object], bindings: list[Object]
+) -> None:
     """Create them all, with the namespaces that they are in."""
-    namespaces: list[Object] = [{"metadata": {"name": f"bench-{number}"}} for number in range(NAMESPACES)]
+    namespaces: list[Object] = [{"metadata": {"name": f"bench-{number}"}} for number in range(sizes.namespaces)]
     base = f"/apis/{naming.group(GROUP)}/v1"
     everything = [
         *((f"{base}/clusterroles", each) for each in roles),
@@ -140,7 +162,7 @@ def _create_all(bench: Bench, wanted: list[tuple[str, Object]]) -> None:
 
 
 def _changes(bench: Bench, naming: Naming) -> dict[str, object]:
-    """A binding comes and goes; after each answer its subject, another client, asks at once.
+    """Return a binding comes and goes; after each answer its subject, another client, asks at once.
 
     `granted_ms` and `revoked_ms` are from that answer to the subject's; `wrong` is how many of these were.
     """
@@ -174,7 +196,7 @@ def _changes(bench: Bench, naming: Naming) -> dict[str, object]:
 
 
 def _token(bench: Bench, accounts: str) -> str:
-    """A token of the account's."""
+    """Return a token of the account's."""
     connection = Connection(bench.endpoint)
     request = bench.endpoint.request("POST", f"{accounts}/{ACCOUNT}/token", JSON, JSON, b'{"spec":{}}')
     answer = _good(connection.call(request))

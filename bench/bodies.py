@@ -29,22 +29,22 @@ class Template:
         self._format = head + b"%b" + rest.replace(_SHARD.encode(), b"s-%02d").replace(_NUMBER.encode(), b"%08d")
 
     def render(self, name: str, number: int, shard: int | None = None) -> bytes:
-        """The body of object `name`; its shard is that of its number unless one is given."""
+        """Return the body of object `name`; its shard is that of its number unless one is given."""
         return self._format % (name.encode(), (number if shard is None else shard) % SHARDS, number % 10**8)
 
 
 def numbered(prefix: str, number: int) -> str:
-    """An object name of constant length."""
+    """Return an object name of constant length."""
     return f"{prefix}-{number:07d}"
 
 
 def sequence_patch(number: int) -> bytes:
-    """A merge patch that changes nothing but the number."""
+    """Return a merge patch that changes nothing but the number."""
     return b'{"metadata":{"annotations":{"%b":"%08d"}}}' % (SEQUENCE_KEY.encode(), number)
 
 
 def config_map(kib: int = 0) -> Template:
-    """A ConfigMap of 1,002 bytes: eight short files; with more of them, up to `kib` KiB."""
+    """Return a ConfigMap of 1,002 bytes: eight short files; with more of them, up to `kib` KiB."""
     missing = kib * 1024 - len(_config_map(0).render(numbered("load", 0), 0))
     return _config_map(max(8, sum(len(orjson.dumps(_files(count))) <= missing for count in range(200)) - 1))
 
@@ -66,17 +66,17 @@ def _files(count: int) -> dict[str, str]:
 
 
 def pod(kib: int = 0) -> Template:
-    """A Pod of 2,332 bytes: two containers, probes, volumes, environment; annotations fill it up to `kib` KiB."""
+    """Return a Pod of 2,332 bytes: containers, probes, volumes, environment; annotations fill it up to `kib` KiB."""
     return _filled(_pod, kib)
 
 
 def custom(kib: int = 0) -> Template:
-    """An object of the custom kind, of 6 KiB, which annotations fill up to `kib` KiB."""
+    """Return an object of the custom kind, of 6 KiB, which annotations fill up to `kib` KiB."""
     return _filled(lambda padding: widget(_metadata({"app": "bench-web"}, padding)), kib)
 
 
 def _filled(make: Callable[[dict[str, str]], object], kib: int) -> Template:
-    """A body with as many annotations as bring it to that size."""
+    """Return a body with as many annotations as bring it to that size."""
     missing = kib * 1024 - len(Template(make({})).render(numbered("load", 0), 0))
     line = len(f',"bench.example/text-00":"{"x" * PADDING_LINE}"')
     return Template(make({f"bench.example/text-{i:02d}": "x" * PADDING_LINE for i in range(max(0, missing // line))}))

@@ -40,7 +40,7 @@ class Churn:
         self._writes = 0
 
     def write(self) -> None:
-        """The next write: a creation, a patch, an apply and a deletion in turn. BenchError unless it is done."""
+        """Make the next write: a creation, a patch, an apply and a deletion in turn. BenchError unless it is done."""
         number, turn = divmod(self._writes, 4)
         self._writes += 1
         if turn == 0:
@@ -55,7 +55,7 @@ class Churn:
             self._send("DELETED", "DELETE", number - DELETED_AFTER)
 
     def take_expected(self) -> list[Seen]:
-        """The events of the writes since the last call."""
+        """Return the events of the writes since the last call."""
         taken, self.expected = self.expected, []
         return taken
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bench.http1 import ANSWER_TIMEOUT_S, JSON, Answer, BenchError, Connection, Endpoint
@@ -45,17 +45,17 @@ class Result:
 
 
 def percentile_ms(ordered_ns: list[int], share: float) -> float:
-    """The nearest-rank percentile in ms; 0 of nothing."""
+    """Return the nearest-rank percentile in ms; 0 of nothing."""
     if not ordered_ns:
         return 0.0
     return round(ordered_ns[max(0, -int(-share * len(ordered_ns) // 1) - 1)] / 1e6, 3)
 
 
 class ClosedLoop:
-    """`workers` connections, opened and used once before anything is measured."""
+    """`workers` connections, opened and used once before anything is measured, and those that are there already."""
 
-    def __init__(self, endpoint: Endpoint, workers: int) -> None:
-        self._connections = [Connection(endpoint) for _ in range(workers)]
+    def __init__(self, endpoint: Endpoint, workers: int = 0, connections: Sequence[Connection] = ()) -> None:
+        self._connections = [*connections, *(Connection(endpoint) for _ in range(workers))]
         for connection in self._connections:
             connection.call(endpoint.request("GET", "/version"))
 

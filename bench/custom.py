@@ -23,7 +23,7 @@ TEXT_MAP: Schema = {"type": "object", "additionalProperties": TEXT}
 
 
 def definition(naming: Naming, plural: str = PLURAL, group: str = GROUP) -> dict[str, object]:
-    """The definition of a resource, in the vocabulary that is served."""
+    """Return the definition of a resource, in the vocabulary that is served."""
     kind = plural.removesuffix("s").capitalize()
     extension = naming.extension_prefix
     columns = [
@@ -50,7 +50,7 @@ def definition(naming: Naming, plural: str = PLURAL, group: str = GROUP) -> dict
 
 
 def schema(extension: str) -> Schema:
-    """The structural schema; `extension` begins the names of extensions."""
+    """Return the structural schema; `extension` begins the names of extensions."""
     quantity = {"anyOf": [{"type": "integer"}, {"type": "string"}], f"{extension}int-or-string": True}
     amounts = {"type": "object", "additionalProperties": quantity}
     resources = _part(limits=amounts, requests=amounts)
@@ -166,7 +166,7 @@ def _monitoring() -> Schema:
 
 
 def widget(metadata: dict[str, object]) -> dict[str, object]:
-    """An object with most of what its schema knows; its metadata is given."""
+    """Return an object with most of what its schema knows; its metadata is given."""
     ports = [{"name": "http", "containerPort": 8080}, {"name": "metrics", "containerPort": 9090, "protocol": "TCP"}]
     alerts = [
         {

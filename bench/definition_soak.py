@@ -22,7 +22,6 @@ GROUP_SIZE = 10
 CHANGED = 30  # of each round's definitions, at most: each is changed, and OpenAPI read after it
 PATCH = "application/json-patch+json"
 POLL_S = 0.05
-REST_S = 3.0
 PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 
 Asked = Callable[[Kind], tuple[str, str, dict[str, object] | None]]
@@ -30,18 +29,17 @@ Asked = Callable[[Kind], tuple[str, str, dict[str, object] | None]]
 
 
 def definition_soak(options: Options, emit: Emit) -> None:
-    """A line for each round."""
+    """Emit a line for each round."""
     naming = Naming.of("orch")
     kinds = [(f"group{i // GROUP_SIZE}.soak.example.com", f"soak{i:04d}s") for i in range(options.definitions)]
     with data_directory() as directory:
         server = Server(directory, options.server_flag)
         try:
-            machine = Machine((server.pid,))
+            machine = Machine((server.pid,), options.rest_seconds)
             began_mib = machine.rss_mib()
             for number in range(ROUNDS):
                 fields = _Round(server.endpoint, machine, naming, kinds).figures()
-                time.sleep(REST_S)
-                rss_mib = machine.rss_mib()
+                rss_mib = machine.settled_mib()
                 more = {"rss_mib": round(rss_mib, 1), "rss_more_mib": round(rss_mib - began_mib, 1)}
                 emit("definition_soak", {"round": number, "definitions": len(kinds), **fields, **more, "errors": 0})
         finally:

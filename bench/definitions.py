@@ -23,7 +23,6 @@ GROUP_SIZE = 10
 CONNECTIONS = 8
 SERVED_LIMIT_S = 60.0
 POLL_S = 0.001
-REST_S = 2.0
 NAMESPACE = "default"
 
 Kind = tuple[str, str]
@@ -43,7 +42,7 @@ def define(endpoint: Endpoint, naming: Naming, plural: str, group: str) -> float
 
 
 def definitions(options: Options, emit: Emit) -> None:
-    """Some definitions alone, then the rest at once; discovery and OpenAPI; a start; an object of each; a start."""
+    """Measure some definitions alone, the rest at once, discovery, OpenAPI, a start, an object of each, a start."""
     naming = Naming.of("orch")
     kinds = [(f"group{i // GROUP_SIZE}.bench.example.com", f"kind{i:04d}s") for i in range(options.definitions)]
     with data_directory() as directory:
@@ -56,18 +55,17 @@ def definitions(options: Options, emit: Emit) -> None:
         for measure, scenario in ((_installed, "definitions_start"), (_used, "definitions_start_used")):
             server = start()
             try:
-                measure(server, naming, kinds, emit)
+                measure(server, options.rest_seconds, naming, kinds, emit)
             finally:
                 server.stop()
             starts = [_once(start, kinds[-1]) for _ in range(options.starts)]
             emit(scenario, {**_starts("_without", without), **_starts("", starts), "errors": 0})
 
 
-def _installed(server: Server, naming: Naming, kinds: Sequence[Kind], emit: Emit) -> None:
+def _installed(server: Server, rest_s: float, naming: Naming, kinds: Sequence[Kind], emit: Emit) -> None:
     """Create them, and read what tells of them."""
-    endpoint, machine = server.endpoint, Machine((server.pid,))
-    time.sleep(REST_S)
-    rss = machine.rss_mib()
+    endpoint, machine = server.endpoint, Machine((server.pid,), rest_s)
+    rss = machine.settled_mib()
     count = min(ALONE, (len(kinds) + 1) // 2)
     alone = sorted(round(define(endpoint, naming, plural, group) * 1e6) for group, plural in kinds[:count])
     figures = {f"p{share}_ms": percentile_ms(alone, share / 100) for share in (50, 99)}
@@ -85,11 +83,10 @@ def _installed(server: Server, naming: Naming, kinds: Sequence[Kind], emit: Emit
         emit(f"definitions_{name}", {"bytes": length, **machine.usage(before), **_memory(machine, rss, len(kinds))})
 
 
-def _used(server: Server, naming: Naming, kinds: Sequence[Kind], emit: Emit) -> None:
+def _used(server: Server, rest_s: float, naming: Naming, kinds: Sequence[Kind], emit: Emit) -> None:
     """Create an object of each."""
-    endpoint, machine = server.endpoint, Machine((server.pid,))
-    time.sleep(REST_S)
-    rss = machine.rss_mib()
+    endpoint, machine = server.endpoint, Machine((server.pid,), rest_s)
+    rss = machine.settled_mib()
     loop = ClosedLoop(endpoint, CONNECTIONS)
 
     def make(worker: int, number: int) -> bytes:
@@ -142,7 +139,7 @@ def _collection(kind: Kind) -> str:
 
 
 def object_of(endpoint: Endpoint, kind: Kind, **spec: object) -> bytes:
-    """The request for an object of a kind, with more in its spec."""
+    """Return the request for an object of a kind, with more in its spec."""
     group, plural = kind
     about = {"apiVersion": f"{group}/{VERSION}", "kind": plural.removesuffix("s").capitalize()}
     made = widget({"name": "one"}) | about
@@ -177,8 +174,7 @@ def _read(endpoint: Endpoint, paths: Sequence[str]) -> int:
 
 def _memory(machine: Machine, before: float, count: int) -> dict[str, object]:
     """Resident memory once it has settled, and what there is more of it than before any definition."""
-    time.sleep(REST_S)
-    now = machine.rss_mib()
+    now = machine.settled_mib()
     return {
         "rss_mib": round(now, 1),
         "rss_more_mib": round(now - before, 1),
@@ -187,7 +183,7 @@ def _memory(machine: Machine, before: float, count: int) -> dict[str, object]:
 
 
 def _once(start: Callable[[], Server], kind: Kind | None = None) -> tuple[float, float, float, float]:
-    """A start: ms to ready, ms until the kind is served, MiB and CPU seconds then."""
+    """Return a start: ms to ready, ms until the kind is served, MiB and CPU seconds then."""
     began = time.monotonic()
     server = start()
     try:

@@ -38,7 +38,7 @@ class Course:
 
 
 def endurance(bench: Bench) -> None:
-    """A line for each minute, and one in the end."""
+    """Emit a line for each minute, and one at the end."""
     time.sleep(DRAIN_S)
     files_before = open_files(bench.machine.pids)
     watchers = TailProcess()
@@ -82,7 +82,7 @@ def _churn(bench: Bench, number: int) -> Churn:
 
 
 def _open(bench: Bench, watchers: TailProcess, churns: list[Churn]) -> int:
-    """All watches, half of them in Protobuf; returns the revision of the first ones."""
+    """Return all watches, half of them in Protobuf; returns the revision of the first ones."""
     share = max(1, bench.options.endurance_watchers // len(churns))
     first = revision_of(bench, churns[0].path)
     for number, churn in enumerate(churns):

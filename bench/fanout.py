@@ -64,7 +64,7 @@ class WatchGroup:
 
 
 def revision_of(bench: Bench, path: str) -> int:
-    """The present revision of a collection; BenchError if it cannot be listed."""
+    """Return the present revision of a collection; BenchError if it cannot be listed."""
     connection = Connection(bench.endpoint)
     answer = connection.call(bench.endpoint.request("GET", f"{path}?limit=1"))
     connection.close()
@@ -99,7 +99,7 @@ class Writer:
             self._once(bench.endpoint.request("POST", path, JSON, JSON, body))
 
     def make(self, worker: int, number: int) -> bytes:
-        """The request of write `number`; its time begins now."""
+        """Return the request of write `number`; its time begins now."""
         if number % 2:
             body = self._template.render(numbered("w", number), number)
             request = self._bench.endpoint.request("POST", self._path, JSON, JSON, body)
@@ -124,7 +124,7 @@ class Writer:
 
 
 def fanout(bench: Bench) -> None:
-    """Each number of watchers in each format: open them, then writes at a fixed rate, then in closed loops."""
+    """Measure each number of watchers in each format: open them, write at a fixed rate, then in closed loops."""
     options = bench.options
     for subject in bench.subjects("pods"):
         for form in options.watch_formats:

@@ -100,7 +100,7 @@ class Lines(LineOnlyReceiver):
         self._told(line)
 
     def connectionLost(self, reason: Failure = ResponseDone) -> None:  # type: ignore[assignment]
-        """The watch is over."""
+        """Note the end of the watch."""
         if not self.ended.called:
             self.ended.callback(None)
 

@@ -106,11 +106,11 @@ class Load:
         return self._watching
 
     def door(self, number: int) -> Door:
-        """The doors in turn."""
+        """Return the doors in turn."""
         return self._doors[number % len(self._doors)]
 
     def now(self) -> float:
-        """The time that the history has."""
+        """Return the time that the history has."""
         seconds: float = self._reactor.seconds()
         return seconds
 

@@ -50,7 +50,7 @@ class Scenes:
         }
 
     async def play(self, name: str) -> dict[str, object]:
-        """One of them; the longest time without an acknowledged write, and without a read."""
+        """Return one of them; the longest time without an acknowledged write, and without a read."""
         load = self._load
         began, acknowledged, lost = load.now(), len(load.acknowledged), load.lost
         await self.all[name]()
@@ -82,12 +82,12 @@ class Scenes:
         await self._stopped(await self._leader())
 
     async def follower_stopped(self) -> None:
-        """The same of a member that does not lead."""
+        """Stop a member that does not lead, as `leader_stopped`."""
         leader = await self._leader()
         await self._stopped(next(each for each in self._cluster.members if each is not leader))
 
     async def no_space(self) -> None:
-        """The members fill up and raise the alarm; then there is room again."""
+        """Fill the members until they raise the alarm, then make room."""
         store = EtcdStore(EtcdSettings(endpoints=self._destinations(), prefix=FILLING, root=""), self._reactor)
         await store.start()
         try:
@@ -98,7 +98,7 @@ class Scenes:
             await store.stop()
 
     async def all_restarted(self) -> None:
-        """All are killed at once, and started again."""
+        """Kill all members at once, and start them again."""
         for member in self._cluster.members:
             member.kill()
         await self._cluster.start(self._reactor)
@@ -159,6 +159,6 @@ class Scenes:
 
 
 def _longest(times: list[float], began: float, ended: float) -> float:
-    """The longest time between two of them, or none."""
+    """Return the longest time between two of them, or none."""
     marks = [began, *(each for each in times if each >= began), ended]
     return round(max(after - before for before, after in pairwise(marks)), 2)

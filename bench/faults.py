@@ -26,7 +26,7 @@ LAST_S = 60.0
 
 
 def faults(options: Options, emit: Emit) -> None:
-    """A line for each fault, and one for the whole history: `errors` are its violations."""
+    """Emit a line for each fault, and one for the whole history, whose `errors` are its violations."""
     from twisted.internet import reactor as installed
 
     reactor: Any = installed

@@ -51,7 +51,7 @@ class Outcome:
 
 
 def holdup(bench: Bench) -> None:
-    """A line for an idle server, and one for each kind of request."""
+    """Emit a line for an idle server, and one for each kind of request."""
     namespace = bench.namespace()
     bench.create(f"{namespace}/configmaps", {"metadata": {"name": "small"}, "data": {"key": "value"}})
     cases = [case for case in CASES if _chosen(bench, case)]
@@ -69,7 +69,7 @@ def _chosen(bench: Bench, case: Case) -> bool:
 
 
 def _filled(bench: Bench) -> str:
-    """The path of a collection of pods."""
+    """Return the path of a collection of pods."""
     pods = bench.subject("pods")
     path = pods.within(bench.namespace())
     bench.fill(path, pods, "load", bench.options.pods, FILLERS)
@@ -104,7 +104,7 @@ def once(endpoint: Endpoint, probe: Probe, request: bytes) -> Outcome:
 
 
 def request_of(endpoint: Endpoint, step: Step, places: Mapping[str, str], data: bytes) -> bytes:
-    """A step as bytes, with what its path leaves open."""
+    """Return a step as bytes, with what its path leaves open."""
     path = step.path
     for name, place in places.items():
         path = path.replace(name, place)
@@ -136,7 +136,7 @@ def must(answer: Answer, step: Step) -> None:
 
 
 def figures(name: str, outcome: Outcome, size: int) -> dict[str, object]:
-    """The fields of a case's line."""
+    """Return the fields of a case's line."""
     return {
         "case": name,
         "bytes": size,
@@ -197,7 +197,7 @@ def _ask(endpoint: Endpoint, path: str, pipe: Pipe) -> None:
 
 
 def _asker(endpoint: Endpoint, path: str) -> Callable[[], float]:
-    """A function that asks once and returns what it waited, in ms; on one connection for all time."""
+    """Return a function that asks once and returns what it waited, in ms; on one connection for all time."""
     connection = Connection(endpoint)
     request = endpoint.request("GET", path)
 

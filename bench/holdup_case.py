@@ -42,6 +42,6 @@ def repeated(head: bytes, part: bytes, tail: bytes, count: int = 0) -> Callable[
 
 
 def numbered(head: bytes, part: str, tail: bytes, count: int = 0) -> Callable[[], bytes]:
-    """The same, with the number of each part in the place of its `%d`."""
+    """Return the same, with the number of each part in the place of its `%d`."""
     times = count or LIMIT_BYTES // (len(part) + 6)
     return lambda: head + b",".join((part % number).encode() for number in range(times)) + tail

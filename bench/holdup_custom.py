@@ -54,7 +54,7 @@ class Subject:
 
 
 def holdup_custom(bench: Bench) -> None:
-    """A line for each request of each subject, and for what many definitions and many objects take."""
+    """Emit a line for each request of each subject, and for many definitions and many objects."""
     namespace = bench.namespace()
     bench.create(f"{namespace}/configmaps", {"metadata": {"name": "small"}})
     with Probe(bench.endpoint, f"{namespace}/configmaps/small") as probe:
@@ -76,7 +76,7 @@ class _Run:
         self._namespace = namespace
 
     def subject(self, subject: Subject, plural: str) -> None:
-        """All that is measured of one."""
+        """Measure each request of one subject."""
         found: dict[str, Any] = definition(NAMING, plural, GROUP)
         version = found["spec"]["versions"][0]
         schema = {"type": "object", "properties": {"spec": subject.schema()}}
@@ -104,7 +104,7 @@ class _Run:
         )
 
     def many_objects(self) -> None:
-        """A new schema and the end of a definition that has many objects."""
+        """Measure a new schema and the end of a definition with many objects."""
         plural = "many"
         found: dict[str, Any] = definition(NAMING, plural, GROUP)
         self._measure(
@@ -218,7 +218,7 @@ def _list(items: Schema, **more: Any) -> Schema:
 
 
 def _wide(part: Schema) -> Callable[[], Schema]:
-    """As many properties as a definition may hold, 1,000 beside each other."""
+    """Return as many properties as a definition may hold, 1,000 beside each other."""
     count = SCHEMA_ROOM // (len(orjson.dumps(part)) + 11) // 1010
     group = _object(**{f"p{number:06d}": part for number in range(1000)})
     return lambda: _object(**{f"g{number}": group for number in range(count)})
@@ -258,7 +258,7 @@ def _texts(count: int) -> list[str]:
 
 
 def _filled(part: Any) -> Callable[[], Any]:
-    """As many of it as a body may hold."""
+    """Return as many copies as a body may hold."""
     most = 65_000 if isinstance(part, dict) else 131_000
     return lambda: [part] * min(most, ROOM // (len(orjson.dumps(part)) + 1))
 

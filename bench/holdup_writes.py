@@ -31,7 +31,7 @@ def _text(body: bytes) -> Callable[[], bytes]:
 
 
 def _filled(size: int) -> Callable[[], bytes]:
-    """A ConfigMap with one long text."""
+    """Return a ConfigMap with one long text."""
     return lambda: b'{"metadata":{"name":"a"},"data":{"k":"' + b"x" * size + b'"}}'
 
 
@@ -53,7 +53,7 @@ _ARGS_POD = Step(
 
 
 def _protobuf(message: bytes, kind: bytes) -> bytes:
-    """An envelope around a message of a core kind."""
+    """Return an envelope around a message of a core kind."""
     meta = b"\x0a" + _delimited(b"\x0a\x02v1\x12" + _delimited(kind))
     return b"k8s\0" + meta + b"\x12" + _delimited(message)
 

@@ -25,7 +25,7 @@ Hook = tuple[str, Mapping[str, Any]]
 
 
 def hook(plural: str, client_config: Mapping[str, str], resource: str = "*", **labels: str) -> Hook:
-    """A webhook for creates, changes and deletes, in namespaces with these labels."""
+    """Return a webhook for creates, changes and deletes, in namespaces with these labels."""
     operations = ["CREATE", "UPDATE", "DELETE"]
     rule = {"operations": operations, "apiGroups": ["*"], "apiVersions": ["*"], "resources": [resource]}
     found = {
@@ -40,7 +40,7 @@ def hook(plural: str, client_config: Mapping[str, str], resource: str = "*", **l
 
 
 def others() -> list[Hook]:
-    """A hundred that no ConfigMap or Pod of the benchmarks concerns: by their rules, or by the namespace."""
+    """Return a hundred that no ConfigMap or Pod of the benchmarks concerns: by their rules, or by the namespace."""
     kinds = (MUTATING, VALIDATING)
     by_rule = [hook(kinds[n % 2], _NOWHERE, "nodes") for n in range(OTHERS // 2)]
     return by_rule + [hook(kinds[n % 2], _NOWHERE, no="where") for n in range(OTHERS // 2)]
@@ -48,7 +48,7 @@ def others() -> list[Hook]:
 
 @contextmanager
 def configured(bench: Bench, hooks: Sequence[Hook]) -> Iterator[None]:
-    """With a configuration for each webhook, while the block runs."""
+    """Keep a configuration for each webhook while the block runs."""
     group = bench.types.table.rpartition("g=")[2].replace("meta.", "admissionregistration.")
     paths = []
     for number, (plural, found) in enumerate(hooks):

@@ -36,7 +36,7 @@ class Endpoint:
 
     @classmethod
     def parse(cls, url: str, token: str) -> Endpoint:
-        """The endpoint behind an https URL; BenchError unless it is loopback."""
+        """Return the endpoint behind an https URL; BenchError unless it is loopback."""
         parts = urlsplit(url)
         host = parts.hostname or ""
         if parts.scheme != "https" or not is_loopback(host):
@@ -52,7 +52,7 @@ class Endpoint:
         body: bytes = b"",
         zipped: bool = False,
     ) -> bytes:
-        """A whole request; `zipped` asks for a compressed answer."""
+        """Return a whole request; `zipped` asks for a compressed answer."""
         head = (
             f"{method} {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\nUser-Agent: bench\r\n"
             f"Authorization: Bearer {self.token}\r\nAccept: {accept}\r\n"
@@ -64,7 +64,7 @@ class Endpoint:
         return head.encode() + b"\r\n" + body
 
     def socket(self, protocol: str = "http/1.1") -> ssl.SSLSocket:
-        """A connection after its handshake, non-blocking from now on."""
+        """Return a connection after its handshake, non-blocking from now on."""
         plain = socket.create_connection((self.host, self.port), CONNECT_TIMEOUT_S)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         secure = _context(protocol).wrap_socket(plain)
@@ -82,7 +82,7 @@ def is_loopback(host: str) -> bool:
 
 @cache
 def _context(protocol: str) -> ssl.SSLContext:
-    """A context that trusts any server: only loopback is ever asked."""
+    """Return a context that trusts any server: only loopback is ever asked."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -131,6 +131,12 @@ class Connection:
 
     def fileno(self) -> int:
         return self._socket.fileno()
+
+    @property
+    def port(self) -> int:
+        """Port of this end."""
+        port: int = self._socket.getsockname()[1]
+        return port
 
     def close(self) -> None:
         self._socket.close()

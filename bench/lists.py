@@ -96,7 +96,7 @@ def _measure(bench: Bench, path: str, variant: Variant, about: Mapping[str, obje
 
 
 def _list(bench: Bench, connection: Connection, path: str, variant: Variant) -> list[Answer]:
-    """All pages of one list."""
+    """Return all pages of one list."""
     pages: list[Answer] = []
     query = variant.query
     while True:

@@ -33,10 +33,14 @@ class Snapshot:
 
 
 class Machine:
-    """The server's processes (`pids`), the generator's (this one and `helpers`), and the machine around them."""
+    """The server's processes (`pids`), the generator's (this one and `helpers`), and the machine around them.
 
-    def __init__(self, pids: Sequence[int]) -> None:
+    `rest_s` is how long memory takes to settle.
+    """
+
+    def __init__(self, pids: Sequence[int], rest_s: float = 0.0) -> None:
         self.pids = tuple(pids)
+        self._rest_s = rest_s
         self.helpers: list[int] = []
 
     def snapshot(self) -> Snapshot:
@@ -52,7 +56,7 @@ class Machine:
         )
 
     def usage(self, before: Snapshot, ops: int = 0) -> dict[str, object]:
-        """The fields every line has: what was used since `before`, per operation too if there were any."""
+        """Return the fields every line has: what was used since `before`, per operation too if there were any."""
         now = self.snapshot()
         server, client = now.server_s - before.server_s, now.client_s - before.client_s
         fields: dict[str, object] = {
@@ -73,6 +77,11 @@ class Machine:
     def rss_mib(self) -> float:
         """Resident memory of the server's processes."""
         return sum(map(rss_mib, self.pids))
+
+    def settled_mib(self) -> float:
+        """Return the resident memory of the server's processes after a rest."""
+        time.sleep(self._rest_s)
+        return self.rss_mib()
 
     def await_quiet(self, share: float) -> None:
         """Wait until others use less than `share` of the CPUs in two windows running, for 20 s at most."""
@@ -96,7 +105,7 @@ def cpu_s(pid: int) -> float:
 
 
 def running_s(pid: int) -> float:
-    """As `cpu_s`, of the threads that there are now, and finer; 0 where the kernel does not count that."""
+    """Return `cpu_s` of the present threads in finer steps; 0 where the kernel does not count that."""
     total = 0
     for tasks in Path(f"/proc/{pid}/task").glob("*/schedstat"):
         with suppress(OSError):

@@ -20,7 +20,7 @@ rules:
 
 
 def operations(options: Options, emit: Emit) -> None:
-    """The same server without and with the audit log, so that the lines can be compared."""
+    """Measure the same server without and with the audit log."""
     types = MediaTypes(protobuf=Naming.orch().protobuf_media_type, table="")
     with data_directory() as folder:
         policy = folder / "policy.yaml"

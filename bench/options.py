@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
+from orchtw.naming.names import Naming
+
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
 ON_DEMAND = (
     *(
@@ -17,9 +19,11 @@ ON_DEMAND = (
         "definitions",
         "endurance",
         "faults",
+        "handover",
         "handshake",
     ),
     *("holdup", "holdup-custom", "holdup-restart", "operations", "overload", "scale", "soak", "tails", "webhooks"),
+    "writes",
 )
 FORMATS = ("json", "pb")
 KINDS = ("configmaps", "pods", "widgets")
@@ -39,6 +43,8 @@ QUICK = {
     "idle": 100,
     "idle_seconds": 0.5,
     "definitions": 6,
+    "rest_seconds": 0.1,
+    "bindings": 200,
     "handshakes": 50,
     "soak_requests": 4000,
     "tails_seconds": 1.0,
@@ -83,6 +89,8 @@ class Options(argparse.Namespace):
     idle: int
     idle_seconds: float
     definitions: int
+    rest_seconds: float
+    bindings: int
     handshakes: int
     soak_requests: int
     tails_conc: tuple[int, ...]
@@ -108,15 +116,21 @@ class Options(argparse.Namespace):
     label: str
     time_limit: int
     server_flag: list[str]
+    meta_group: str
     against: str
     token: str
     pid: tuple[int, ...]
     protobuf_type: str
-    meta_group: str
+
+    @property
+    def naming(self) -> Naming:
+        """Return the vocabulary of the server under measurement."""
+        known = (Naming.orch(), Naming.kubernetes())
+        return next(each for each in known if self.meta_group in ("", each.meta_group))
 
 
 def parse(arguments: Sequence[str] | None = None) -> Options:
-    """The options of a command line; SystemExit (2) with a message if it is wrong."""
+    """Return the options of a command line; SystemExit (2) with a message if it is wrong."""
     parser = _parser()
     if parser.parse_known_args(arguments)[0].quick:
         parser.set_defaults(**QUICK)
@@ -145,17 +159,17 @@ def _loads(add: Callable[..., object]) -> None:
         "--scenarios",
         type=_words((*SCENARIOS, *ON_DEMAND)),
         default=SCENARIOS,
-        help=f"which, in this order; also {', '.join(ON_DEMAND)}, which are not among the default ones",
+        help=f"scenarios to run, in this order; also {', '.join(ON_DEMAND)}, which are not among the default ones",
     )
-    add("--quick", action="store_true", help="small sizes: shows that it works, measures nothing")
+    add("--quick", action="store_true", help="small sizes, to try the scenarios without measuring")
     add("--conc", type=_numbers, default=(1, 16, 64), help="connections in create and get")
     add("--n-create", type=_positive, default=1000, help="objects of each kind per concurrency in create")
-    add("--seconds", type=_seconds, default=2.0, help="time per step of get")
+    add("--seconds", type=_seconds, default=2.0, help="duration of each step of get")
     add(
         "--kinds",
         type=_words(KINDS),
         default=(),
-        help=f"of {', '.join(KINDS)}: what idle to list load, one after the other (default: ConfigMaps or Pods)",
+        help=f"kinds, of {', '.join(KINDS)}, that idle to list load, in turn (default: ConfigMaps or Pods)",
     )
     add("--pods", type=_positive, default=10_000, help="Pods to preload for list")
     add(
@@ -164,15 +178,15 @@ def _loads(add: Callable[..., object]) -> None:
         default=0,
         help="fill objects up to this size as sent (0: 1 KB, Pods 2.3 KiB, widgets 6 KiB)",
     )
-    add("--list-iters", type=_positive, default=5, help="times each list is done")
+    add("--list-iters", type=_positive, default=5, help="repetitions of each list")
     add("--limit", type=_positive, default=500, help="page size of the paged list")
 
 
 def _watches(add: Callable[..., object]) -> None:
     """Watchers, busy and idle."""
-    add("--watchers", type=_numbers, default=(1, 100, 1000), help="numbers of watchers")
+    add("--watchers", type=_numbers, default=(1, 100, 1000), help="numbers of watchers to measure")
     add("--watch-rates", type=_numbers, default=(50, 20, 5), help="paced writes a second, per number of watchers")
-    add("--watch-seconds", type=_seconds, default=5.0, help="time of the paced writes")
+    add("--watch-seconds", type=_seconds, default=5.0, help="duration of the paced writes")
     add("--watch-flat", type=_numbers, default=(2000, 1000, 200), help="flat-out writes, per number of watchers")
     add("--watch-writers", type=_positive, default=8, help="concurrent writers, flat out")
     add("--watch-formats", type=_words(FORMATS), default=FORMATS, help="encodings of the watches: json, pb")
@@ -180,36 +194,53 @@ def _watches(add: Callable[..., object]) -> None:
     add("--receive", choices=("all", "raw"), default="all", help="raw: most HTTP/1.1 watches are not read")
     add("--http2-streams", type=_positive, default=0, help="watches that share an HTTP/2 connection; 0: HTTP/1.1")
     add("--idle", type=_positive, default=1000, help="idle watchers to open")
-    add("--idle-seconds", type=_seconds, default=5.0, help="how long they idle")
+    add("--idle-seconds", type=_seconds, default=5.0, help="duration of the idle phase")
 
 
 def _named(add: Callable[..., object]) -> None:
     """Scenarios that are only run when they are named."""
-    add("--definitions", type=_positive, default=500, help="how many definitions and definition-soak create")
+    add("--definitions", type=_positive, default=500, help="definitions to create in definitions and definition-soak")
+    add("--rest-seconds", type=_seconds, default=3.0, help="rest before the memory of many definitions is read")
+    add("--bindings", type=_positive, default=2000, help="role bindings of the scenario authorization")
     add("--handshakes", type=_positive, default=1000, help="connections of each kind in handshake")
     add("--soak-requests", type=_positive, default=100_000, help="requests of the soak scenario")
     add("--tails-conc", type=_numbers, default=(1, 64), help="connections of the closed loops of tails")
-    add("--tails-seconds", type=_seconds, default=60.0, help="time of the paced writes of tails")
+    add("--tails-seconds", type=_seconds, default=60.0, help="duration of the paced writes of tails")
     add("--tails-rate", type=_positive, default=500, help="paced writes a second of tails")
     add("--tails-watchers", type=_positive, default=1000, help="watchers beside the paced writes of tails")
-    add("--endurance-seconds", type=_positive, default=3600, help="how long the scenario endurance lasts")
-    add("--endurance-watchers", type=_positive, default=1000, help="its watchers, in all")
-    add("--endurance-collections", type=_positive, default=20, help="collections that they are spread over")
-    add("--fault-seconds", type=_seconds, default=8.0, help="how long each fault lasts, and the calm after it")
+    add("--endurance-seconds", type=_positive, default=3600, help="duration of the scenario endurance")
+    add("--endurance-watchers", type=_positive, default=1000, help="watchers of endurance, in total")
+    add(
+        "--endurance-collections",
+        type=_positive,
+        default=20,
+        help="collections over which the watchers of endurance are spread",
+    )
+    add("--fault-seconds", type=_seconds, default=8.0, help="duration of each fault, and of the calm after it")
     add("--fault-watchers", type=_positive, default=500, help="watchers of the scenario faults, at both servers")
-    add("--fault-rate", type=float, default=60.0, help="writes a second that its 16 writers try together")
+    add("--fault-rate", type=float, default=60.0, help="writes a second of the 16 writers of faults together")
     add("--greedy", type=_positive, default=2000, help="connections of the greedy user in the scenario overload")
-    add("--starts", type=_positive, default=5, help="starts of each kind; the line has their median")
+    add("--starts", type=_positive, default=5, help="starts of each kind, of which the median is printed")
     add("--cases", type=_texts, default=(), help="of holdup: only those with one of these words in their names")
-    add("--repeats", type=_positive, default=3, help="times that each case of holdup is sent; the line has the best")
-    add("--scale", action="store_true", help="cost against size: the same as --scenarios scale, with time enough")
+    add(
+        "--repeats",
+        type=_positive,
+        default=3,
+        help="repetitions of each case of holdup, of which the best is printed",
+    )
+    add("--scale", action="store_true", help="run --scenarios scale with a longer time limit")
     add("--scale-pods", type=_sizes, default=(1000, 10_000, 100_000), help="numbers of Pods; 0: none")
     add("--scale-configmaps", type=_sizes, default=(10_000, 100_000), help="numbers of ConfigMaps; 0: none")
-    add("--scale-times", type=_positive, default=15, help="times that each question is put; a line has the median")
+    add(
+        "--scale-times",
+        type=_positive,
+        default=15,
+        help="repetitions of each request of scale, of which the median is printed",
+    )
 
 
 def _surroundings(add: Callable[..., object]) -> None:
-    """The server, the machine and the output."""
+    """Add the options of the server, the machine and the output."""
     add(
         "--quiet",
         type=float,
@@ -217,11 +248,17 @@ def _surroundings(add: Callable[..., object]) -> None:
         help="before each step, wait until others use less of the CPUs",
     )
     add("--label", default="", help="value of the field 'server'")
-    add("--time-limit", type=_positive, default=1800, help="seconds after which everything is given up")
-    add("--server-flag", action="append", default=[], metavar="FLAG", help="a flag more for the server; repeatable")
-    add("--against", default="", metavar="URL", help="measure the server there instead of starting one")
-    add("--token", default="", help="its bearer token")
-    add("--pid", type=_numbers, default=(), help="its processes, for CPU and memory")
+    add("--time-limit", type=_positive, default=1800, help="seconds after which the run is aborted")
+    add(
+        "--server-flag",
+        action="append",
+        default=[],
+        metavar="FLAG",
+        help="additional flag for the server; repeatable",
+    )
+    add("--against", default="", metavar="URL", help="URL of a running server to measure instead of starting one")
+    add("--token", default="", help="bearer token for --against")
+    add("--pid", type=_numbers, default=(), help="process ids of the server of --against, for CPU and memory")
     add("--protobuf-type", default="", help="its Protobuf media type (default: this server's)")
     add("--meta-group", default="", help="its API group of Table (default: this server's)")
 

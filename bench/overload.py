@@ -40,7 +40,7 @@ CREATES = "creates"
 
 
 def overload(bench: Bench) -> None:
-    """A line for the modest user alone, and one beside each kind of greed."""
+    """Emit a line for the modest user alone, and one beside each kind of load."""
     subject = bench.subject("pods")
     _grant(bench)
     path = subject.within(bench.namespace())

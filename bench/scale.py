@@ -46,7 +46,7 @@ def scale(options: Options, emit: Emit) -> None:
 def _measure(
     options: Options, emit: Emit, subject: Subject, store: tuple[Sequence[KeyValue], int], types: MediaTypes
 ) -> dict[str, float]:
-    """A store of so many copies of a seed; milliseconds of the server's CPU by what was asked."""
+    """Return a store of so many copies of a seed; milliseconds of the server's CPU by what was asked."""
     items, size = store
     about = {"kind": subject.plural, "objects": size}
     found: dict[str, float] = {}
@@ -81,7 +81,7 @@ def _await_rest(pid: int) -> None:
 
 
 def _asked(found: dict[str, float], name: str, ask: Ask, times: int) -> dict[str, object]:
-    """The fields of one question, which is put some times."""
+    """Return the fields of one question, which is put some times."""
     try:
         for number in range(FIRST):
             ask(number)

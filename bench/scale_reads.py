@@ -72,7 +72,7 @@ class Questions:
         self._connection.close()
 
     def each(self) -> Mapping[str, Callable[[int], Cost]]:
-        """By what they are called; each takes the number of its repetition."""
+        """Return the reads by name; each takes the number of its repetition."""
         found: dict[str, Callable[[int], Cost]] = {
             "get": self._get,
             "create": self._create,
@@ -99,7 +99,7 @@ class Questions:
         return f"{self._within(0)}/{name(0)}"
 
     def whole(self, accept: str, zipped: bool) -> Cost:
-        """A list of everything, over a connection of its own."""
+        """Return a list of everything, over a connection of its own."""
         reader = Reader(self._endpoint)
         try:
             return self._ask("GET", self._all, accept, reader=reader, zipped=zipped)
@@ -164,7 +164,7 @@ class Questions:
         return self._watched(f"{self._all}?watch=1&fieldSelector={selector}", min(PER_GROUP, self._objects))
 
     def _watched(self, path: str, events: int) -> Cost:
-        """A watch over a connection of its own, whose making does not count."""
+        """Return a watch over a connection of its own, whose making does not count."""
         reader = Reader(self._endpoint)
         reader.call(self._endpoint.request("GET", "/version"))
         reader.bytes = 0
@@ -176,7 +176,7 @@ class Questions:
             reader.close()
 
     def _group(self, number: int) -> int:
-        """One of three groups, so that all but the first questions find what is made once."""
+        """Return one of three groups, so that all but the first questions find what is made once."""
         return number % 3 * 31 % self._groups
 
     def _within(self, number: int) -> str:
@@ -205,7 +205,7 @@ class Questions:
 
 
 def figures(costs: list[Cost]) -> dict[str, object]:
-    """The fields of a line: medians, for others use the machine too."""
+    """Return the fields of a line: medians, for others use the machine too."""
     return {
         "wall_ms": round(median(cost.wall_s for cost in costs) * 1000, 3),
         "cpu_ms": round(median(cost.cpu_s for cost in costs) * 1000, 3),

@@ -28,22 +28,22 @@ _DIGITS = 7
 
 
 def namespace(number: int) -> str:
-    """The namespace with this number; all names here are of constant length."""
+    """Return the namespace with this number; all names here are of constant length."""
     return f"scale-ns-{number:0{_DIGITS}d}"
 
 
 def node(number: int) -> str:
-    """The node with this number."""
+    """Return the node with this number."""
     return f"scale-node-{number:0{_DIGITS}d}"
 
 
 def release(number: int) -> str:
-    """The value of the label `release` with this number."""
+    """Return the value of the label `release` with this number."""
     return f"scale-release-{number:0{_DIGITS}d}"
 
 
 def name(number: int) -> str:
-    """The object with this number."""
+    """Return the object with this number."""
     return f"scale-object-{number:0{_DIGITS}d}"
 
 
@@ -53,7 +53,7 @@ def groups(objects: int) -> int:
 
 
 def body(subject: Subject, number: int, groups: int) -> bytes:
-    """An object as it is sent; which namespace it is in is said by where it is sent."""
+    """Return an object as it is sent; which namespace it is in is said by where it is sent."""
     obj = orjson.loads(subject.template.render(name(number), number))
     obj["metadata"]["labels"]["release"] = release(number * 7 % groups)
     if subject.plural == "pods":
@@ -93,7 +93,7 @@ def make_store(directory: Path, items: Sequence[KeyValue], objects: int) -> None
 
 
 def _seed(endpoint: Endpoint, subject: Subject) -> None:
-    """One object in one namespace, which has been given what each has."""
+    """Return one object in one namespace, with the common parts of all."""
     connection = Connection(endpoint)
 
     def post(path: str, content: bytes) -> None:
@@ -139,5 +139,5 @@ def _objects(item: KeyValue, objects: int, count: int) -> Iterator[tuple[str, by
 
 
 def _other(value: bytes, number: int) -> bytes:
-    """The same with another uid."""
+    """Return the same with another uid."""
     return _UID.sub(b"%08x" % number, value, count=1)

@@ -35,7 +35,7 @@ LOG_TAIL = 2000
 
 @contextmanager
 def data_directory() -> Iterator[Path]:
-    """An empty directory, removed afterwards."""
+    """Make an empty directory, removed afterwards."""
     directory = Path(tempfile.mkdtemp(prefix="bench-"))
     try:
         yield directory
@@ -92,7 +92,7 @@ class Server:
         self._process.stdout.close()
 
     def _address(self, end: float) -> str:
-        """The first word that the server prints."""
+        """Return the first word that the server prints."""
         out = self._process.stdout
         assert out is not None
         line = out.readline() if select.select([out], [], [], end - time.monotonic())[0] else b""
@@ -118,7 +118,7 @@ class Server:
 
 @contextmanager
 def running(flags: Sequence[str]) -> Iterator[Server]:
-    """A fresh server on an empty store."""
+    """Run a fresh server on an empty store."""
     with data_directory() as directory:
         server = Server(directory, flags)
         try:

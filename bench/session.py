@@ -30,7 +30,7 @@ class MediaTypes:
     table: str
 
     def of(self, form: str) -> str:
-        """The type of `json` or `pb`."""
+        """Return the type of `json` or `pb`."""
         return JSON if form == "json" else self.protobuf
 
 
@@ -57,11 +57,11 @@ class Bench:
         self._namespaces = 0
 
     def subject(self, plural: str) -> Subject:
-        """The kind with this plural."""
+        """Return the kind with this plural."""
         return self._subjects[plural]
 
     def subjects(self, *usual: str) -> list[Subject]:
-        """The kinds that were asked for; the usual ones if none were."""
+        """Return the kinds that were asked for; the usual ones if none were."""
         return [self._subjects[plural] for plural in self.kinds or usual]
 
     def namespace(self) -> str:
@@ -92,7 +92,7 @@ class Bench:
         return result
 
     def creating(self, path: str, subject: Subject, prefix: str) -> Make:
-        """The requests that create objects `prefix`-number in the collection at `path`."""
+        """Return the requests that create objects `prefix`-number in the collection at `path`."""
         template, endpoint = subject.template, self.endpoint
 
         def make(worker: int, number: int) -> bytes:
@@ -128,11 +128,11 @@ class Bench:
         result = loop.run(make, accept=accept, count=count, seconds=seconds, done=done)
         usage = self.machine.usage(before, len(result.latencies_ns))
         loop.close()
-        self.emit(scenario, {"conc": workers, **_figures(result), **usage, "secs": round(result.wall_s, 3)})
+        self.emit(scenario, {"conc": workers, **figures(result), **usage, "secs": round(result.wall_s, 3)})
 
 
-def _figures(result: Result) -> dict[str, object]:
-    """The fields of a closed loop."""
+def figures(result: Result) -> dict[str, object]:
+    """Return the fields of a closed loop."""
     ops = len(result.latencies_ns)
     fields: dict[str, object] = {
         "ops": ops,

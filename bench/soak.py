@@ -53,7 +53,7 @@ class Mix:
         return self._list(number, random)
 
     def lists(self, worker: int, number: int) -> bytes:
-        """A list in Protobuf with a selector of its own."""
+        """Return a list in Protobuf with a selector of its own."""
         query = f"?labelSelector={_selector(Random(number))}"
         return self._bench.endpoint.request("GET", self._path + query, self._bench.types.protobuf)
 

@@ -26,12 +26,12 @@ class Subject:
         return self.plural.removesuffix("s")
 
     def within(self, namespace: str) -> str:
-        """The collection in the namespace with this path."""
+        """Return the collection in the namespace with this path."""
         return f"{self.prefix}{namespace.removeprefix(CORE)}/{self.plural}"
 
 
 def subjects(kib: int) -> dict[str, Subject]:
-    """All of them by their plural, filled up to `kib` KiB where that is more than they have."""
+    """Return all of them by their plural, filled up to `kib` KiB where that is more than they have."""
     found = (
         Subject("configmaps", config_map(kib)),
         Subject("pods", pod(kib)),

@@ -86,7 +86,7 @@ class Tail(Watcher):
         self.socket.close()
 
     def again(self, endpoint: Endpoint) -> Tail:
-        """A new watch that goes on after the last event of this one."""
+        """Return a new watch that goes on after the last event of this one."""
         following = Tail(endpoint, self.path, self.revision, self.accept, self.protobuf)
         following.had = self.had
         following.open()

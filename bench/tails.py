@@ -40,7 +40,7 @@ Buckets = dict[str, dict[float, float]]
 
 
 def tails(bench: Bench) -> None:
-    """A line for each number of connections in closed loops, and one for the fixed rate."""
+    """Emit a line for each number of connections in closed loops, and one for the fixed rate."""
     for subject in bench.subjects("configmaps"):
         path = subject.within(bench.namespace())
         for workers in bench.options.tails_conc:
@@ -87,7 +87,7 @@ def _paced(bench: Bench, subject: Subject) -> None:
 
 
 def _waits(latencies_ns: list[int]) -> dict[str, object]:
-    """The fields of ordered latencies."""
+    """Return the fields of ordered latencies."""
     shares = {"p50_ms": 0.5, "p99_ms": 0.99, "p999_ms": 0.999, "max_ms": 1.0}
     waits = {field: percentile_ms(latencies_ns, share) for field, share in shares.items()}
     return {**waits, "longer_than_ms": longer(latencies_ns)}
@@ -199,7 +199,7 @@ def longer(latencies_ns: list[int]) -> dict[str, int]:
 
 
 def buckets(text: str) -> Buckets:
-    """The cumulated counts of the families in SERVER, by upper bound."""
+    """Return the cumulated counts of the families in SERVER, by upper bound."""
     found: Buckets = {field: {} for field in SERVER}
     fields = {family: field for field, family in SERVER.items()}
     for family, bound, count in _BUCKET.findall(text):

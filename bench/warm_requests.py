@@ -65,7 +65,7 @@ class WarmRequests:
         return answer.json
 
     async def _fill(self) -> None:
-        """A role in each binding, one in ten for a group; three bindings are of the users that are measured."""
+        """Make a role for each binding, one in ten for a group; three bindings are of the measured users."""
         for number in range(NAMESPACES):
             await self._create("/api/v1/namespaces", {"metadata": {"name": f"bench-{number}"}})
         await self._create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
@@ -103,7 +103,7 @@ class WarmRequests:
         }
 
     async def _kept(self, reactor: Any) -> str:
-        """The token that a controller puts into a Secret."""
+        """Return the token that a controller puts into a Secret."""
         path = f"/api/v1/namespaces/{NAMESPACE}/secrets"
         meta = {"name": "kept", "annotations": {"orch.io/service-account.name": ACCOUNT}}
         await self._create(path, {"metadata": meta, "type": "orch.io/service-account-token"})
@@ -146,7 +146,7 @@ async def measure(reactor: Any, roles: int, bindings: int, rounds: int) -> None:
         server = InProcessServer(reactor, folder)
         with (Path(folder) / "tokens.csv").open("a") as tokens:
             tokens.write(f"warm,{USER},{USER}\n")
-        server.instance.reloads.run()
+        server.instance.base.reloads.run()
         await server.start()
         try:
             await WarmRequests(server, roles, bindings, rounds).run(reactor)

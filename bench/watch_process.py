@@ -140,7 +140,7 @@ class Watchers(Commands):
         return self._unread.least() >= self._one().bytes
 
     def _one(self) -> Events:
-        """One that is read in full."""
+        """Return one that is read in full."""
         return self._watches()[0]
 
     def _turn(self, timeout_s: float) -> bool:

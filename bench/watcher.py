@@ -42,7 +42,7 @@ class Events:
         self.seen, self.bytes, self.events, self.others = Seen(), 0, 0, 0
 
     def take(self, data: bytes) -> int:
-        """More of the body has come; returns the number of events that counted."""
+        """Take more of the body; return the number of events that counted."""
         self.bytes += len(data)
         numbers: list[int] = []
         self._scan(self._rest + data if self._rest else data, numbers)
@@ -53,7 +53,7 @@ class Events:
         return len(numbers)
 
     def _scan_json(self, data: bytes, numbers: list[int]) -> None:
-        """One event a line."""
+        """Scan events, one per line."""
         lines = data.split(b"\n")
         self._rest = lines.pop()
         self.events += len(lines)
@@ -68,7 +68,7 @@ class Events:
             self.seen.revisions.append(int(line[at : line.find(b'"', at)]))
 
     def _scan_protobuf(self, data: bytes, numbers: list[int]) -> None:
-        """Each event behind its length in four bytes."""
+        """Scan events, each behind its length in four bytes."""
         at, size = 0, len(data)
         while at + 4 <= size:
             length = int.from_bytes(data[at : at + 4])

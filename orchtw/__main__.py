@@ -8,14 +8,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from orchtw.assembly.foreground import run_in_foreground
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the server until a signal ends it; `arguments` are its flags."""
-    from twisted.scripts.twistd import run
-
-    flags = sys.argv[1:] if arguments is None else list(arguments)
-    sys.argv[1:] = ["--nodaemon", "--pidfile=", "orch-apiserver", *flags]
-    run()  # type: ignore[no-untyped-call]
+    run_in_foreground(sys.argv[1:] if arguments is None else arguments)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,10 @@ MAX_CAUSES: Final = 100
 """Causes that one refusal shows; what comes after them is not worth finding."""
 
 MAX_CAUSES_CHARACTERS: Final = 64 * 1024
-"""Of the texts of all causes: an answer is no longer than its reader can use."""
+"""Size limit of the texts of all causes: a response is no longer than its reader can use."""
 
 MAX_NAME_CHARACTERS: Final = 1024
-"""Of a name that a refusal repeats; legal ones are a quarter of that."""
+"""Size limit of a name repeated in a refusal; legal ones are a quarter of that."""
 
 MORE_CAUSES: Final = "there are more errors; they are not shown"
 
@@ -35,13 +35,13 @@ class Cause:
         return f"{self.field}: {self.message}" if self.field else self.message
 
     def to_json(self) -> dict[str, str]:
-        """The entry of `details.causes`; empty parts left out."""
+        """Return the entry of `details.causes`; empty parts left out."""
         out = {"reason": self.reason, "message": self.message, "field": self.field}
         return {key: value for key, value in out.items() if value}
 
 
 def shown_causes(causes: Sequence[Cause]) -> Sequence[Cause]:
-    """As many causes as a refusal shows, the first of them in any case; if it leaves some out, a last one says so."""
+    """Return as many causes as a refusal shows, at least the first; if some are left out, a last one says so."""
     shown, characters = 0, 0
     for cause in causes[:MAX_CAUSES]:
         characters += len(cause.field) + len(cause.message)
@@ -71,7 +71,7 @@ class StatusError(Exception):
         self.metadata = metadata or {}
 
     def to_status(self) -> dict[str, Any]:
-        """The Status object in canonical key order."""
+        """Return the Status object in canonical key order."""
         status: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
@@ -137,7 +137,7 @@ class Forbidden(StatusError):
 
     @classmethod
     def path(cls, why: str) -> Forbidden:
-        """A non-resource path that the user may not reach."""
+        """Return a non-resource path that the user may not reach."""
         return cls(f"forbidden: {why}", {})
 
 
@@ -148,12 +148,12 @@ class NotFound(StatusError):
 
     @classmethod
     def of(cls, resource: str, group: str, name: str) -> NotFound:
-        """No object of that name."""
+        """Return no object of that name."""
         return cls(f'{qualified(resource, group)} "{name}" not found', _details(name, group, resource))
 
     @classmethod
     def generic(cls, why: str = "") -> NotFound:
-        """No such resource or path."""
+        """Return no such resource or path."""
         text = "the server could not find the requested resource"
         return cls(f"{text}: {why}" if why else text, {})
 
@@ -168,7 +168,7 @@ class MethodNotAllowed(StatusError):
 
     @classmethod
     def at_present(cls, why: str) -> MethodNotAllowed:
-        """The method applies at other times."""
+        """Return the method applies at other times."""
         refusal = cls()
         refusal.message = why
         return refusal
@@ -195,12 +195,12 @@ class AlreadyExists(StatusError):
 
     @classmethod
     def of(cls, resource: str, group: str, name: str, *, ending: bool = False) -> AlreadyExists:
-        """The name is taken, by an object that is being deleted if `ending` (reference ERR-6)."""
+        """Return the name is taken, by an object that is being deleted if `ending` (reference ERR-6)."""
         return cls(cls._text(resource, group, name, ending), _details(name, group, resource))
 
     @classmethod
     def generated(cls, resource: str, group: str, name: str, *, ending: bool = False) -> AlreadyExists:
-        """A generated name collided; the client may try again at once (reference OBJ-30)."""
+        """Return a generated name collided; the client may try again at once (reference OBJ-30)."""
         text = f"{cls._text(resource, group, name, ending)}, {_NO_UNIQUE_NAME}"
         return cls(text, _details(name, group, resource, retryAfterSeconds=1))
 
@@ -217,7 +217,7 @@ class Conflict(StatusError):
 
     @classmethod
     def of(cls, resource: str, group: str, name: str, why: str) -> Conflict:
-        """The operation cannot be fulfilled, and why."""
+        """Return the operation cannot be fulfilled, and why."""
         return cls(
             f'Operation cannot be fulfilled on {qualified(resource, group)} "{name}": {why}',
             _details(name, group, resource),
@@ -225,7 +225,7 @@ class Conflict(StatusError):
 
     @classmethod
     def modified(cls, resource: str, group: str, name: str) -> Conflict:
-        """A stale resourceVersion (reference ERR-7)."""
+        """Return a stale resourceVersion (reference ERR-7)."""
         why = "the object has been modified; please apply your changes to the latest version and try again"
         return cls.of(resource, group, name, why)
 
@@ -243,17 +243,17 @@ class Expired(StatusError):
 
     @classmethod
     def watch(cls, asked: int, oldest: int) -> Expired:
-        """A watch from before the kept history."""
+        """Return a watch from before the kept history."""
         return cls(f"too old resource version: {asked} ({oldest})")
 
     @classmethod
     def list(cls) -> Expired:
-        """A list at a version that has been compacted."""
+        """Return a list at a version that has been compacted."""
         return cls("The resourceVersion for the provided list is too old.")
 
     @classmethod
     def token(cls, fresh: str) -> Expired:
-        """An expired continue token; `fresh` resumes at the latest version (reference ERR-23)."""
+        """Return an expired continue token; `fresh` resumes at the latest version (reference ERR-23)."""
         text = (
             "The provided continue parameter is too old to display a consistent list result. You can start a new "
             "list without the continue parameter, or use the continue token in this response to retrieve the "
@@ -314,7 +314,7 @@ class TooManyRequests(StatusError):
 
     @classmethod
     def no_room(cls) -> TooManyRequests:
-        """The budget of bytes is spent (reference LIMIT-9)."""
+        """Return the budget of bytes is spent (reference LIMIT-9)."""
         text = "the server holds too many bytes of unfinished requests and answers, please try again later"
         return cls(text, {"retryAfterSeconds": 1})
 
@@ -326,23 +326,23 @@ class InternalError(StatusError):
 
     @classmethod
     def of(cls, why: str) -> InternalError:
-        """An internal error with its text as the one cause (reference ERR-38)."""
+        """Return an internal error with its text as the one cause (reference ERR-38)."""
         return cls(f"Internal error occurred: {why}", {"causes": [{"message": why}]})
 
     @classmethod
     def no_memory(cls) -> InternalError:
-        """The process gets no memory for a request, which may be repeated soon (reference ERR-41)."""
+        """Return the process gets no memory for a request, which may be repeated soon (reference ERR-41)."""
         text = "the server is out of memory, please try again later"
         return cls(f"Internal error occurred: {text}", {"causes": [{"message": text}], "retryAfterSeconds": 1})
 
     @classmethod
     def damaged(cls, key: str) -> InternalError:
-        """The stored bytes of a key are not what was written, or nobody can read them."""
+        """Return the stored bytes of a key are not what was written, or nobody can read them."""
         return cls.of(f"the stored object {key} is damaged; delete it, or restore a backup")
 
     @classmethod
     def unreadable(cls, key: str, why: str) -> InternalError:
-        """The value of a key cannot be sealed or opened with the keys that this server has."""
+        """Return the value of a key cannot be sealed or opened with the keys that this server has."""
         return cls.of(f'unable to transform key "{key}": {why}')
 
 
@@ -366,12 +366,12 @@ class Timeout(StatusError):
 
     @classmethod
     def request(cls) -> Timeout:
-        """The request's own time limit passed."""
+        """Return the request's own time limit passed."""
         return cls("Timeout: request did not complete within the allotted timeout")
 
     @classmethod
     def future_version(cls, asked: int, current: int) -> Timeout:
-        """A resourceVersion that has not happened yet (reference ERR-24)."""
+        """Return a resourceVersion that has not happened yet (reference ERR-24)."""
         cause = Cause("ResourceVersionTooLarge", "Too large resource version")
         return cls(
             f"Timeout: Too large resource version: {asked}, current: {current}",

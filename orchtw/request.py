@@ -7,6 +7,7 @@ filters add `info` (what is asked, reference REQ-11), `authenticated` and `user`
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from time import monotonic
@@ -125,13 +126,39 @@ class Occupied(Protocol):
         """For how long by now, until its end."""
 
 
+class ChosenFault(Protocol):
+    """Fault on demand that a rule has chosen for a request."""
+
+    @property
+    def rule(self) -> str:
+        """Return the id of the rule."""
+
+    @property
+    def kind(self) -> str:
+        """Return the name of the fault."""
+
+
+class SameHead:
+    """Header lines that requests of one connection repeat, byte for byte.
+
+    `caller` is for the app: what it knows the sender of these lines by, once it has looked at them.
+    """
+
+    __slots__ = ("caller", "headers")
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self.headers = headers
+        self.caller: Any = None
+
+
 @attrs.define(slots=True, kw_only=True, eq=False)
 class Request:
     """One HTTP request: complete head and bounded body.
 
     `path` is the raw path without the query, `query` the raw query string. `headers` maps lower-case
     names to values (several lines of one name joined by ", "), in which each character is a byte: see `utf8_text`.
-    `repeated` has the lines of names that came more than once, where the edge knows them: see `lines`.
+    `repeated` has the lines of names that came more than once, where the edge knows them: see `lines`. `same_head` is
+    shared by requests whose headers the edge knows to be equal.
     `warnings` become Warning headers of the answer, whatever it is; `annotations` belong to the audit event, and
     `detailed_annotations` to one that shows the request's body.
     `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
@@ -145,6 +172,7 @@ class Request:
     `received_s` is when it came, since the epoch, if that is asked for; `decision` what the authorizer said, and
     `on_decoded` is told of the object in its body: these three are for the audit. `flow` and `occupied` are for the
     log, where there is priority and fairness: its priority level and flow schema, and the seats that it has.
+    `faults` are those that rules of `--enable-faults` have chosen for it, in the order in which they strike.
     """
 
     method: str
@@ -154,6 +182,7 @@ class Request:
     repeated: Mapping[str, Sequence[str]] | None = None
     body: bytes = b""
     peer: Peer
+    same_head: SameHead | None = None
     audit_id: str = ""
     warnings: list[str] = attrs.field(factory=list)
     annotations: dict[str, str] = attrs.field(factory=dict)
@@ -173,6 +202,7 @@ class Request:
     flow: Classified | None = None
     occupied: Occupied | None = None
     on_decoded: Callable[[Object], None] | None = None
+    faults: Sequence[ChosenFault] = ()
     ends_at_s: float | None = None
     client_gone: bool = attrs.field(default=False, init=False)
     _on_leave: dict[Callable[[], None], None] | None = attrs.field(default=None, init=False)
@@ -201,7 +231,7 @@ class Request:
         return lambda: waiting.pop(tell, None)
 
     def left(self) -> None:
-        """The client has left."""
+        """Note that the client has left."""
         self.client_gone = True
         waiting, self._on_leave = self._on_leave, None
         for tell in tuple(waiting or ()):
@@ -215,7 +245,7 @@ class Request:
         return self._params
 
     def lines(self, name: str) -> Sequence[str]:
-        """The values of a header, named in lower case, one a line; none once it is removed."""
+        """Return the values of a header, named in lower case, one a line; none once it is removed."""
         if name not in self.headers:
             return ()
         if self.repeated is not None and name in self.repeated:
@@ -223,12 +253,12 @@ class Request:
         return (self.headers[name],)
 
     def param(self, name: str) -> str:
-        """The first value of query parameter `name`, or the empty string."""
+        """Return the first value of query parameter `name`, or the empty string."""
         values = self.params.get(name)
         return values[0] if values else ""
 
     def flag(self, name: str) -> bool:
-        """A boolean query parameter: given, and neither `0` nor `false` (reference REQ-16)."""
+        """Report whether a boolean query parameter is given, and neither `0` nor `false` (reference REQ-16)."""
         values = self.params.get(name)
         return values is not None and values[0].lower() not in ("0", "false")
 
@@ -245,7 +275,7 @@ class Ending(Enum):
     ABORTED = "aborted"
     """The server gave up: the body could not be made, or the client took nothing for too long."""
     NO_ROOM = "no room"
-    """It was a long one, for which there was no room: a 429 has been sent in its place."""
+    """Reason why a long response was replaced by a 429: there was no room for it."""
 
 
 class ResponseChannel(Protocol):
@@ -269,15 +299,18 @@ class ResponseChannel(Protocol):
     def abort(self) -> None:
         """Drop the connection at once: the body cannot be completed."""
 
+    def reset(self) -> None:
+        """Reset the connection and all that it carries, behind the bytes that it takes at once."""
+
 
 class StreamBody(Protocol):
     """A body that is produced over time, such as a watch."""
 
     def start(self, channel: ResponseChannel) -> None:
-        """The head is on its way: write from now on."""
+        """Start: the head is on its way, and writes may follow."""
 
     def connection_lost(self) -> None:
-        """The client is gone; nothing may be written any more. Not called after `finish` or `abort`."""
+        """Stop: the client is gone, and nothing may be written any more. Not called after `finish` or `abort`."""
 
 
 class Upgrade(Protocol):
@@ -292,19 +325,29 @@ class Upgrade(Protocol):
         """
 
 
+class MarkedPieces(Sequence[bytes], ABC):
+    """Body in pieces of which some are also in other bodies."""
+
+    @abstractmethod
+    def mark(self, index: int) -> bytes | None:
+        """Return what only equal pieces share, in responses of one identity; None: nothing."""
+
+
 @attrs.define(slots=True, kw_only=True, eq=False)
 class Response:
     """Response for the edge to send: a status code, headers and one kind of body.
 
     `body` is complete bytes or a sequence of pieces, which are asked for one by one and sent with
     backpressure, so a long list never lies in memory as a whole; `length` is the size in bytes of such a
-    sequence (None: the edge adds the pieces up). Responses of one `identity` that is not None have equal bodies, so
-    that what was compressed for one serves the others. `parts`, in place of `body`, are made one by one as they are
-    sent and have no length that is known before: they go out in chunks. `stream` is a body that comes over time, sent
-    in chunks, or what another protocol carries: `upgrade` takes the connection over after a 101. A `patient` stream
-    is read by people, who may stop for a while. Behind the `last` answer the connection closes.
+    sequence (None: the edge adds the pieces up). Responses of one `identity` that is not None have equal pieces where
+    their marks are equal, so that what was compressed for one serves the others. `parts`, in place of `body`, are
+    made one by one as they are sent and have no length that is known before: they go out in chunks. `stream` is a
+    body that comes over time, sent in chunks, or what another protocol carries: `upgrade` takes the connection over
+    after a 101. A `patient` stream is read by people, who may stop for a while. Behind the `last` answer the
+    connection closes.
 
     `on_end` registers a callback for the end of the response; the edge calls `end` when it has sent or dropped it.
+    `lines` are content type and headers of a 200 as lines of a head, where they are at hand.
     """
 
     code: int = 200
@@ -314,6 +357,7 @@ class Response:
     identity: Hashable = None
     parts: Iterator[bytes] | None = None
     headers: list[tuple[str, str]] = attrs.field(factory=list)
+    lines: str = ""
     stream: StreamBody | None = None
     patient: bool = False
     last: bool = False
@@ -338,7 +382,7 @@ class Response:
             try:
                 self.stream.connection_lost()
             except Exception:
-                _log.failure("a stream failed when its client had left")
+                _log.failure("a stream failed after its client disconnected")
         self.end(ending)
 
 
@@ -354,11 +398,13 @@ def tell(listeners: Iterable[Callable[[Ending], None]], ending: Ending) -> None:
         try:
             listener(ending)
         except Exception:
-            _log.failure("a listener of an answer's end failed")
+            _log.failure("a response-end listener failed")
 
 
 def utf8_text(header: str, errors: str = "replace") -> str:
-    """The text of a header's value, whose characters are bytes; `errors` says what becomes of what is no UTF-8."""
+    """Return the text of a header's value, whose characters are bytes; `errors` says what becomes of what is no
+    UTF-8.
+    """
     return header if header.isascii() else header.encode("latin-1").decode("utf-8", errors)
 
 

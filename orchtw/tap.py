@@ -44,6 +44,7 @@ class Options(usage.Options):
             self.config = parse(arguments)
         except ConfigError as error:
             _refuse(error)
+        self._check_foreground()
         self._direct_log()
         self._settle_pid_file()
 
@@ -60,11 +61,17 @@ class Options(usage.Options):
                 self.opt_version()
         return [each for each in arguments if each not in asked]
 
+    def _check_foreground(self) -> None:
+        """End the start if standard input is to be read, which `twistd` replaces in the background."""
+        twistd = cast(Any, getattr(self, "parent", None))
+        if self.config.health.stop_at_eof and twistd and not twistd["nodaemon"]:
+            _refuse(ConfigError("--stop-at-eof: only in the foreground (twistd --nodaemon)"))
+
     def _direct_log(self) -> None:
-        """In the foreground the log goes to standard error, so that the output's first line is the ready line."""
+        """Send the log to standard error in the foreground, so that the first line of output is the ready line."""
         settings, twistd = start.log_settings, cast(Any, getattr(self, "parent", None))
-        settings.line = FORMATS[self.config.logging_format]
-        settings.verbosity = Verbosity(self.config.v, self.config.vmodule)
+        settings.line = FORMATS[self.config.log.format]
+        settings.verbosity = Verbosity(self.config.log.v, self.config.log.vmodule)
         if not twistd or twistd["logger"] or twistd.get("syslog"):
             return
         settings.file = twistd["logfile"] or ("" if twistd["nodaemon"] else "twistd.log")
@@ -86,7 +93,7 @@ class Options(usage.Options):
         twistd["pidfile"] = ""
 
     def getUsage(self, width: int | None = None) -> str:
-        """Every flag with its default, by section."""
+        """Return every flag with its default, by section."""
         from orchtw.assembly.flags import all_flags
         from orchtw.flags.flag import help_text
 
@@ -105,10 +112,14 @@ class Options(usage.Options):
 
 
 def makeService(options: Options) -> IService:
-    """The API server as a service; nothing is listened on yet. Start errors print a line each and exit 1."""
+    """Return the API server as a service; nothing is listened on yet. Start errors print a line each and exit 1."""
     from twisted.internet import reactor
 
     keep_monotonic_time(reactor)
+    if options.config.health.stop_at_eof:
+        from orchtw.assembly.standard_input import stop_at_end_of_input
+
+        stop_at_end_of_input(reactor, options.config.health.shutdown_delay_duration_s)
     try:
         with collector_at_rest():
             from orchtw.server import make_service

@@ -1,6 +1,7 @@
 """Checker of English constructions that make docstrings, comments and docs hard to read.
 
-`python -m tests.prose PATH...` prints one line for each finding; `tests.test_prose` allows none.
+`python -m tests.prose PATH...` prints one line for each finding; `tests.test_prose` allows none. Python files are
+checked in their docstrings and comments, and in the strings that users read: help texts, log lines and errors.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import io
 import re
 import sys
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,18 @@ CONSTRUCTIONS: Final = {
     ),
     "predicate none": re.compile(r"(?<!there )\b(?:is|are|was|were|be|been) (?:none|nobody)\b"),
 }
+HELP_CONSTRUCTIONS: Final = {
+    "translated": re.compile(
+        r"\b(?:further try|at a time|is asked (?:for|about)|that is made|are believed|tells? the version|"
+        r"takes? nothing|what (?:is|are|it|they|waits|stands|comes)|share of|said to|looked after)\b",
+        re.IGNORECASE,
+    ),
+}
+"""Constructions that are rejected in strings only: each reads as translated where a sentence stands alone."""
+
+_SHOWN: Final = frozenset({"about", "_about", "ConfigError", "info", "warn", "error", "critical", "failure"})
+"""Functions whose strings users read, beside arguments named `help` and `description`."""
+
 _FENCE: Final = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _CODE: Final = re.compile(r"`[^`\n]*`")
 _Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -59,6 +72,8 @@ def _in_python(path: Path) -> Iterator[Finding]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, _Documented) and (text := ast.get_docstring(node)) is not None:
             yield from _in_docstring(path, node.body[0].lineno, text)
+        if isinstance(node, ast.Call):
+            yield from _in_strings(path, node)
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield from _in_text(path, token.start[0], token.string.lstrip("# "))
@@ -73,8 +88,21 @@ def _in_docstring(path: Path, line: int, text: str) -> Iterator[Finding]:
     yield from _in_text(path, line, _without_code(text))
 
 
-def _in_text(path: Path, line: int, text: str) -> Iterator[Finding]:
-    for name, pattern in CONSTRUCTIONS.items():
+def _in_strings(path: Path, call: ast.Call) -> Iterator[Finding]:
+    """Check the strings of a call that users read."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    shown = list(call.args) if name in _SHOWN else []
+    shown += [each.value for each in call.keywords if each.arg in ("help", "description")]
+    for argument in shown:
+        for node in ast.walk(argument):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield from _in_text(path, node.lineno, node.value, CONSTRUCTIONS | HELP_CONSTRUCTIONS)
+
+
+def _in_text(
+    path: Path, line: int, text: str, constructions: Mapping[str, re.Pattern[str]] = CONSTRUCTIONS
+) -> Iterator[Finding]:
+    for name, pattern in constructions.items():
         for found in pattern.finditer(text):
             shown = text[max(found.start() - 20, 0) : found.end() + 20].replace("\n", " ")
             yield Finding(path, line + text.count("\n", 0, found.start()), name, shown)

@@ -6,6 +6,7 @@ import ast
 import configparser
 import importlib
 import importlib.util
+import json
 import os
 import re
 import sys
@@ -30,17 +31,24 @@ from tests.forked import forking
 reactor: Any = installed_reactor
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+FOLDERS = tuple(ROOT / name for name in ("docs", "docs/operating", "docs/testing"))
+PAGES = (ROOT / "README.md", *(page for folder in FOLDERS for page in sorted(folder.glob("*.md"))))
 # Flags that the pages show of other programs: twistd, kubectl, curl, pip, kopf, orch-envelope, and in error messages.
 OTHERS_FLAGS = frozenset(
     "pidfile logfile syslog reactor output out-dir kind api-version check help version image replicas watch "
     "show-labels from-literal kubeconfig cacert cert key data-binary config-settings exclude flag server-side "
     "all-namespaces standalone for api-group type subresource max-request-bytes raw".split()
 )
+# Modules that declare the options of other programs and of the pytest plugin.
+OPTIONS = (
+    *("bench/options.py", "tests/fuzz/__main__.py", "orchtw/pki/user_command.py", "orchtw/testing/pytest_plugin.py"),
+    *("orchtw/commands/record/command.py", "orchtw/commands/record/server.py"),
+)
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.M | re.S)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]*)")
 _PATH = re.compile(r"`((?:orchtw|protos|tests|docs|bench|twisted)/[\w./-]*\w)`")
+_PACKAGE_IN_DRAWING = re.compile(r'<text class="package" [^>]*y="(\d+)"[^>]*>(\w+)</text>')
 _MODULE = re.compile(r"\bpython3? -m ((?:orchtw|docs|bench)[\w.]*)")
 
 
@@ -81,17 +89,21 @@ class LinkTests(SynchronousTestCase):
                     self.assertIn(fragment, anchors(target.read_text()), f"{page.name}: {link}")
 
     def test_index(self) -> None:
-        """Every page is in the index and in the README."""
-        for listing, folder in ((ROOT / "docs/index.md", ""), (ROOT / "README.md", "docs/")):
-            links = _LINK.findall(listing.read_text())
+        """Every page is in the index of its folder, and those of `docs/` are in the README."""
+        docs, operating, testing = FOLDERS
+        for listing, folder in (
+            (docs / "index.md", docs), (ROOT / "README.md", docs), (operating / "index.md", operating),
+            (docs / "testing.md", testing),
+        ):  # fmt: skip
+            links = {(listing.parent / link).resolve() for link in _LINK.findall(listing.read_text())}
             for page in PAGES[1:]:
-                if page.name != "index.md":
-                    self.assertIn(f"{folder}{page.name}", links, listing.name)
+                if page.name != "index.md" and page.parent == folder:
+                    self.assertIn(page, links, listing.name)
 
     def test_flags(self) -> None:
         """Every flag that a page names is the server's, the benchmarks', the fuzzer's, or a program's beside them."""
         known = {name for flag in FLAGS for name in flag.names} | OTHERS_FLAGS
-        for options in ("bench/options.py", "tests/fuzz/__main__.py", "orchtw/pki/user_command.py"):
+        for options in OPTIONS:
             known |= set(_FLAG.findall((ROOT / options).read_text()))
         for page in PAGES:
             for name in _FLAG.findall(_without_output(page.read_text())):
@@ -124,15 +136,39 @@ class SnippetTests(SynchronousTestCase):
         (text,) = (block.text for block in blocks(flags_reference.page()) if block.language == "yaml")
         self.assertEqual(scan_mapping(yaml.safe_load(text), FLAGS, "example")[1], [])
 
-
     def test_admission_configuration(self) -> None:
         """The example of an AdmissionConfiguration gives plugins what it says."""
-        page = (ROOT / "docs/operating.md").read_text()
+        page = (ROOT / "docs/operating/access.md").read_text()
         text = page.partition("<!-- example: admission-configuration -->\n```yaml\n")[2].partition("```")[0]
         path = Path(self.mktemp())
         path.write_text(text)
         given = configuration.read(path, ORDER).of("PodNodeSelector")
         self.assertEqual(given and list(given.obj), ["podNodeSelectorPluginConfig"])
+
+
+class LayersTests(SynchronousTestCase):
+    """Packages in docs/architecture/layers.svg, against the tree and the import contract."""
+
+    def setUp(self) -> None:
+        """Read the names in the drawing, row by row."""
+        drawing = (ROOT / "docs" / "architecture" / "layers.svg").read_text()
+        self.rows: dict[int, set[str]] = {}
+        for y, name in _PACKAGE_IN_DRAWING.findall(drawing):
+            self.rows.setdefault(int(y), set()).add(name)
+
+    def test_packages(self) -> None:
+        """The drawing names every package and module directly in orchtw/, and nothing else."""
+        drawn = [name for row in self.rows.values() for name in row]
+        root = ROOT / "orchtw"
+        there = {path.stem for path in root.glob("*.py")} | {path.parent.name for path in root.glob("*/__init__.py")}
+        self.assertEqual(sorted(drawn), sorted(there - {"__init__"}))
+
+    def test_order(self) -> None:
+        """The rows of the drawing are the layers of the import contract, from top to bottom."""
+        settings = configparser.ConfigParser()
+        settings.read(ROOT / "setup.cfg")
+        layers = settings["importlinter:contract:layers"]["layers"].strip().splitlines()
+        self.assertEqual([self.rows[y] for y in sorted(self.rows)], [set(line.split(" | ")) for line in layers])
 
 
 class DependencyTests(SynchronousTestCase):
@@ -143,7 +179,7 @@ class DependencyTests(SynchronousTestCase):
         settings = configparser.ConfigParser()
         settings.read(ROOT / "setup.cfg")
         extras = settings["options.extras_require"]
-        wanted = "\n".join([settings["options"]["install_requires"], extras["kms"], extras["secretbox"]])
+        wanted = "\n".join([settings["options"]["install_requires"], extras["secretbox"]])
         names = {line.split(" ")[0] for line in wanted.splitlines() if line}
         page = (ROOT / "docs" / "architecture.md").read_text()
         table = page.partition("## Dependencies")[2].partition("\n## ")[0]
@@ -204,6 +240,8 @@ def consoles_of(name: str) -> list[Block]:
 
 # What differs from run to run, and the padding of columns that follows from it.
 _VARYING = (
+    (re.compile(r"^\d\d:\d\d:\d\d\.\d{3}", re.M), "<time>"),
+    (re.compile(r"\bkubectl/v[\d.]+"), "kubectl/<version>"),
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "<uid>"),
     (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "<time>"),
     (re.compile(r"\b\d+(?:s|m\d+s|m)(?= |$)", re.M), "<age>"),
@@ -266,9 +304,9 @@ class TourTests(ConsoleCase):
         return server
 
     async def test_neutral_names(self) -> None:
-        """The first part, and the commands of docs/operating.md: kubectl, Protobuf, a kill that loses nothing."""
+        """The first part, and the commands of docs/operating: kubectl, Protobuf, a kill that loses nothing."""
         setting, *consoles = _part("orch")
-        consoles += consoles_of("operating")
+        consoles += consoles_of("operating/certificates") + consoles_of("operating/monitoring")
         server = await self.server("orch-data")
         prelude = setting.text.replace("$PWD/.venv/bin:", "")
         for step in [step for console in consoles for step in steps(console)]:
@@ -309,6 +347,38 @@ class CustomResourceTests(ConsoleCase):
             (self.folder / name).write_text(text)
         for step in [step for console in consoles_of("custom-resources") for step in steps(console)]:
             await self.run_step(f"export KUBECONFIG={server.kubeconfig}; exec 2>&1", step)
+
+
+class HistoryTests(ConsoleCase):
+    """Commands on the page docs/operating/history.md."""
+
+    if kubectl.find() is None:
+        skip = "kubectl is not on the PATH (Debian package kubernetes-client): not run"
+
+    async def test_commands(self) -> None:
+        """Every command prints the output on the page, but for times, versions and where the revisions begin."""
+        server = ServerProcess(
+            forking, self.folder / "data", "--vocabulary=kubernetes", "--enable-history", "--controllers=-*"
+        )
+        await server.start()
+        self.addCleanup(server.terminate)
+        command = self.folder / "bin/orch-record"
+        command.write_text(f'#!/bin/sh\nexec {sys.executable} -m orchtw.commands.record "$@"\n')
+        command.chmod(0o755)
+        create, *rest = [step for console in consoles_of("operating/history") for step in steps(console)]
+        prelude = f"export KUBECONFIG={server.kubeconfig} PYTHONIOENCODING=utf-8; exec 2>&1"
+        await self.run_step(prelude, create)
+        words = ("list", f"--kubeconfig={server.kubeconfig}", "--limit=1", "-o", "json")
+        output, _, _ = await getProcessOutputAndValue(str(command), words, environment())
+        shown = re.search(r" (\d+) \S+ created", rest[1].shown)
+        assert shown is not None
+        later = json.loads(output)["revision"] - int(shown[1])
+
+        def moved(text: str) -> str:
+            return re.sub(r"\b20\d\b", lambda found: str(int(found[0]) + later), text)
+
+        for step in rest:
+            await self.run_step(prelude, Step(moved(step.command), moved(step.shown)))
 
 
 def _ported(step: Step, port: str, server: ServerProcess) -> Step:

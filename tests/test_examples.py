@@ -50,7 +50,7 @@ class SiteTests(TestCase):
         defined: dict[str, Any] = {}
         exec(compile(example("extending.md", "site"), "extending.md", "exec"), defined)
         site, instance = await defined["make_site"](reactor, folder)
-        self.addCleanup(lambda: instance.stop())
+        self.addCleanup(lambda: instance.lifecycle.stop())
         port = reactor.listenTCP(0, site, interface="127.0.0.1")
         self.addCleanup(port.stopListening)
         pool = HTTPConnectionPool(reactor, persistent=False)
@@ -131,9 +131,9 @@ class LeanServerTests(TestCase):
 
 
 def settings_of(config: Path) -> dict[str, Any]:
-    """Return the settings of a configuration file, as fields of `Config`."""
+    """Return the settings of a configuration file, as keywords of `Config.of`."""
     parsed = parse(["--config", str(config)])
-    return {"vocabulary": parsed.vocabulary, "runtime_config": parsed.runtime_config}
+    return {"vocabulary": parsed.generic.vocabulary, "runtime_config": parsed.generic.runtime_config}
 
 
 class AuthorizerTests(SynchronousTestCase):

@@ -1,11 +1,12 @@
-"""Layout of the repository: top-level entries, imports for type checkers, names of classes."""
+"""Layout of the repository: top-level entries, imports for type checkers, names of classes, tests of modules."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -17,13 +18,22 @@ TOP = {
     *("bench", "docs", "examples", "newsfragments", "orchtw", "protos", "tests", "twisted"),
 }
 PACKAGE_ROOT = {"__init__.py", "__main__.py", "errors.py", "request.py", "server.py", "tap.py"}
+COMPOSERS = {
+    *("orchtw.server", "orchtw.tap", "orchtw.testing.in_process", "orchtw.pki.first_start"),
+    *("orchtw.workers.handover", "orchtw.workers.supervisor"),  # which pass it to other processes
+}
 MOST_TYPE_CHECKING_BLOCKS = 5
 MOST_CLASSES_OF_A_NAME = 2
+MOST_LINES_WITHOUT_TEST = 80
+# Folders of tests that are about more than one package.
+ACROSS = {"bench", "definitions", "end_to_end", "fuzz", "validation"}
+# `# covers: orchtw.a.b, orchtw.c.d`, between a test module's docstring and its imports.
+_COVERS = re.compile(r"^# covers: (.+)$", re.M)
 
 
-def modules() -> dict[str, ast.Module]:
-    """Return the syntax tree of each module of the package by its dotted name."""
-    paths = sorted((ROOT / "orchtw").rglob("*.py"))
+def modules(package: str = "orchtw") -> dict[str, ast.Module]:
+    """Return the syntax tree of each module of a package by its dotted name."""
+    paths = sorted((ROOT / package).rglob("*.py"))
     names = (".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths)
     return {name: ast.parse(path.read_text()) for name, path in zip(names, paths, strict=True)}
 
@@ -40,6 +50,25 @@ def imported(tree: ast.Module, known: Collection[str]) -> Iterator[str]:
             for each in node.names:
                 name = f"{node.module}.{each.name}"
                 yield name if name in known else node.module
+
+
+def reached(start: str, graph: Mapping[str, Collection[str]]) -> set[str]:
+    """Return the modules that one imports, by way of others too."""
+    found, waiting = {start}, [start]
+    while waiting:
+        fresh = set(graph[waiting.pop()]) - found
+        found |= fresh
+        waiting += fresh
+    return found
+
+
+def covered() -> Iterator[tuple[str, str]]:
+    """Yield each test module that has lines `# covers:`, with each of the modules that they name."""
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        head = path.read_text().partition("\nfrom __future__")[0]
+        test = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for line in _COVERS.findall(head):
+            yield from ((test, name) for name in line.split(", "))
 
 
 class LayoutTests(SynchronousTestCase):
@@ -62,6 +91,18 @@ class LayoutTests(SynchronousTestCase):
         graph = {name: {each for each in imported(tree, known) if each in known} for name, tree in known.items()}
         TopologicalSorter(graph).prepare()  # raises CycleError
 
+    def test_options(self) -> None:
+        """Packages take the options of their subject; only those that put a server together see all settings."""
+        users = {
+            name
+            for name, tree in modules().items()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module in ("orchtw.config", "orchtw.config.settings")
+            if any(each.name == "Config" for each in node.names)
+        }
+        others = {name for name in users if not name.startswith(("orchtw.assembly.", "orchtw.config"))}
+        self.assertEqual(others, COMPOSERS)
+
     def test_type_checking(self) -> None:
         """Imports for type checkers alone, which may hide a circle or a slow start, are few."""
         blocks = [
@@ -81,3 +122,39 @@ class LayoutTests(SynchronousTestCase):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
         )
         self.assertEqual([name for name, count in names.items() if count > MOST_CLASSES_OF_A_NAME], [])
+
+
+class MirrorTests(SynchronousTestCase):
+    """The tree of tests/ against that of orchtw/."""
+
+    def test_folders(self) -> None:
+        """A folder of tests has the name and the place of a package, or is about several packages."""
+        folders = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
+        packages = {path.parent.relative_to(ROOT / "orchtw") for path in (ROOT / "orchtw").rglob("*.py")}
+        self.assertEqual([str(each) for each in folders - packages if each.parts[0] not in ACROSS], [])
+
+    def test_modules(self) -> None:
+        """A module of more than 80 lines has its test in the same place of tests/, or a test that names it in a line
+        `# covers:`.
+        """
+        named = {name for _, name in covered()}
+        missing = []
+        for path in sorted((ROOT / "orchtw").rglob("*.py")):
+            place = path.relative_to(ROOT / "orchtw")
+            if path.name != "__init__.py" and len(path.read_text().splitlines()) > MOST_LINES_WITHOUT_TEST:
+                name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+                mirrored = (ROOT / "tests" / place).with_name(f"test_{path.name}")
+                missing += [name] * (name not in named and not mirrored.is_file())
+        self.assertEqual(missing, [])
+
+    def test_covered(self) -> None:
+        """A line `# covers:` names modules that are there and that its test imports, if only by way of others.
+
+        End-to-end tests run commands and servers in processes of their own: they need not import what they exercise.
+        """
+        known = {**modules(), **modules("tests")}
+        graph = {name: {each for each in imported(tree, known) if each in known} for name, tree in known.items()}
+        named = list(covered())
+        self.assertEqual([name for _, name in named if name not in known], [])
+        inside = [each for each in named if not each[0].startswith("tests.end_to_end.")]
+        self.assertEqual([f"{test}: {name}" for test, name in inside if name not in reached(test, graph)], [])

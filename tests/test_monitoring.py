@@ -16,12 +16,15 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.internet.utils import getProcessOutputAndValue
 from twisted.trial.unittest import TestCase
 
-from orchtw.assembly.instance import Instance
-from orchtw.audit.counts import Counts
+from orchtw.assembly.membership import ServerKeys
+from orchtw.bootstrap.server_leases import ServerPlace
 from orchtw.config import Config
 from orchtw.naming.names import Naming
+from orchtw.server import Server
 from orchtw.storage.encryption.metrics import SealingMetrics
 from tests.client.world import MemoryStore
+
+PLACE, KEYS = ServerPlace("127.0.0.1", 1), ServerKeys(secret=b"s" * 32)
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "monitoring"
 PROMTOOL = shutil.which("promtool")
@@ -49,14 +52,13 @@ def queries() -> Iterator[str]:
 def shown() -> frozenset[str]:
     """The names of a whole server's metrics; its store is not SQLite, whose names are added."""
     clock: Any = MemoryReactorClock()
-    instance = Instance(
-        Config(), Naming.orch(), clock, store=MemoryStore(clock), address="127.0.0.1", port=1, secret=b"s" * 32
+    instance = Server(
+        Config(), Naming.orch(), clock, store=MemoryStore(clock), place=PLACE, keys=KEYS
     )
-    instance.instruments.show_listener(Mock())
-    registry = instance.instruments.registry
+    instance.metrics.show_listener(Mock())
+    registry = instance.metrics.registry
     for family in SealingMetrics().families():
         registry.add(family)
-    registry.show(Counts(clock))
     return registry.names() | _STORE | OTHERS
 
 

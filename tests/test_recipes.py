@@ -25,7 +25,7 @@ from orchtw.testing.process import ServerProcess, environment
 from tests.end_to_end.client import Client, tls_context
 from tests.forked import forking
 from tests.test_docs import PAGES, blocks
-from tests.test_examples import example
+from tests.test_examples import DOCS, example
 
 reactor: Any = installed_reactor
 
@@ -100,7 +100,7 @@ class RecipeCase(TestCase):
 
 def recipe(page: str, beginning: str, port: int = 0) -> str:
     """The shell block of a page with a line that begins like this, for another port if it has one."""
-    text = next(page_ for page_ in PAGES if page_.name == page).read_text()
+    text = (DOCS / page).read_text()
     (found,) = (
         block.text
         for block in blocks(text)
@@ -128,7 +128,7 @@ class ServerRecipeTests(RecipeCase):
 
 
 class OperatingRecipeTests(RecipeCase):
-    """Blocks of docs/operating.md and docs/envelope.md, on a server in the folder `orch-data`."""
+    """Blocks of docs/operating/ and docs/envelope.md, on a server in the folder `orch-data`."""
 
     if kubectl.find() is None:
         skip = "kubectl is not on the PATH (Debian package kubernetes-client): not run"
@@ -143,14 +143,15 @@ class OperatingRecipeTests(RecipeCase):
 
     async def test_certificates(self) -> None:
         """A request is signed, and the certificate is whole (reference CSR-1)."""
-        script = recipe("operating.md", "openssl genrsa")
+        script = recipe("operating/certificates.md", "openssl genrsa")
         shown = await self.run_all(f"{script}openssl x509 -noout -subject -in jane.crt", "--vocabulary=kubernetes")
         self.assertRegex(shown, r"subject=O ?= ?developers, CN ?= ?jane")
 
     async def test_roles(self) -> None:
         """The installer's bindings for new nodes and the administrator's for users are granted."""
-        parts = [recipe("operating.md", f"kubectl {each}") for each in (
-            "-n kube-public create role", "create rolebinding bob-edits", "label namespace web")]  # fmt: skip
+        parts = [recipe(f"operating/{page}.md", f"kubectl {beginning}") for page, beginning in (
+            ("access", "-n kube-public create role"), ("access", "create rolebinding bob-edits"),
+            ("nodes", "label namespace web"))]  # fmt: skip
         shown = await self.run_all("kubectl create namespace web\n" + "".join(parts), "--vocabulary=kubernetes")
         for name in ("newcomers", "workers-ask", "workers-join", "nodes-renew", "bob-edits", "devs-look"):
             self.assertIn(f"/{name} created", shown)
@@ -158,8 +159,8 @@ class OperatingRecipeTests(RecipeCase):
     async def test_store(self) -> None:
         """A running server's store is backed up, checked, restored, exported, imported and read with other tools."""
         greeting = "kubectl create configmap greeting --from-literal=text=hello"
-        backup, export = (recipe("operating.md", f"orch-store {each}") for each in ("backup", "export"))
-        check, read = recipe("operating.md", "orch-store check  "), recipe("envelope.md", "sqlite3 ")
+        backup, export = (recipe("operating/store.md", f"orch-store {each}") for each in ("backup", "export"))
+        check, read = recipe("operating/store.md", "orch-store check  "), recipe("envelope.md", "sqlite3 ")
         shown = await self.run_all(f"{greeting}\n{backup}{check}rm -r new-folder\n{export}{read}")
         self.assertIn('"hello"', shown)
 

@@ -216,7 +216,7 @@ class OptionsTests(SynchronousTestCase):
             self.assertEqual(self.printed(f"--version={value}"), plain)
         options = Options()
         options.parseOptions(["--version=false", "--secure-port=0"])
-        self.assertEqual(options.config, Config(secure_port=0))
+        self.assertEqual(options.config, Config.of(secure_port=0))
         with mock.patch("builtins.print") as printing:
             self.assertEqual(self.assertRaises(SystemExit, options.parseOptions, ["--version=maybe"]).code, 1)
         text = 'Error: invalid argument "maybe" for "--version" flag: must be true or false'
@@ -226,7 +226,7 @@ class OptionsTests(SynchronousTestCase):
         """The options hold the Config of the flags."""
         options = Options()
         options.parseOptions(["--secure-port", "0"])
-        self.assertEqual(options.config, Config(secure_port=0))
+        self.assertEqual(options.config, Config.of(secure_port=0))
 
 
 class PidFileTests(SynchronousTestCase):
@@ -323,7 +323,7 @@ class MakeServiceTests(SynchronousTestCase):
             return service
 
         self.assertIs(self.make(make_service), service)
-        self.assertEqual(seen[0].data_dir, Path.cwd() / "orch-data")
+        self.assertEqual(seen[0].generic.data_dir, Path.cwd() / "orch-data")
         self.assertEqual(len(self.reactors), 3)
 
     def test_early_failure(self) -> None:

@@ -9,6 +9,7 @@ import attrs
 
 from orchtw.admission.shown_options import options_object
 from orchtw.errors import Cause, Forbidden, Timeout
+from orchtw.registry.listers.lister import Lister
 from orchtw.request import Request, UserInfo
 from orchtw.rules.options import DeleteOptions, WriteOptions
 from orchtw.schema.catalogue import GroupVersionKind, ResourceType
@@ -23,23 +24,23 @@ NOT_READY: Final = "not yet ready to handle request"
 
 
 class Surface(Protocol):
-    """API of the server for admission beyond one write. Large objects are worked on off the reactor."""
+    """Server functions for admission, beyond one write. Large objects are processed off the reactor."""
 
     @property
     def meta_group(self) -> str:
         """The API group of the options' kinds."""
 
     def equivalents(self, resource: ResourceType) -> Mapping[str, ResourceType]:
-        """The served resources behind which the same objects are stored, `resource` among them, by apiVersion."""
+        """Return the served resources with the same stored objects as `resource`, itself included, by apiVersion."""
 
     async def convert(self, obj: Object, source: ResourceType, wanted: ResourceType, size_bytes: int) -> Object:
-        """`obj`, which may be a hand-made one of `source`, as canonical object of `wanted`.
+        """Convert `obj` of `source`, canonical or not, into a canonical object of `wanted`.
 
-        Raises BadRequest (400) for what is no object of `source`.
+        Raises BadRequest (400) for anything but an object of `source`.
         """
 
     async def copy(self, obj: Object, size_bytes: int) -> Object:
-        """An object that shares nothing with `obj`."""
+        """Return an object that shares nothing with `obj`."""
 
     def reader(self, resource: ResourceType, subresource: str) -> Callable[[Object], Object]:
         """Return a function that makes an object of a resource's or sub-resource's kind canonical, with all defaults.
@@ -48,21 +49,25 @@ class Surface(Protocol):
         """
 
     async def run(self, size_bytes: int, work: Callable[[], T]) -> T:
-        """The result of a pure computation on so many bytes. Raises what it raises, and TooManyRequests (429)."""
+        """Return the result of `work`, a pure computation on `size_bytes` of input.
+
+        Raises what `work` raises, and TooManyRequests (429).
+        """
 
 
 @attrs.define(slots=True, kw_only=True, eq=False)
 class Attributes:
     """One write of one object.
 
-    `resource` is what the request named, in its own version; `obj` and `old` are in that version too. At a
-    sub-resource with a kind of its own, such as scale or eviction, they are of that kind, as `kind` says. `obj` is
-    None for DELETE, `old` for CREATE and CONNECT; both are to be read only. A mutating plugin changes what `edit`
-    returns, or assigns another object to `obj`; it need not be canonical. `changes` counts both. `canonical`: the
-    object still is, with its defaults, as it was when admission began.
+    `resource` is the requested resource, in the requested version. `obj` and `old` are of `kind`: the resource's, or
+    that of a sub-resource with its own kind, such as scale or eviction. `obj` is None for DELETE, `old` for CREATE
+    and CONNECT; neither may be changed in place. A mutating plugin changes the copy that `edit` returns, or assigns
+    another object to `obj`, which need not be canonical. `changes` counts changes of all kinds. `canonical`: the
+    object is still canonical, with its defaults, as it was when admission began.
 
-    `size_bytes` is about how large the object is. `given_options` are the request's options as they were parsed.
-    `round` is 1 when the mutating plugins are asked again, else 0; `carried` is for the plugin that asked for it.
+    `size_bytes` is the approximate size of the object. `given_options` are the request's parsed options. `round` is 1
+    in the second round of the mutating plugins, else 0; `carried` is state between the rounds, for the plugin that
+    requests the second.
     """
 
     operation: Operation
@@ -98,9 +103,9 @@ class Attributes:
         self.canonical = False
 
     def fill(self, obj: Object) -> None:
-        """Let `obj` be the object from now on, which must be as canonical as the one before: nobody looks again.
+        """Replace the object by `obj`, which must be as canonical as the one before: this is not checked.
 
-        It may share what it does not change.
+        It may share unchanged parts. Raises TypeError in the validating pass, and for a write without an object.
         """
         if self.finished or self._obj is None:
             raise TypeError("only a mutating plugin may change an object, and only one that there is")
@@ -121,24 +126,24 @@ class Attributes:
 
     @property
     def shown_name(self) -> str:
-        """Return the name for refusals: the prefix if the name is yet to be generated (reference ADM-9)."""
+        """Return the name for refusals: the name, else the generateName, else `Unknown` (reference ADM-9)."""
         meta: Object = (self.obj or {}).get("metadata", {})
         return self.name or meta.get("name") or meta.get("generateName") or "Unknown"
 
     def forbidden(self, why: str, causes: Sequence[Cause] = ()) -> Forbidden:
-        """The refusal (403) of this write for a plugin to raise."""
+        """Return a Forbidden (403) for this write, for a plugin to raise."""
         return Forbidden.of(self.resource.plural, self.resource.group, self.shown_name, why, causes)
 
     def warn(self, text: str) -> None:
-        """Tell the client `text` in a Warning header, whatever becomes of the write."""
+        """Send `text` to the client in a Warning header, whatever the outcome of the write."""
         if self.request is not None:
             self.request.warnings.append(text)
 
     def annotate(self, key: str, value: str, *, detailed: bool = False) -> bool:
-        """Add an annotation to the request's audit event, a `detailed` one if the event shows the request's body.
+        """Annotate the request's audit events, from level Metadata on, or, if `detailed`, from level Request on.
 
-        The first value of a key stays (reference HOOK-25). False: the key is not of the form `prefix/name`, and
-        nothing is added (reference ADM-19).
+        The first value of a key stays (reference HOOK-25). Returns False, and adds nothing, for a key that is not of
+        the form `prefix/name` (reference ADM-19).
         """
         if "/" not in key or qualified_name(key):
             return False
@@ -147,80 +152,93 @@ class Attributes:
             found.setdefault(key, value)
         return True
 
-    async def until_known(self, due: Awaitable[None]) -> None:
-        """Wait for `due`, which is what a cache wants awaited before it says that something is not there.
+    async def until_known(self, due: Awaitable[T]) -> T:
+        """Return the result of `due`, which waits for a cache to be current.
 
-        Forbidden (403): it takes the cache too long (reference ADM-7).
+        Raises Forbidden (403) if that takes too long (reference ADM-7).
         """
         try:
-            await due
+            return await due
         except Timeout:
             raise self.forbidden(NOT_READY) from None
 
+    async def find(self, lister: Lister[T], namespace: str, name: str) -> T | None:
+        """Return a lister's value of an object, or None; a miss is repeated once the cache is current.
+
+        Raises Forbidden (403) if that takes too long (reference ADM-7).
+        """
+        found = lister.get(namespace, name)
+        if found is None and (due := lister.due()) is not None:
+            await self.until_known(due)
+            found = lister.get(namespace, name)
+        return found
+
     async def edit(self) -> Object:
-        """The object for a mutating plugin to change in place: a copy of its own, which is `obj` from now on."""
+        """Return a copy of the object for a mutating plugin to change in place; `obj` is this copy from now on."""
         if self._edited is None or self._edited is not self._obj:
             self._edited = await self.surface.copy(self._obj or {}, self.size_bytes)
         self.obj = self._edited
         return self._edited
 
     def request_reinvocation(self) -> None:
-        """Let all mutating plugins that see such writes be asked once more when the round is over, this one too.
+        """Request a second round of all mutating plugins that handle the write, the caller included.
 
-        In the second round nothing comes of it: there is no third (reference ADM-18).
+        In the second round this has no effect: there is no third (reference ADM-18).
         """
         self._again = True
 
     def begins_again(self) -> bool:
-        """Report whether another round is to come, and begin it."""
+        """Begin the second round if one was requested, and report whether it was."""
         if not self._again or self.round:
             return False
         self.round = 1
         return True
 
     def finish(self, obj: Object) -> None:
-        """Show validating plugins the object as it is to be stored, with its name; it cannot be changed any more."""
+        """Set the object and its name as they will be stored, for the validating pass; it is final."""
         self._obj = obj
         self.name = self.name or obj.get("metadata", {}).get("name", "")
         self.finished = True
 
     def on_end(self, ended: Callable[[], None]) -> None:
-        """Call `ended` when this write has ended, whatever has become of it: what is stored can be seen then.
+        """Call `ended` when this write has ended, whatever its outcome: a stored object is visible by then.
 
-        For validating plugins, in creates and updates of what is stored. An update that is tried again is another
-        write.
+        For validating plugins, in creates and updates of stored objects. A retried update is another write.
         """
         if self._endings is None:
             self._endings = []
         self._endings.append(ended)
 
     def release(self) -> None:
-        """Hold the objects no longer: all plugins have seen them, and it is only the end that is waited for."""
+        """Release the objects: all plugins have seen them, and only `end` is still to come."""
         self._obj = self.old = self._edited = None
 
     def end(self) -> None:
-        """The write has ended."""
+        """Call the functions given to `on_end`."""
         endings, self._endings = self._endings, None
         for ended in endings or ():
             ended()
 
     def equivalents(self) -> Mapping[str, ResourceType]:
-        """The resources through which others may write the same object, by apiVersion."""
+        """Return the resources through which the same object can be written, by apiVersion."""
         return self.surface.equivalents(self.resource)
 
     async def converted(self, resource: ResourceType) -> Attributes:
-        """This write as if it had come through `resource`, one of the equivalents. Changes to it need `adopt`."""
+        """Return this write as if it had come through `resource`, one of the equivalents. Raises BadRequest (400).
+
+        Changes to it take effect through `adopt`.
+        """
         other = attrs.evolve(self, resource=resource)
         if other.kind != self.kind:
             convert, size = self.surface.convert, self.size_bytes
             obj = None if self.obj is None else await convert(self.obj, self.resource, resource, size)
             old = None if self.old is None else await convert(self.old, self.resource, resource, size)
             other = attrs.evolve(other, obj=obj, old=old)
-        other.finished, other.round = self.finished, self.round
+        other.finished, other.round, other.canonical = self.finished, self.round, self.canonical
         return other
 
     async def adopt(self, other: Attributes) -> None:
-        """Take over the changes that were made to what `converted` returned, if any. Raises BadRequest (400)."""
+        """Apply the changes of a write that `converted` returned, if any. Raises BadRequest (400)."""
         if not other.changes or other.obj is None:
             return
         if other.kind == self.kind:
@@ -230,7 +248,7 @@ class Attributes:
 
 
 def kind_of(resource: ResourceType, subresource: str) -> GroupVersionKind:
-    """The kind that is written through a resource, or through a sub-resource of it."""
+    """Return the kind of the objects that are written through a resource or its sub-resource."""
     for sub in resource.subresources:
         if sub.name == subresource:
             return GroupVersionKind(group=sub.group, version=sub.version, kind=sub.kind)

@@ -1,7 +1,6 @@
-"""The order of admission: every mutating plugin, then (after validation) every validating one (reference ADM-2).
+"""Admission chain: all mutating plugins, then (after validation of the object) all validating ones (reference ADM-2).
 
-A mutating plugin that has changed an object in a way that those before it should look at asks for a second round of
-the mutating half (reference ADM-18).
+A mutating plugin whose change concerns the plugins before it requests a second mutating round (reference ADM-18).
 """
 
 from __future__ import annotations
@@ -13,19 +12,21 @@ from typing import Final, Protocol, runtime_checkable
 import attrs
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.metrics import AdmissionMetrics, Durations, Outcomes, outcomes
+from orchtw.admission.metrics import BOUNDS_S, AdmissionMetrics, Outcomes, outcomes
+from orchtw.metrics.series import Histogram
 from orchtw.schema.catalogue import ResourceType
 
 Step = Callable[[Attributes], Awaitable[None]]
 
 
 class ChainPlugin(Protocol):
-    """Base contract of plugins, which also have `admit` or `validate` or both."""
+    """Base interface of plugins, which also have `admit`, `validate` or both."""
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Report whether such writes concern the plugin; it sees no others.
+        """Report whether the plugin handles such writes; it sees no others.
 
-        The answer is kept: it may depend on group, plural and scope of the resource, not on its version or on time.
+        The answer is cached: it may depend on the group, plural and scope of the resource, not on its version or on
+        time.
         """
 
 
@@ -45,14 +46,22 @@ class Validating(ChainPlugin, Protocol):
         """Refuse the finished object by raising a StatusError."""
 
 
+@runtime_checkable
+class Following(ChainPlugin, Protocol):
+    """A plugin for which a change of the objects that it follows may be in force later than it is stored."""
+
+    async def in_force(self) -> None:
+        """Return when it decides by the objects that the caches have."""
+
+
 Measured = tuple[Step, Outcomes]
-"""A step, and where its time is counted."""
+"""A step, and the histograms of its duration."""
 
 
 class Half:
-    """One half of what a kind of write passes: its steps in their order, each timed, and all together.
+    """Mutating or validating half of a plan: its steps in order, each timed, as is the whole.
 
-    Iterating gives the bare steps.
+    Iteration yields the steps.
     """
 
     __slots__ = ("_seconds", "_steps", "_whole")
@@ -63,9 +72,9 @@ class Half:
         whole: Outcomes | None = None,
         seconds: Callable[[], float] = time.perf_counter,
     ) -> None:
-        # With its method at hand a series costs a third less: every write counts in a dozen.
+        # Bound methods make counting a third cheaper: every write counts in a dozen series.
         self._steps = tuple((step, measured.passed.observe, measured) for step, measured in steps)
-        self._whole = whole or Outcomes(Durations(), Durations())
+        self._whole = whole or Outcomes(Histogram(BOUNDS_S), Histogram(BOUNDS_S))
         self._seconds = seconds
 
     def __len__(self) -> int:
@@ -75,16 +84,16 @@ class Half:
         return iter([step for step, *_ in self._steps])
 
     async def run(self, attributes: Attributes) -> None:
-        """Ask each step, and all of them once more if one asks for that; the first refusal is raised."""
+        """Run the steps, and all of them once more if one requests it. Raises the first refusal."""
         if not self._steps:
             return
         seconds, measured = self._seconds, self._whole
         begun = before = seconds()
         try:
             while True:
-                for step, passed, measured in self._steps:  # noqa: B007 - the one that refuses is looked at below
+                for step, passed, measured in self._steps:  # noqa: B007 - the step that refuses is counted below
                     await step(attributes)
-                    # One look at the clock between two steps: it ends one and begins the other.
+                    # One reading of the clock between two steps ends one and begins the other.
                     after = seconds()
                     passed(after - before)
                     before = after
@@ -100,7 +109,7 @@ class Half:
 
 @attrs.frozen(slots=True)
 class AdmissionPlan:
-    """Plan of a kind of write: the plugins of both passes, and whether it is empty."""
+    """Plan of a kind of write: the steps of both halves; `empty` if no plugin handles it."""
 
     mutating: Half = attrs.field(factory=Half)
     validating: Half = attrs.field(factory=Half)
@@ -111,20 +120,20 @@ class AdmissionPlan:
         return not (self.mutating or self.validating)
 
     async def both(self, attributes: Attributes) -> None:
-        """Run one half after the other, where nothing happens between them."""
+        """Run both halves in a row, for writes that need no validation in between."""
         await self.mutating.run(attributes)
         await self.validating.run(attributes)
 
 
 NOBODY = AdmissionPlan()
-"""The plan of a write that no plugin is to see."""
+"""Plan of a write that no plugin sees."""
 
 MAX_PLANS: Final = 10_000
-"""That are kept: some for each resource."""
+"""Limit of cached plans; a resource has several."""
 
 
 class Chain:
-    """The plugins in their order, each under the name that metrics call it by; without `names` that of its class."""
+    """Chain of plugins, in order. `names` are their labels in metrics, by default the names of their classes."""
 
     def __init__(
         self,
@@ -139,8 +148,14 @@ class Chain:
         self._seconds = seconds
         self._plans: dict[tuple[str, str, bool, str], AdmissionPlan] = {}
 
+    async def in_force(self) -> None:
+        """Return when all plugins decide by the objects that the caches have."""
+        for _, plugin in self._plugins:
+            if isinstance(plugin, Following):
+                await plugin.in_force()
+
     def plan(self, operation: Operation, resource: ResourceType, subresource: str = "") -> AdmissionPlan:
-        """Return the plan of such a write."""
+        """Return the plan of such a write, from the cache if possible."""
         key = (operation, resource.qualified, resource.namespaced, subresource)
         found = self._plans.get(key)
         if found is None:

@@ -1,4 +1,4 @@
-"""The file of `--admission-control-config-file`: which admission plugin is given what (reference ADM-12, ADM-16)."""
+"""Reader of `--admission-control-config-file`, the configurations of plugins (reference ADM-12, ADM-16)."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ VERSIONS: Final = (
     "apiserver.orch.io/v1beta1",
 )
 UNVERSIONED: Final = {"ImagePolicyWebhook": "imagePolicy", "PodNodeSelector": "podNodeSelectorPluginConfig"}
-"""Plugins whose own configuration has no kind, with its field: a file may also hold just that (reference ADM-17)."""
+"""Plugins whose configuration has no kind, and its field: a file may also consist of such fields (reference ADM-17).
+"""
 
 _BOTH_VOCABULARIES: Final = Naming.kubernetes()
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Given:
-    """The configuration of one plugin: a mapping whose apiVersion, if it has one, is in neutral names.
+    """Configuration of one plugin: a mapping whose apiVersion, if it has one, is in neutral names.
 
-    `path` is the file it came from, `where` the place in it, both for messages; `directory` is where relative paths
-    in it begin.
+    `path` is its file and `where` its place in the file, both for messages; `directory` is the base of relative
+    paths.
     """
 
     obj: Object
@@ -44,7 +45,7 @@ class Given:
     where: str = ""
 
     def fields(self) -> Fields:
-        """The same for a reader that names the place of what is wrong."""
+        """Return the mapping as `Fields`, whose errors name the place."""
         return Fields(Path(self.path), self.where, self.obj)
 
 
@@ -55,13 +56,13 @@ class Configurations:
         self._found = found or {}
 
     def of(self, plugin: str) -> Given | None:
-        """The plugin's; None: there is none. Raises ConfigError with one line for a file that cannot be read."""
+        """Return a plugin's configuration, or None. Raises ConfigError with one line for an unreadable file."""
         found = self._found.get(plugin)
         return None if found is None else found()
 
 
 def read(path: Path | None, plugins: Collection[str]) -> Configurations:
-    """Read the configurations in the file at `path` for `plugins`, the only ones that it can name.
+    """Read the configurations in the file at `path`, which may name the plugins in `plugins` only.
 
     Raises ConfigError with one line for a file that cannot be read or is not an AdmissionConfiguration.
     """
@@ -97,7 +98,7 @@ def _check_kind(file: Fields) -> None:
 
 
 def _checked_name(entry: Fields, plugins: Collection[str]) -> str:
-    """The plugin that an entry is for, in which everything but the configuration itself is as it must be."""
+    """Return the name of an entry's plugin. Raises ConfigError unless all but the configuration itself is valid."""
     entry.only("name", "path", "configuration")
     name = entry.text("name")
     if not name:
@@ -124,7 +125,7 @@ def _given(entry: Fields) -> Given | None:
 
 
 def _document(path: Path, wrong: Callable[[str], ConfigError]) -> Any:
-    """The value of a file, which is JSON or YAML in UTF-8."""
+    """Parse a file in JSON or YAML, encoded in UTF-8. Raises what `wrong` returns."""
     try:
         text = path.read_bytes().decode("utf-8-sig").encode()
         repeated: list[str] = []
@@ -153,6 +154,6 @@ def _renamed(obj: Object) -> Object:
 
 
 def _neutral(api_version: str) -> str:
-    """An apiVersion in either vocabulary, in neutral names."""
+    """Translate an apiVersion of either vocabulary to neutral names."""
     group, slash, version = api_version.rpartition("/")
     return f"{_BOTH_VOCABULARIES.neutral(group)}{slash}{version}"

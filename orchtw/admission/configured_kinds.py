@@ -1,4 +1,4 @@
-"""Which kind a plugin's configuration must be of (reference ADM-12)."""
+"""Check of the kind of a plugin's configuration (reference ADM-12)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from orchtw.values.causes import go_quote
 
 
 def check_kind(file: Fields, kind: str, api_version: str) -> None:
-    """Raises ConfigError unless a configuration says that it is of the kind."""
+    """Check that a configuration has this kind and apiVersion. Raises ConfigError."""
     given, version = file.text("kind"), file.text("apiVersion")
     if not version:
         raise file.wrong("", "Object 'apiVersion' is missing")

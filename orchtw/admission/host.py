@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from random import Random
 from typing import Any
 
@@ -10,6 +10,7 @@ import attrs
 
 from orchtw.admission.metrics import AdmissionMetrics
 from orchtw.authz.decision import Authorizer
+from orchtw.config.generic import GenericOptions
 from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller
 from orchtw.quota.unsettled import Unsettled
@@ -22,12 +23,11 @@ from orchtw.storage.interface import Store
 class AdmissionHost:
     """Services of the server to plugins; the caches behind `targets` are filled before the first write.
 
-    `clock` is the reactor, for those that wait or ask others; `authorizer` is the one that requests pass. `caller`
-    calls other servers; counts of that go to `metrics`. `make_namespace` creates one as the server, unless it is
-    there; it raises as a create does. `store` is for those that keep account of something, `offload` for work on
-    large objects; `unsettled` is where they say what is charged for writes on their way. `processes` is the number of
-    serving processes, each with plugins of its own. `counts_quotas`: the quota controller is to run here or beside
-    it.
+    `clock` is the reactor, `authorizer` the one that authorizes requests. `caller` calls other servers.
+    `make_namespace` creates a namespace as the server unless it exists, and raises what a create raises. `store` is
+    for plugins that write objects of their own, `offload` for work on large objects. `gates` has the states of the
+    feature gates. `processes` is the number of serving processes, each with plugins of its own. `counts_quotas`: one
+    of them runs the quota controller. `unsettled` has the quota charges of writes in flight.
     """
 
     naming: Naming
@@ -39,6 +39,7 @@ class AdmissionHost:
     make_namespace: Callable[[str], Awaitable[None]]
     store: Store
     offload: Offload
+    gates: Mapping[str, bool] = attrs.field(factory=lambda: GenericOptions().gates)
     processes: int = 1
     counts_quotas: bool = False
     unsettled: Unsettled = attrs.field(factory=Unsettled)

@@ -1,4 +1,4 @@
-"""Which admission plugins run, and in what order, by default and by the flags (reference ADM-3 to ADM-6)."""
+"""Selection of the admission plugins that run, and their order, by the flags (reference ADM-3 to ADM-6)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from orchtw.admission.chain import ChainPlugin
 from orchtw.admission.configuration import Given, read
 from orchtw.admission.host import AdmissionHost
 from orchtw.admission.plugins import PLUGINS
-from orchtw.config import Config
+from orchtw.config.admission import AdmissionOptions
 from orchtw.errors import ConfigError
 from orchtw.plugins import AdmissionPlugin
+from orchtw.plugins.entry_points import NO_PLUGINS, Plugins
 from orchtw.plugins.order import admission_order
 
 _log = Logger()
@@ -54,7 +55,7 @@ ORDER = (
     "ResourceQuota",
     "AlwaysDeny",
 )
-"""Every plugin of the release in the order in which both passes ask them, whatever the order of the flags."""
+"""Plugins of the release in the order of both passes, whatever the order in the flags."""
 
 DEFAULT = frozenset(
     {"CertificateApproval", "CertificateSigning", "CertificateSubjectRestriction", "DefaultIngressClass"}
@@ -63,30 +64,30 @@ DEFAULT = frozenset(
     | {"RuntimeClass", "ServiceAccount", "StorageObjectInUseProtection", "TaintNodesByCondition"}
     | {"ValidatingAdmissionWebhook"}
 )
-"""What runs unless it is switched off, as far as this server has it."""
+"""Plugins that run by default, if this server has them."""
 
 
 NEED_CONFIGURATION = frozenset({"EventRateLimit", "ImagePolicyWebhook", "PodNodeSelector"})
-"""What cannot run without a configuration of its own (reference ADM-6)."""
+"""Plugins that need a configuration of their own (reference ADM-6)."""
 
 
-def order(config: Config) -> tuple[str, ...]:
-    """Every name in the order in which both passes ask, installed plugins in their places."""
-    return admission_order(ORDER, config.plugins.of(AdmissionPlugin))
+def order(installed: Plugins) -> tuple[str, ...]:
+    """Return the names of all plugins in the order of both passes, installed plugins included."""
+    return admission_order(ORDER, installed.of(AdmissionPlugin))
 
 
-def available(config: Config) -> tuple[str, ...]:
-    """The names of the plugins that can run here."""
-    return (*PLUGINS, *config.plugins.of(AdmissionPlugin))
+def available(installed: Plugins) -> tuple[str, ...]:
+    """Return the names of the plugins that can run here."""
+    return (*PLUGINS, *installed.of(AdmissionPlugin))
 
 
-def problems(config: Config) -> list[str]:
-    """Return the problems of the flags, a line each: unknown or unavailable names, and names both on and off."""
-    enabled, disabled = config.enable_admission_plugins, config.disable_admission_plugins
-    alone = config.admission_control
+def problems(options: AdmissionOptions, installed: Plugins = NO_PLUGINS) -> list[str]:
+    """Return the problems of the flags, a line each: unknown and unavailable names, and contradictions."""
+    enabled, disabled = options.enable_admission_plugins, options.disable_admission_plugins
+    alone = options.admission_control
     wanted = {"admission-control": alone, "enable-admission-plugins": enabled}
     flags = {**wanted, "disable-admission-plugins": disabled}
-    known = order(config)
+    known = order(installed)
     found = [
         f'{flag} plugin "{name}" is unknown' for flag, names in flags.items() for name in names if name not in known
     ]
@@ -97,30 +98,32 @@ def problems(config: Config) -> list[str]:
         where = "enable-admission-plugins and disable-admission-plugins"
         found.append(f"[{' '.join(both)}] in {where} overlapped")
     return found + [
-        f'{flag}: plugin "{name}" is not available; available are {", ".join(available(config))}'
+        f'{flag}: plugin "{name}" is not available; available are {", ".join(available(installed))}'
         for flag, names in wanted.items()
         for name in names
-        if name in known and name not in available(config)
+        if name in known and name not in available(installed)
     ]
 
 
-def selected(host: AdmissionHost, config: Config) -> dict[str, ChainPlugin]:
-    """The plugins that are switched on, by their names and in their order, each with its configuration.
+def selected(
+    host: AdmissionHost, options: AdmissionOptions, installed: Plugins = NO_PLUGINS
+) -> dict[str, ChainPlugin]:
+    """Return the enabled plugins, configured, by name and in order.
 
     Raises ConfigError with every problem of the flags, or of the configurations.
     """
-    if found := problems(config):
+    if found := problems(options, installed):
         raise ConfigError(*found)
-    if config.admission_control:
+    if options.admission_control:
         _log.warn("--admission-control is deprecated: use --enable-admission-plugins or --disable-admission-plugins")
-    given = read(config.admission_control_config_file, order(config))
-    names = _switched_on(config)
+    given = read(options.admission_control_config_file, order(installed))
+    names = _switched_on(options, installed)
     plugins: dict[str, ChainPlugin] = {}
     wrong: list[str] = []
-    for name in order(config):
-        if name in names and name in available(config):
+    for name in order(installed):
+        if name in names and name in available(installed):
             try:
-                plugins[name] = _made(name, host, config, given.of(name))
+                plugins[name] = _made(name, host, options, installed, given.of(name))
             except ConfigError as error:
                 wrong += error.problems
     if wrong:
@@ -128,19 +131,22 @@ def selected(host: AdmissionHost, config: Config) -> dict[str, ChainPlugin]:
     return plugins
 
 
-def _switched_on(config: Config) -> frozenset[str]:
-    if config.admission_control:
-        return frozenset(config.admission_control)
-    installed = config.plugins.of(AdmissionPlugin)
-    default = DEFAULT.union(name for name, plugin in installed.items() if plugin.default)
-    return default.union(config.enable_admission_plugins).difference(config.disable_admission_plugins)
+def _switched_on(options: AdmissionOptions, installed: Plugins) -> frozenset[str]:
+    if options.admission_control:
+        return frozenset(options.admission_control)
+    added = installed.of(AdmissionPlugin)
+    default = DEFAULT.union(name for name, plugin in added.items() if plugin.default)
+    return default.union(options.enable_admission_plugins).difference(options.disable_admission_plugins)
 
 
-def _made(name: str, host: AdmissionHost, config: Config, given: Given | None) -> ChainPlugin:
-    installed = config.plugins.of(AdmissionPlugin).get(name)
-    needs = name in NEED_CONFIGURATION if installed is None else installed.needs_configuration
+def _made(
+    name: str, host: AdmissionHost, options: AdmissionOptions, installed: Plugins, given: Given | None
+) -> ChainPlugin:
+    added = installed.of(AdmissionPlugin).get(name)
+    needs = name in NEED_CONFIGURATION if added is None else added.needs_configuration
     if given is None and needs:
         raise ConfigError(f'couldn\'t init admission plugin "{name}": no config specified')
-    make = PLUGINS[name] if installed is None else installed.make
-    plugin: ChainPlugin = make(host, config, given)
-    return plugin
+    if added is None:
+        return PLUGINS[name](host, options, given)
+    made: ChainPlugin = added.make(host, installed.values, given)
+    return made

@@ -9,7 +9,7 @@ _KINDS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "Delet
 
 
 def options_object(operation: str, options: WriteOptions | DeleteOptions, meta_group: str) -> Object:
-    """`options` as an API object of `meta_group`; only what was set has a member (reference HOOK-12).
+    """Return `options` as an API object of `meta_group`; unset options are left out (reference HOOK-12).
 
     The kind follows from the operation: a patch has UpdateOptions, an apply that creates CreateOptions.
     """

@@ -12,7 +12,7 @@ _VERSION: Final = "*"
 
 
 class SignerRights:
-    """Asks the authorizer, by the signer's own name and then by that of all signers of its domain."""
+    """Authorization for a signer, by its name or by that of all signers of its domain, `<domain>/*`."""
 
     def __init__(self, authorizer: Authorizer, group: str) -> None:
         self._authorizer = authorizer
@@ -20,16 +20,16 @@ class SignerRights:
 
     @classmethod
     def of(cls, host: AdmissionHost) -> SignerRights:
-        """The rights that the server's authorizer grants."""
+        """Return the rights that the server's authorizer grants."""
         return cls(host.authorizer, host.naming.group("certificates.orch.io"))
 
     @property
     def requests(self) -> str:
-        """The resource of requests, with its group."""
+        """Return the qualified resource of CertificateSigningRequests."""
         return f"certificatesigningrequests.{self._group}"
 
     async def allow(self, user: UserInfo, verb: str, signer: str) -> bool:
-        """Report whether the user may do this for the signer."""
+        """Report whether the user is allowed `verb` on the signer."""
         names = (signer, f"{signer.partition('/')[0]}/*")
         for name in names:
             if await self._allows(user, verb, name):

@@ -1,1 +1,1 @@
-"""Changes to objects as data: patches, and (with managed fields) server-side apply; no I/O, no HTTP."""
+"""Patches, managed fields and server-side apply as pure functions on objects; no I/O, no HTTP."""

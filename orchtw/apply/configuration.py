@@ -1,4 +1,4 @@
-"""The body of a server-side apply: what a manager wants, not yet compared with any schema (reference APPLY-19)."""
+"""Parsing of the applied configuration, the body of a server-side apply (reference APPLY-19)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from orchtw.wire.objects import Object
 
 
 def read_configuration(body: bytes, directive: str) -> tuple[Object, list[str]]:
-    """The applied configuration, and the repeated keys in it unless the field validation directive is Ignore.
+    """Return the applied configuration, and its duplicate keys unless the field validation directive is Ignore.
 
-    It is YAML, of which JSON is a part; of a repeated key the last one counts. Fields that no schema knows are for
-    the merge to refuse. Raises BadRequest (400), under Strict for every repeated key too.
+    The body is YAML or JSON; the last of duplicate keys counts. Unknown fields are rejected later, by the type check.
+    Raises BadRequest (400), under Strict also for duplicate keys.
     """
     findings: list[str] = []
     try:

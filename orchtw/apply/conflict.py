@@ -1,4 +1,4 @@
-"""The refusal of an apply that would change what others own (reference ERR-10, APPLY-21)."""
+"""Conflict errors of server-side apply (reference ERR-10, APPLY-21)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchtw.values.causes import MAX_SHOWN_CHARACTERS
 
 
 def conflict_error(conflicts: Sequence[FieldConflict]) -> Conflict:
-    """The 409 with a cause per field, as many as are shown; `conflicts` hold at least one and are sorted by owner."""
+    """Return the 409 with a cause per field, up to MAX_CAUSES. `conflicts` are not empty and sorted by owner."""
     count = sum(len(conflict.fields) for conflict in conflicts)
     causes = shown_causes(list(islice(_causes(conflicts), MAX_CAUSES + 1)))
     if count == 1:
@@ -26,7 +26,7 @@ def conflict_error(conflicts: Sequence[FieldConflict]) -> Conflict:
 
 
 def _causes(conflicts: Sequence[FieldConflict]) -> Iterator[Cause]:
-    """One per field, as they are asked for: paths that share a long beginning repeat it."""
+    """Yield a cause per field, lazily: each repeats the whole path, so all of them could be large."""
     for conflict in conflicts:
         who = _shown(conflict.owner, conflict.owned)
         for path in conflict.fields.texts():
@@ -34,7 +34,7 @@ def _causes(conflicts: Sequence[FieldConflict]) -> Iterator[Cause]:
 
 
 def _lines(causes: Sequence[Cause]) -> Iterator[str]:
-    """The fields in the message, by owner; the last cause may say that there are more."""
+    """Yield the lines of the message: the fields by owner. The last cause may stand for those left out."""
     for text, group in groupby(causes, lambda cause: cause.message):
         fields = [cause.field for cause in group if cause.field]
         yield text.replace("conflict with", "conflicts with", 1) + ":" if fields else text

@@ -1,4 +1,4 @@
-"""Managed fields of one kind at one endpoint, as the write path asks for them (reference APPLY-1, APPLY-18)."""
+"""Field manager: updates of metadata.managedFields for the write path (reference APPLY-1, APPLY-18)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from orchtw.apply.managed_fields import (
     FieldOwner,
     Managed,
     ManagedFieldsError,
-    Owned,
     capped,
     decode,
     encode,
+    entry_of,
     is_reset,
 )
 from orchtw.apply.merge_type import MapType
+from orchtw.apply.repeated_applies import RepeatedApplies
 from orchtw.apply.server_side import ApplyConflicts, Merger, Versions
 from orchtw.apply.type_check import problems
 from orchtw.apply.typed import same
@@ -31,16 +32,16 @@ from orchtw.naming.names import Naming
 from orchtw.wire.objects import Object
 
 BEFORE_FIRST_APPLY = "before-first-apply"
-"""Who owns what was there before anybody's ownership was recorded."""
+"""Manager of the fields that an object had before its first apply."""
 
 _TOO_DEEP = "nested too deeply"
 
 
 @attrs.frozen(slots=True)
 class Applied:
-    """The outcome of an apply. `changed` False: the live object itself, nothing is to be stored.
+    """Outcome of an apply. If not `changed`, `obj` is the live object itself and need not be stored.
 
-    A changed object carries a resourceVersion only if the applied one named it, as precondition.
+    A changed object has a resourceVersion only if the applied one had, as precondition.
     """
 
     obj: Object
@@ -48,11 +49,12 @@ class Applied:
 
 
 class FieldManager:
-    """Keeps metadata.managedFields of one kind through one endpoint, in the version of that endpoint.
+    """Field manager of one kind at one endpoint (resource or subresource), in the endpoint's version.
 
-    `finish` makes a merged object canonical and fills its defaults; what it shares with the second one, the live
-    object, is so already. `empty` is the canonical object without any field set, which a new object is compared with.
-    `reset_fields`: per apiVersion, what the endpoint ignores.
+    `finish` normalises and defaults a merged object; parts that it shares with its second argument, the live object,
+    need neither. `empty` is the normalised object without fields, to which new objects are compared. `reset_fields`
+    are the fields that the endpoint ignores, by apiVersion. `repeated` remembers applies that change nothing; without
+    it each is merged.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class FieldManager:
         finish: Callable[[Object, Object], Object],
         subresource: str = "",
         reset_fields: Mapping[str, FieldSet] | None = None,
+        repeated: RepeatedApplies | None = None,
     ) -> None:
         found = versions.type_of(api_version)
         if found is None:
@@ -77,24 +80,25 @@ class FieldManager:
         self._empty = _bare(empty)
         self._finish = finish
         self._subresource = subresource
+        self._repeated = repeated
         self._merger = Merger(versions, reset_fields)
         self._additions = Additions(found, self._empty, (reset_fields or {}).get(api_version, NOTHING).tree)
         self._claims = Claims(found)
         self._annotations = annotation_names(naming)
 
     def on_update(self, live: Object | None, new: Object, manager: str, now: str) -> list[Entry]:
-        """The entries of `new`, which is to replace `live` (None: to be created); neither is changed.
+        """Return the managedFields of `new`, which replaces `live` (None: is created). Modifies neither.
 
-        `live`'s own list when ownership stays as it is; an empty list: ownership is not recorded.
-        `now` is RFC 3339 text in UTC with seconds.
+        If ownership does not change, it is the list of `live` itself; empty: ownership is not recorded. `now` is RFC
+        3339 text in UTC with seconds.
         """
         entries, managed, reset = self._known(live, new)
         if not managed and live is not None and not reset:
-            return []  # nothing is recorded of an object before somebody applies to it
+            return []  # ownership of an existing object is not recorded before its first apply
         owner = FieldOwner.updater(manager, self._api_version, self._subresource)
         if live is None and not managed:
-            gained = self._additions.of(_bare(new))
-            return [Owned(FieldSet(gained), self._api_version, now).entry(owner)] if gained else []
+            fields = self._additions.of(_bare(new))
+            return [entry_of(owner, self._api_version, now, fields)] if fields else []
         before = self._empty if live is None else _bare(live)
         after = self._merger.update(before, _bare(new), self._api_version, managed, owner, now)
         if after is managed and len(entries) == len(managed) and live is not None:
@@ -104,16 +108,24 @@ class FieldManager:
     def on_apply(
         self, live: Object | None, applied: Object, manager: str, now: str, *, force: bool = False
     ) -> Applied:
-        """`applied` merged into `live` (None: there is none), finished and with its entries; neither is changed.
+        """Merge `applied` into `live` (None: create it), finish it and set its managedFields. Modifies neither.
 
-        Raises BadRequest (400: not of this kind or version, has managedFields, does not fit the schema) and
-        Conflict (409, a cause per field that others own and that would change) unless `force`d.
+        Raises BadRequest (400: wrong kind or version, has managedFields, does not match the schema) and, unless
+        `force`d, Conflict (409, a cause per field of other owners that would change).
         """
+        repeated, key = self._repeated, None
+        if live is not None and repeated is not None:
+            key = repeated.key(live, applied, manager, force=force)
+            if key is not None and key in repeated:
+                return Applied(live, False)
         version, claims = self._check(applied)
         try:
-            return self._applied(live, applied, claims, version, manager, now, force)
+            outcome = self._applied(live, applied, claims, version, manager, now, force)
         except RecursionError:
             raise BadRequest(f"failed to create typed patch object: {_TOO_DEEP}") from None
+        if key is not None and repeated is not None and not outcome.changed:
+            repeated.add(key)
+        return outcome
 
     def _applied(
         self, live: Object | None, applied: Object, claims: Tree, version: str, manager: str, now: str, force: bool
@@ -156,10 +168,7 @@ class FieldManager:
         return refreshed(merged, applied, self._annotations) if migrates else merged, after
 
     def _check(self, applied: Object) -> tuple[str, Tree]:
-        """Refuse what is no object of this kind and version.
-
-        Returns the resourceVersion that it names, or "", and the fields that it names.
-        """
+        """Return the applied object's resourceVersion, or "", and its claimed fields. Raises BadRequest (400)."""
         found = applied.get("apiVersion") or ""
         if found != self._api_version:
             raise BadRequest(
@@ -188,9 +197,10 @@ class FieldManager:
         return f"{meta.get('namespace') or ''}/{meta.get('name') or ''}; {group}/{version}, Kind={self._kind}"
 
     def _known(self, live: Object | None, new: Object) -> tuple[list[Entry], Managed, bool]:
-        """The entries that a write starts from: its own if it brings some that can be read, else the live ones.
+        """Return the entries that a write starts from, their owners, and whether the write resets them.
 
-        And their owners, and whether the write asks to forget all. A sub-resource's own entries do not count.
+        They are those of the written object if valid and different from the live ones, else the live ones. Those in
+        writes to subresources are ignored.
         """
         old = [] if live is None else _entries(live)
         if not self._subresource:
@@ -210,7 +220,7 @@ class FieldManager:
             return {}
 
     def _stale(self, live: Object, version: str) -> Applied:
-        """A no-op apply on another version than it names: the write path refuses it."""
+        """Return a no-op apply with a stale resourceVersion, for the write path to reject."""
         return Applied(_with(live, _entries(live), version), True)
 
 
@@ -223,7 +233,7 @@ def _version(obj: Object) -> str:
 
 
 def _bare(obj: Object) -> Object:
-    """`obj` without its entries and version, sharing the rest."""
+    """Return `obj` without managedFields and resourceVersion, sharing the rest."""
     meta = dict(obj["metadata"])
     meta.pop("managedFields", None)
     meta.pop("resourceVersion", None)

@@ -1,4 +1,4 @@
-"""Sets of fields of an object, each named by its path, and their FieldsV1 form (reference APPLY-2)."""
+"""Sets of field paths and their FieldsV1 encoding (reference APPLY-2)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Path = tuple[PathElement, ...]
 
 
 class FieldSet:
-    """An immutable set of paths.
+    """Immutable set of paths.
 
-    A path's membership says nothing of the paths below or above it, which are members of their own. `tree` is
-    the form that typed walks build and read.
+    Membership of a path does not imply that of paths below or above it. `tree` is the representation used by the
+    typed walks.
     """
 
     __slots__ = ("tree",)
@@ -29,7 +29,7 @@ class FieldSet:
 
     @classmethod
     def of(cls, *paths: tuple[PathElement | str, ...]) -> FieldSet:
-        """The set of these paths; a bare string is a field name."""
+        """Return the set of these paths; a bare string is a field name."""
         tree: Tree = {}
         for path in paths:
             tree = field_tree.insert(tree, _steps(path))
@@ -37,24 +37,24 @@ class FieldSet:
 
     @classmethod
     def named(cls, *dotted: str) -> FieldSet:
-        """The set of fields named like `metadata.labels`."""
+        """Return the set of fields given by dotted names such as `metadata.labels`."""
         return cls.of(*(tuple(path.split(".")) for path in dotted))
 
     @classmethod
     def decode(cls, fields: bytes) -> FieldSet:
-        """The set that FieldsV1 JSON spells; steps of unknown kinds are dropped. Raises ValueError."""
+        """Decode FieldsV1 JSON; path elements of unknown kinds are dropped. Raises ValueError."""
         return cls(field_tree.decode(loads(fields)))
 
     def to_fields(self) -> dict[str, Any]:
-        """A new FieldsV1 dict with the reference's order of keys."""
+        """Return a new FieldsV1 dict with its keys in the reference's order."""
         return field_tree.encode(self.tree)
 
     def encode(self) -> bytes:
-        """FieldsV1 JSON, byte for byte as the reference writes it."""
+        """Encode as FieldsV1 JSON, byte for byte like the reference."""
         return orjson.dumps(self.to_fields())
 
     def insert(self, *path: PathElement | str) -> FieldSet:
-        """The set with one more path."""
+        """Return the set with a path added."""
         return FieldSet(field_tree.insert(self.tree, _steps(path)))
 
     def has(self, *path: PathElement | str) -> bool:
@@ -84,11 +84,11 @@ class FieldSet:
         return self._new(field_tree.intersection(self.tree, other.tree))
 
     def leaves(self) -> FieldSet:
-        """The members without members below them."""
+        """Return the members that have no members below them."""
         return FieldSet(field_tree.leaves(self.tree))
 
     def texts(self) -> Iterator[str]:
-        """Every member as messages show it, such as `.spec.containers[name="c"].image`."""
+        """Yield every member in the form of messages, such as `.spec.containers[name="c"].image`."""
         for path in field_tree.walk(self.tree):
             yield "".join(map(shown, path))
 

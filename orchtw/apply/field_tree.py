@@ -1,9 +1,8 @@
-"""Set algebra on trees of path steps, which are what a `FieldSet` holds: plain dicts in the shape of FieldsV1.
+"""Set algebra on trees of path steps, the content of a `FieldSet`: plain dicts in the shape of FieldsV1.
 
-A tree maps steps to trees. An empty tree below a step says that the path to it is in the set; a tree with parts says
-so by the key ".". No other tree is empty, and "." never stands alone, so that equal sets are equal dicts. Trees are
-never changed once they are built and share what they have in common. At the root, which is no path, an
-empty tree is the empty set and "." does not occur.
+A tree maps steps to subtrees. A path is a member of the set if its subtree is empty or has the key ".". No other
+subtree is empty, and "." is never the only key, so that equal sets are equal dicts. Trees are immutable once built
+and share common parts. The root stands for no path: there, an empty tree is the empty set, and "." does not occur.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ from orchtw.schema.values import in_order
 Tree = dict[str, "Tree"]
 
 LEAF: Final[Tree] = {}
-"""The tree of a path that is in a set and has no parts in it."""
+"""Tree of a member without members below it."""
 
 
 def is_member(tree: Tree) -> bool:
-    """Report whether the path to this tree (not the root) is in the set."""
+    """Report whether the path of this tree (not a root) is a member."""
     return not tree or SELF in tree
 
 
 def as_member(tree: Tree) -> Tree:
-    """The tree (not a root) with the path to it in the set."""
+    """Return the tree (not a root) with its path as a member."""
     return tree if not tree or SELF in tree else {SELF: LEAF, **tree}
 
 
@@ -66,7 +65,7 @@ def union_of(roots: Iterable[Tree]) -> Tree:
 
 
 def _in_pairs(join: Callable[[Tree, Tree], Tree], trees: list[Tree]) -> Tree | None:
-    """All trees joined, neighbours first: one after the other would copy what is there for each that comes."""
+    """Join all trees pairwise: joining them one after the other would copy the growing result each time."""
     while len(trees) > 1:
         odd = trees[-1:] if len(trees) % 2 else []
         trees = [*map(join, trees[:-1:2], trees[1::2]), *odd]
@@ -79,7 +78,7 @@ def difference(a: Tree, b: Tree) -> Tree:
 
 
 def _without(a: Tree, b: Tree) -> Tree | None:
-    """The same below the root; None when nothing is left."""
+    """Return the difference below the root; None if it is empty."""
     if a is b:
         return None
     if not a:
@@ -161,17 +160,17 @@ def _common(a: Tree, b: Tree) -> Tree | None:
 
 
 def leaves(tree: Tree) -> Tree:
-    """The paths of the set that have no parts in it."""
+    """Return the members that have no members below them."""
     return {step: leaves(part) for step, part in tree.items() if step != SELF}
 
 
 def size(tree: Tree) -> int:
-    """Return the number of paths in the root."""
+    """Return the number of members."""
     return sum(1 if not part else size(part) for part in tree.values())
 
 
 def insert(tree: Tree, path: tuple[str, ...]) -> Tree:
-    """The tree with one more path, given as canonical steps."""
+    """Return the root with a path added, given as canonical steps."""
     step, rest = path[0], path[1:]
     part = tree.get(step)
     if rest:
@@ -183,7 +182,7 @@ def insert(tree: Tree, path: tuple[str, ...]) -> Tree:
 
 
 def walk(tree: Tree, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every path of the root as steps; of each level the paths that end there come first, in order."""
+    """Yield every member as steps, in order; at each level the members that end there come first."""
     steps = list(in_order(tree, order))
     for step in steps:
         if step != SELF and is_member(tree[step]):
@@ -194,7 +193,7 @@ def walk(tree: Tree, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
 
 
 def decode(fields: Any) -> Tree:
-    """The root that FieldsV1 spells, made from `fields` in place. Raises ValueError for anything else."""
+    """Convert a FieldsV1 dict to a root, in place. Raises ValueError for anything else."""
     tree = _decoded(fields)
     tree.pop(SELF, None)
     return tree
@@ -220,10 +219,10 @@ def _decoded(fields: Any) -> Tree:
 
 
 def encode(tree: Tree) -> dict[str, Any]:
-    """The root as new FieldsV1 dict with its steps in the reference's order."""
+    """Return the root as a new FieldsV1 dict with its steps in the reference's order."""
     if len(tree) == 1:
         for step, part in tree.items():
             return {step: encode(part) if part else {}}
-    # Names sort as their steps do; "." comes before them, all others after "g".
+    # Plain text order is right for "." and field names ("f:…"); steps of other kinds sort after "g".
     steps = in_order(tree, order if tree and max(tree) >= "g" else None)
     return {step: encode(part) if (part := tree[step]) else {} for step in steps}

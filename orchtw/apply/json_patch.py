@@ -1,6 +1,7 @@
 """JSON patch, RFC 6902, with the API's limits and tolerances (reference PATCH-9).
 
-Negative indices count from the end of a list: -1 replaces, removes and reads the last element, and adds behind it.
+Negative indices count from the end of a list: -1 is the last element in reads, replacements and removals, and the end
+of the list in additions.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from orchtw.schema.codec.json_text import parse_json
 from orchtw.wire.json_values import loads
 
 MAX_OPERATIONS: Final = 10_000
-"""Operations of one patch: what the API allows."""
+"""Maximum number of operations in a patch, as in kube-apiserver."""
 
 MAX_COPIED_BYTES: Final = 3 << 20
-"""JSON that all `copy` operations of one patch may add: as much as a whole request body."""
+"""Maximum size of JSON that the `copy` operations of a patch may add, equal to that of a request body."""
 
 MAX_MOVED: Final = 1 << 28
-"""List elements that the inserts and removals of one patch may shift: some tenths of a second, and more than ten
-thousand inserts into a list of ten thousand."""
+"""Maximum number of list elements that the inserts and removals of a patch may shift: a few tenths of a second, and
+more than ten thousand inserts into a list of ten thousand elements need."""
 
 MEMBERS: Final = frozenset(("op", "path", "from", "value"))
 
@@ -34,7 +35,7 @@ MISSING_VALUE: Final = "missing value"
 
 
 class CannotApply(StatusError):
-    """422: an operation does not apply; `why` says what clients of a patch are not told (reference PATCH-11)."""
+    """422: an operation cannot be applied. The reason `why` is not in the response (reference PATCH-11)."""
 
     code, reason = Invalid.code, Invalid.reason
 
@@ -44,11 +45,11 @@ class CannotApply(StatusError):
 
 
 class _Problem(Exception):
-    """Error in one step of an operation, in the words of the release."""
+    """Error in an operation, with the text of the release."""
 
 
 def parse_json_patch(body: bytes) -> list[dict[str, Any]]:
-    """The operations. Raises BadRequest (400) for anything but a list of objects, RequestEntityTooLarge (413)."""
+    """Return the operations. Raises BadRequest (400) unless it is a list of objects, RequestEntityTooLarge (413)."""
     try:
         operations = parse_json(body)
     except ValueError as error:
@@ -75,9 +76,9 @@ def unknown_members(operations: list[dict[str, Any]]) -> list[str]:
 
 
 def json_patch(document: Any, operations: list[dict[str, Any]]) -> Any:
-    """`document` after the operations, which change it in place and may become part of it: use both up.
+    """Apply the operations and return the result. Raises CannotApply (422).
 
-    Raises CannotApply (422).
+    `document` is modified in place, and the result may contain parts of `operations`: use neither afterwards.
     """
     patching = _Patching(document)
     for operation in operations:
@@ -94,20 +95,20 @@ def json_patch(document: Any, operations: list[dict[str, Any]]) -> Any:
 
 @attrs.define(slots=True)
 class _Patching:
-    """The document so far, the bytes that were copied and the elements that were moved."""
+    """State of a patch: the document so far, the bytes copied and the list elements shifted."""
 
     document: Any
     copied_bytes: int = 0
     moved: int = 0
 
     def shift(self, size: int, place: int) -> None:
-        """Count the elements behind `place`, which an insert or a removal there moves."""
+        """Count the elements after `place`, which an insertion or removal there shifts."""
         self.moved += size - place
         if self.moved > MAX_MOVED:
             raise _Problem("the patch moves too many elements of lists")
 
     def container(self, path: list[str], missing: str) -> Any:
-        """Return the container of the last part of `path`, which is not the root."""
+        """Return the container of the last part of a path other than the root."""
         value = self.document
         for part in path[:-1]:
             value = _found(value, part)
@@ -126,7 +127,7 @@ class _Patching:
         container.insert(place, value)
 
     def remove(self, container: Any, last: str) -> None:
-        """Take a member or an element out."""
+        """Remove a member or an element."""
         if type(container) is dict:
             if last not in container:
                 raise _Problem(f"Unable to remove nonexistent key: {last}: {MISSING_VALUE}")
@@ -137,7 +138,7 @@ class _Patching:
         del container[place]
 
     def copy_of(self, value: Any) -> Any:
-        """A value that shares nothing with this one."""
+        """Return a deep copy of a value, counted against MAX_COPIED_BYTES."""
         try:
             text = orjson.dumps(value)
         except orjson.JSONEncodeError:
@@ -223,7 +224,7 @@ def _copy(patching: _Patching, operation: dict[str, Any]) -> None:
 
 
 def _test(patching: _Patching, operation: dict[str, Any]) -> None:
-    """Refuse the patch unless the value is there; an absent member equals null."""
+    """Fail unless the path has the expected value; a missing member equals null."""
     path, parts = _pointer(operation, "path", "test")
     expected = _value(operation, "test")
     found = patching.document
@@ -249,7 +250,7 @@ _OPERATIONS: Final[dict[str, Callable[[_Patching, dict[str, Any]], None]]] = {
 
 @contextmanager
 def _within(place: str) -> Iterator[None]:
-    """Name the place of a problem."""
+    """Prefix the text of a problem with `place`."""
     try:
         yield
     except _Problem as problem:
@@ -257,7 +258,7 @@ def _within(place: str) -> Iterator[None]:
 
 
 def _pointer(operation: dict[str, Any], name: str, what: str) -> tuple[str, list[str]]:
-    """A JSON pointer (RFC 6901) and its parts."""
+    """Return a JSON pointer (RFC 6901) and its decoded parts."""
     text = operation.get(name)
     if type(text) is not str or (text and text[0] != "/"):
         raise _Problem(f"{what} operation failed to decode {name}: {MISSING_VALUE}")
@@ -273,7 +274,7 @@ def _value(operation: dict[str, Any], what: str) -> Any:
 
 
 def _found(container: Any, part: str) -> Any:
-    """The member or element that `part` names, or _MISSING."""
+    """Return the member or element that `part` names, or _MISSING."""
     if type(container) is dict:
         return container.get(part, _MISSING)
     if type(container) is not list:
@@ -285,7 +286,7 @@ def _found(container: Any, part: str) -> Any:
 
 
 def _member(container: Any, part: str) -> Any:
-    """The same of what must be there."""
+    """Return the member or element that `part` names. Raises _Problem if it is missing."""
     if type(container) is list:
         return container[_index(part, len(container))]
     found = container.get(part, _MISSING)
@@ -295,7 +296,7 @@ def _member(container: Any, part: str) -> Any:
 
 
 def _index(part: str, size: int, what: str = "") -> int:
-    """The place in a list of `size` that `part` names, counted from the front."""
+    """Parse `part` as an index of a list of `size`; negative ones are converted. Raises _Problem."""
     digits = part.removeprefix("-")
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 9 or (digits[0] == "0" and part != "0"):
         raise _Problem(f'{what}strconv.Atoi: parsing "{part}": invalid syntax')
@@ -306,12 +307,12 @@ def _index(part: str, size: int, what: str = "") -> int:
 
 
 def _equal(left: Any, right: Any) -> bool:
-    """Equality of JSON values: 1 equals 1.0, but not true."""
+    """Compare JSON values: 1 equals 1.0, but not true."""
     return bool(left == right) and _same_types(left, right)
 
 
 def _same_types(left: Any, right: Any) -> bool:
-    """Report whether two values that Python finds equal are equal as JSON."""
+    """Report whether two values that are equal in Python do not confuse booleans with numbers."""
     if type(left) is dict:
         return all(_same_types(value, right[key]) for key, value in left.items())
     if type(left) is list:

@@ -1,7 +1,7 @@
 """Cache of field sets by the content of object parts, independent of the writer (reference APPLY-18).
 
-Most large objects are made from templates, and clients apply the same manifests again and again: one specification
-comes under other names, or once more. The fields of new objects and those that applied ones name are kept by it.
+Most large objects are made from templates, and clients apply the same manifests repeatedly, so the same spec occurs
+in many writes. The fields of new objects and of applied configurations are cached by it.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from orchtw.apply.field_tree import Tree
 from orchtw.apply.managed_fields import UNTRACKED
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.type_check import fits
-from orchtw.apply.typed import claimed, compare
+from orchtw.apply.typed import claimed, gained
+from orchtw.schema.values import in_order
 from orchtw.wire.objects import Object
 
 T = TypeVar("T")
 
 REMEMBERED: Final = 256
-"""Parts of one kind, with their fields some 10 MB at worst; when there are as many, it begins anew."""
+"""Maximum number of cached parts of one kind, some 10 MB at worst; a full cache is cleared."""
 
 SHORTEST, LONGEST = 512, 8192
-"""Bytes of a part that is remembered: of a shorter one the fields are found as quickly, longer ones are rare."""
+"""Size of cached parts in bytes: shorter ones are as quick to walk, longer ones are rare."""
 
 
 class _Parts(Generic[T]):
-    """Results of `find` for the parts of objects of a type: those under top-level keys, without metadata.
+    """Cached results of `find` for the parts of objects: their top-level structs except metadata.
 
-    `find` is given with each call, always the same: a kept method would make a reference cycle with its owner.
+    `find` is always the same; it is passed with each call because storing it would create a reference cycle.
     """
 
     def __init__(self, kind: MapType) -> None:
@@ -39,7 +40,7 @@ class _Parts(Generic[T]):
         self._known: dict[tuple[str, bytes], T] = {}
 
     def of(self, obj: Object, find: Callable[[Object], T]) -> tuple[list[T], Object]:
-        """Return the results for each part, and the rest of the object, which has to be examined each time."""
+        """Return the result for each part, and the rest of the object, which is not cached."""
         fields, found, rest = self._kind.fields, [], {}
         for key, part in obj.items():
             kind = fields[key][1] if key in fields else None
@@ -52,7 +53,7 @@ class _Parts(Generic[T]):
     def _part(self, key: str, part: Any, find: Callable[[Object], T]) -> T:
         try:
             text = orjson.dumps(part)
-        except TypeError:  # half a character, say, which has no form in UTF-8, or too deep
+        except TypeError:  # a lone surrogate, or nested too deeply
             text = b""
         if not SHORTEST <= len(text) <= LONGEST:
             return find({key: part})
@@ -66,7 +67,7 @@ class _Parts(Generic[T]):
 
 
 class Additions:
-    """Fields that objects of a type have and `empty` has not, without unowned and `ignored` ones."""
+    """Fields of new objects that differ from `empty`, without untracked and `ignored` ones."""
 
     def __init__(self, kind: MapType, empty: Object, ignored: Tree) -> None:
         self._kind = kind
@@ -75,26 +76,26 @@ class Additions:
         self._parts = _Parts[Tree](kind)
 
     def of(self, new: Object) -> Tree:
-        """The root of the fields of an object without its managed fields."""
+        """Return the root of the fields of `new`, which has no managedFields, in the order of FieldsV1."""
         trees, rest = self._parts.of(new, self._found)
-        return _joined([*trees, self._found(rest)])
+        fields = _joined([*trees, self._found(rest)])
+        return {step: fields[step] for step in in_order(fields)}
 
     def _found(self, parts: Object) -> Tree:
         empty = {key: self._empty[key] for key in parts if key in self._empty}
-        changes = compare(self._kind, empty, parts)
-        gained = field_tree.difference(field_tree.union(changes.modified, changes.added), UNTRACKED.tree)
-        return field_tree.recursive_difference(gained, self._ignored)
+        fields = field_tree.difference(gained(self._kind, empty, parts), UNTRACKED.tree)
+        return field_tree.recursive_difference(fields, self._ignored)
 
 
 class Claims:
-    """Fields that applied objects of a type name (see `claimed`)."""
+    """Fields claimed by applied configurations of a type (see `claimed`)."""
 
     def __init__(self, kind: MapType) -> None:
         self._kind = kind
         self._parts = _Parts[Tree | None](kind)
 
     def of(self, applied: Object) -> Tree | None:
-        """The root of the fields; None: the object does not fit its type. May raise RecursionError."""
+        """Return the root of the claimed fields, or None for a type mismatch. May raise RecursionError."""
         found, rest = self._parts.of(applied, self._found)
         trees = [tree for tree in (*found, self._found(rest)) if tree is not None]
         return _joined(trees) if len(trees) > len(found) else None
@@ -104,5 +105,5 @@ class Claims:
 
 
 def _joined(trees: list[Tree]) -> Tree:
-    """Of roots that have no step in common."""
+    """Join roots that have no step in common."""
     return {step: tree for root in trees for step, tree in root.items()}

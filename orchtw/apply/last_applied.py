@@ -1,4 +1,4 @@
-"""The annotation of client-side apply, and how server-side apply takes over from it (reference APPLY-29)."""
+"""Last-applied annotation of client-side apply, and its migration to server-side apply (reference APPLY-29)."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from orchtw.wire.json_values import loads
 from orchtw.wire.objects import Object
 
 MIGRATING_MANAGER = "kubectl"
-"""The one manager whose applies follow and refresh the annotation; any other name opts out."""
+"""Only manager whose applies use and update the annotation; any other name opts out."""
 
 MAX_ANNOTATIONS_BYTES = 256 * 1024
-"""What all annotations of an object may take (reference OBJ-27); with more the annotation is dropped."""
+"""Size limit of all annotations of an object (reference OBJ-27); beyond it the annotation is dropped."""
 
 _ANNOTATION = "kubectl.orch.io/last-applied-configuration"
 _ESCAPES = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
 
 
 def annotation_names(naming: Naming) -> tuple[str, ...]:
-    """The annotation in this vocabulary and as unmodified clients write it (reference CLIENT-4)."""
+    """Return the annotation's names in this vocabulary and in that of unmodified clients (reference CLIENT-4)."""
     return tuple(dict.fromkeys((naming.translate(_ANNOTATION), Naming.kubernetes().translate(_ANNOTATION))))
 
 
 def still_disputed(
     conflicts: Sequence[FieldConflict], live: Object, kind: MapType, api_version: str, names: Sequence[str]
 ) -> list[FieldConflict]:
-    """The conflicts that a client-side apply before does not excuse.
+    """Return the conflicts without those about fields of a previous client-side apply.
 
-    Excused are fields whose last applied value is still live: they belonged to the present applier.
+    These are the fields in the annotation whose value is unchanged in `live`: the applier already owned them.
     """
     applied = _last_applied(live, kind, api_version, names)
     if applied is None:
@@ -66,7 +66,10 @@ def _last_applied(live: Object, kind: MapType, api_version: str, names: Sequence
 
 
 def refreshed(obj: Object, applied: Object, names: Sequence[str]) -> Object:
-    """`obj` whose annotation, if it has one, says what was applied just now; `obj` itself if it says so already."""
+    """Return `obj` with its annotation, if it has one, set to what was applied; `obj` itself if unchanged.
+
+    The annotation is dropped if it would exceed MAX_ANNOTATIONS_BYTES.
+    """
     meta = obj["metadata"]
     annotations = meta.get("annotations") or {}
     name = next((name for name in names if annotations.get(name)), None)
@@ -82,7 +85,7 @@ def refreshed(obj: Object, applied: Object, names: Sequence[str]) -> Object:
 
 
 def _text(applied: Object, name: str) -> str:
-    """The applied object as the reference writes it: keys in order, a line's end, what HTML would read escaped."""
+    """Encode the applied object, without the annotation, as Go does: sorted keys, HTML escapes, a final newline."""
     meta = applied.get("metadata") or {}
     annotations = meta.get("annotations")
     if annotations and name in annotations:

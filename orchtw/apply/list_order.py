@@ -1,4 +1,5 @@
-"""The order of a merged list: as the client asks where it asks, else as it was (reference PATCH-15, PATCH-16)."""
+"""Order of merged lists: as requested by `$setElementOrder`, else as in the live list (reference PATCH-15, PATCH-16).
+"""
 
 from __future__ import annotations
 
@@ -15,9 +16,9 @@ def is_subsequence(part: Sequence[Any], whole: Sequence[Any]) -> bool:
 def in_order(
     merged: list[Any], wanted: Sequence[Any], live: Sequence[Any], identity: Callable[[Any], Any]
 ) -> list[Any]:
-    """`merged` with the elements that `wanted` names (by identity) in its order.
+    """Return `merged` with the elements whose identities are in `wanted` in that order.
 
-    The others keep their order; each comes before the first named element that it preceded in the `live` list.
+    The others keep their order; each comes before the first wanted element that it preceded in the `live` list.
     """
     position = {name: place for place, name in reversed(list(enumerate(wanted)))}
     named = [item for item in merged if identity(item) in position]

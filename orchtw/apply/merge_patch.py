@@ -9,7 +9,7 @@ from orchtw.schema.codec.json_text import parse_json
 
 
 def parse_merge_patch(body: bytes) -> dict[str, Any]:
-    """The patch document. Raises BadRequest (400) for anything but a JSON object."""
+    """Return the patch document. Raises BadRequest (400) for anything but a JSON object."""
     try:
         document = parse_json(body)
     except ValueError:
@@ -20,9 +20,9 @@ def parse_merge_patch(body: bytes) -> dict[str, Any]:
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """`target` changed by `patch`: null deletes, objects merge, everything else replaces.
+    """Return `target` merged with `patch`: null deletes, objects merge, everything else replaces.
 
-    Neither argument's containers are changed where the result differs from them.
+    Neither argument is modified; the result shares parts with both.
     """
     if not isinstance(patch, dict):
         return patch

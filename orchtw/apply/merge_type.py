@@ -1,7 +1,7 @@
-"""Schema nodes as merges see them: leaves, maps with or without fields, lists by how their items are told apart.
+"""Merge types of schema nodes: leaves, maps with or without declared fields, lists by the identity of their items.
 
-A struct and a map are one thing here: an object whose keys have types. Whatever a merge replaces as a whole is a
-leaf, and keeps its shape only for validation.
+Structs and maps are the same type: an object whose keys have types. Atomic values are leaves for a merge, and keep
+their structure only for validation.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _NO_DEFAULTS: dict[str, Any] = {}
 
 
 class KeylessItem(ValueError):
-    """A list item that cannot be told apart from the others; its text says why."""
+    """Error: a list item has no valid key or value to identify it; the text is the reason."""
 
 
 class Type:
-    """Merge semantics of one schema node.
+    """Merge semantics of a schema node.
 
-    `shape` is the way that a merge treats its values. `loose`: an untyped value may be inside, whose numbers and
-    booleans Python's equality takes for each other.
+    `shape` is how a merge treats its values. `loose`: it may contain untyped values, in which Python's equality does
+    not distinguish numbers and booleans.
     """
 
     __slots__ = ("loose", "shape")
@@ -48,7 +48,7 @@ class Type:
 
 
 class ScalarType(Type):
-    """A value without parts; `expected` names what it may be, "" for any scalar."""
+    """Scalar; `expected` names its type in errors, "" for any scalar. `accepts` are its Python types."""
 
     __slots__ = ("accepts", "expected")
 
@@ -63,11 +63,11 @@ NUMBER: Final = ScalarType("numeric (int or float)", (int, float))
 BOOLEAN: Final = ScalarType("boolean", (bool,))
 ANY_SCALAR: Final = ScalarType()
 UNTYPED: Final = Type(UNTYPED_SHAPE)
-"""Data without schema: objects merge key by key, everything else is replaced (reference APPLY-34)."""
+"""Type of data without schema: objects merge key by key, everything else is replaced (reference APPLY-34)."""
 
 
 class MapType(Type):
-    """An object. `fields` maps a declared key to its step and type; other keys are of type `element`, if any."""
+    """Object. `fields` maps declared keys to their step and type; other keys have the type `element`, if any."""
 
     __slots__ = ("_load", "element", "fields", "loose")
     fields: dict[str, tuple[str, Type]]
@@ -81,7 +81,7 @@ class MapType(Type):
         self._load = load
 
     def __getattr__(self, name: str) -> Any:
-        """`fields` and `loose` when they are first asked for: a struct may contain itself."""
+        """Compute `fields` and `loose` on first use, as a struct may contain itself."""
         if name == "fields":
             self.fields = self._load()
             return self.fields
@@ -92,7 +92,7 @@ class MapType(Type):
 
 
 class ListType(Type):
-    """A list. `keys` and `defaults` tell its items apart; without keys their values do, or nothing."""
+    """List. Items are identified by `keys`, with their `defaults`; without keys by value in sets, else not at all."""
 
     __slots__ = ("defaults", "element", "keys", "loose")
 
@@ -105,14 +105,14 @@ class ListType(Type):
         self.defaults = defaults
 
     def __getattr__(self, name: str) -> Any:
-        """`loose` when it is first asked for."""
+        """Compute `loose` on first use."""
         if name == "loose":
             self.loose = _holds_untyped(self)
             return self.loose
         raise AttributeError(name)
 
     def step(self, item: Any) -> str:
-        """The step to an item. Raises KeylessItem."""
+        """Return the step to an item. Raises KeylessItem."""
         if not self.keys:
             return _set_step(item)
         if type(item) is not dict:
@@ -145,11 +145,11 @@ def _set_step(item: Any) -> str:
 
 
 UNTYPED_OBJECT: Final = MapType(dict, UNTYPED)
-"""An object without schema."""
+"""Type of an object without schema."""
 
 
 def of_value(value: Any) -> Type:
-    """The type that untyped data shows by its value."""
+    """Return the type of an untyped value, deduced from the value."""
     return UNTYPED_OBJECT if type(value) is dict else ANY_SCALAR
 
 
@@ -192,14 +192,14 @@ _TYPE_META = {"apiVersion": ("f:apiVersion", STRING), "kind": ("f:kind", STRING)
 
 
 class Types:
-    """Compiles schema nodes to merge types and keeps them."""
+    """Compiler of schema nodes to merge types, which are cached."""
 
     def __init__(self) -> None:
         self._structs: dict[StructSchema, MapType] = {}
         self._roots: dict[StructSchema, MapType] = {}
 
     def root(self, node: Node) -> MapType:
-        """The type of whole objects of this node, with apiVersion and kind; Form.ANY is an object without schema."""
+        """Return the type of whole objects, with apiVersion and kind; UNTYPED_OBJECT unless the node is a struct."""
         if not isinstance(node, StructSchema):
             return UNTYPED_OBJECT
         found = self._roots.get(node)
@@ -209,7 +209,7 @@ class Types:
         return found
 
     def of(self, node: Node) -> Type:
-        """The type of a node."""
+        """Return the type of a node."""
         if isinstance(node, StructSchema):
             return self._struct(node)
         if isinstance(node, ListSchema):
@@ -227,7 +227,7 @@ class Types:
         return found
 
     def _fields(self, node: StructSchema) -> dict[str, tuple[str, Type]]:
-        """The fields; an object within another may say its kind, as claims in StatefulSets of many charts do."""
+        """Return the fields. Embedded objects may have apiVersion and kind, as many volumeClaimTemplates do."""
         fields = {key: ("f:" + key, self._field(field)) for key, field in node.keys.items()}
         return {**_TYPE_META, **fields} if node.kind else fields
 

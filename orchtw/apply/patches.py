@@ -1,4 +1,4 @@
-"""The kinds of patch by name: how each is read, applied and quoted."""
+"""Patch types by name: parsing, application and error texts of each."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from orchtw.wire.objects import Object
 
 @attrs.frozen(slots=True, kw_only=True)
 class Mechanism:
-    """One kind of patch.
+    """Patch type.
 
-    `parse`: body → document; raises BadRequest (400). `apply`: object, document and the object's schema → anything,
-    which may share parts with both and may have changed the object, unless it `copies` what it changes. `quote`: how
-    a refusal (422) shows the patch or what came of it. `fault`: why a result does not fit the schema, in words of the
-    kind's own; empty: it has none. `surplus`: what a document has that no patch of the kind has.
+    `parse`: body → document; raises BadRequest (400). `apply`: object, document and the object's schema → result,
+    which may be any JSON value and share parts with both; it modifies the object in place unless it `copies`.
+    `quote`: document and result → text for an error (422). `fault`: schema and result → error text of this patch type
+    if they do not match, else empty. `surplus`: document → findings about unknown members.
     """
 
     parse: Callable[[bytes], Any]
@@ -37,7 +37,7 @@ class Mechanism:
     finding_prefix: str = ""
 
     def findings(self, body: bytes, document: Any) -> list[str]:
-        """Return the strict findings in the patch itself: repeated keys and unknown members (reference WRITE-28)."""
+        """Return the field validation findings in a patch: unknown members, duplicate keys (reference WRITE-28)."""
         repeated = repeated_keys(body, document)
         return [*self.surplus(document), *(self.finding_prefix + text for text in repeated)]
 
@@ -45,7 +45,7 @@ class Mechanism:
 def _quote_result(document: Any, patched: Any) -> str:
     try:
         return cut(orjson.dumps(patched).decode())
-    except orjson.JSONEncodeError:  # nested deeper than it writes
+    except orjson.JSONEncodeError:  # nested too deeply for orjson
         return "..."
 
 

@@ -1,7 +1,7 @@
-"""One step of a field path: a field name, a list item's key, a set item's value or an index (reference APPLY-2).
+"""Path elements (steps): field names, keys of list items, values of set items and indexes (reference APPLY-2).
 
-Sets of fields hold steps as FieldsV1 text (`f:name`, `k:{"name":"c"}`, `v:"x"`, `i:0`) in one canonical spelling; the
-classes here are their readable side.
+Field sets hold them as canonical FieldsV1 text (`f:name`, `k:{"name":"c"}`, `v:"x"`, `i:0`); the classes here are
+their parsed form.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import orjson
 from orchtw.wire.json_values import loads
 
 SELF = "."
-"""The FieldsV1 mark of "the thing itself", beside its parts."""
+"""FieldsV1 key that makes a path itself a member when it has members below it."""
 
 CACHED_STEPS = 4096
 CACHED_LENGTH = 200
-"""Longer steps than any name or usual key are worked out each time: a cache of them would be a client's to fill."""
+"""Maximum length of cached steps: longer than any name or usual key, so that clients cannot fill memory with them."""
 
 _INTEGERS_END = 1 << 63
-"""The first number that is none of Go's integers: a float from there on is written as a float."""
+"""First number beyond int64: an integral float from there on is written as a float."""
 
 Result = TypeVar("Result")
 
@@ -31,7 +31,7 @@ _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028",
 
 
 def _cached(function: Callable[[str], Result]) -> Callable[[str], Result]:
-    """`function` with its results for short texts kept."""
+    """Return `function` with an LRU cache for short texts."""
     kept = lru_cache(maxsize=CACHED_STEPS)(function)
 
     @wraps(function)
@@ -43,33 +43,33 @@ def _cached(function: Callable[[str], Result]) -> Callable[[str], Result]:
 
 @attrs.frozen(slots=True)
 class FieldName:
-    """A field of a struct or a key of a map."""
+    """Field of a struct or key of a map."""
 
     name: str
 
 
 @attrs.frozen(slots=True)
 class Key:
-    """The item of a list whose key fields have these values; names in order."""
+    """Item of an associative list, by the values of its key fields, which are sorted by name."""
 
     fields: tuple[tuple[str, Any], ...]
 
     @classmethod
     def of(cls, **fields: Any) -> Key:
-        """The key with these fields."""
+        """Return the key with these fields."""
         return cls(tuple(sorted(fields.items())))
 
 
 @attrs.frozen(slots=True)
 class Value:
-    """An item of a set."""
+    """Item of a set, by its value."""
 
     value: Any
 
 
 @attrs.frozen(slots=True)
 class ListIndex:
-    """An item by its place."""
+    """Item of a list, by its index."""
 
     index: int
 
@@ -78,7 +78,7 @@ PathElement = FieldName | Key | Value | ListIndex
 
 
 def value_text(value: Any) -> str:
-    """A scalar as the reference spells it inside a step: Go's JSON, which escapes what HTML would read."""
+    """Encode a scalar inside a step as Go's JSON encoder does, with HTML escapes."""
     if type(value) is float and value.is_integer() and abs(value) < _INTEGERS_END:
         value = int(value)
     text = orjson.dumps(value).decode()
@@ -90,7 +90,7 @@ def value_text(value: Any) -> str:
 
 
 def single_key_text(name: str, value: str) -> str:
-    """The step to an item with one key field that is text, as most are."""
+    """Return the step to an item with a single key field whose value is a string; cached, as most keys are so."""
     return _kept_key_text(name, value) if len(value) <= CACHED_LENGTH else key_text([(name, value)])
 
 
@@ -100,12 +100,12 @@ def _kept_key_text(name: str, value: str) -> str:
 
 
 def key_text(fields: Iterable[tuple[str, Any]]) -> str:
-    """The step to a keyed list item; `fields` in order of their names."""
+    """Return the step to a keyed list item; `fields` must be sorted by name."""
     return "k:{" + ",".join(f"{orjson.dumps(name).decode()}:{value_text(value)}" for name, value in fields) + "}"
 
 
 def element_text(element: PathElement) -> str:
-    """The FieldsV1 text of a step."""
+    """Return the FieldsV1 text of a step."""
     if isinstance(element, FieldName):
         return "f:" + element.name
     if isinstance(element, Key):
@@ -117,9 +117,9 @@ def element_text(element: PathElement) -> str:
 
 @_cached
 def parse_element(text: str) -> PathElement | None:
-    """The step that `text` spells; None for a kind of step that is unknown, as of a later release.
+    """Parse a step; None for an unknown kind of step, such as of a later release.
 
-    Raises ValueError for text that is no step at all.
+    Raises ValueError for malformed text.
     """
     if text[1:2] != ":":
         raise ValueError(f"not a path element: {text}")
@@ -140,14 +140,14 @@ def parse_element(text: str) -> PathElement | None:
 
 @_cached
 def canonical_text(text: str) -> str | None:
-    """The one spelling of a step; None and ValueError as `parse_element`."""
+    """Return the canonical text of a step; None and ValueError as in `parse_element`."""
     element = parse_element(text)
     return None if element is None else element_text(element)
 
 
 @_cached
 def order(text: str) -> tuple[Any, ...]:
-    """Return the sort key of a path element: itself, names, keys, values, indexes; numbers before strings."""
+    """Return the sort key of a step: ".", names, keys, values, indexes; numbers sort before strings."""
     if text == SELF:
         return (0,)
     element = parse_element(text)
@@ -173,7 +173,7 @@ def _value_order(value: Any) -> tuple[Any, ...]:
 
 @_cached
 def shown(text: str) -> str:
-    """A step as messages show it: `.name`, `[name="c"]`, `[="x"]`, `[0]` (reference APPLY-25)."""
+    """Format a step for messages: `.name`, `[name="c"]`, `[="x"]`, `[0]` (reference APPLY-25)."""
     element = parse_element(text)
     if isinstance(element, FieldName):
         return "." + element.name

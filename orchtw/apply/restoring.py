@@ -1,4 +1,5 @@
-"""Why the result of a strategic merge cannot be read as an object, in the release's words (reference PATCH-18)."""
+"""Errors for results of strategic merges that do not match the schema, in the release's words (reference PATCH-18).
+"""
 
 from __future__ import annotations
 
@@ -17,9 +18,9 @@ _NUMBERS: Final = (Scalar.INT32, Scalar.INT64)
 
 
 def restoring_fault(node: Node, value: Any) -> str:
-    """Return the error for the first part of a JSON value that is of another type than its node, or an empty text.
+    """Return the error for the first part of a JSON value whose type does not match its node, or an empty string.
 
-    Forms that read themselves, such as times and quantities, are left out. May raise RecursionError.
+    Forms with parsers of their own, such as times and quantities, are not checked. May raise RecursionError.
     """
     if value is None or isinstance(node, NodeForm | EitherSchema):
         return ""
@@ -54,7 +55,7 @@ def _scalar_fault(node: Scalar, value: Any) -> str:
 
 
 def _kind(value: Any) -> str:
-    """The type that Go gives a JSON value."""
+    """Return the Go type of a decoded JSON value."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int):

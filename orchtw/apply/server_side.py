@@ -1,6 +1,6 @@
-"""Server-side apply: the merged object, and the owners of fields after an update or an apply (reference APPLY-20).
+"""Server-side apply: the merged object, and the field owners after an update or an apply (reference APPLY-20).
 
-Works on whole objects without metadata.managedFields; `field_manager.py` puts the API's rules around it.
+Operates on whole objects without metadata.managedFields; `field_manager.py` adds the rules of the API.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import attrs
 
 from orchtw.apply import field_tree
 from orchtw.apply.field_set import NOTHING, FieldSet
-from orchtw.apply.field_tree import Tree
+from orchtw.apply.field_tree import Tree, is_member
 from orchtw.apply.managed_fields import UNTRACKED, FieldOwner, Managed, Owned
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.typed import Changes, claimed, compare, merge_maps, remove, unowned, with_structs
@@ -20,18 +20,18 @@ from orchtw.wire.objects import Object
 
 
 class Versions(Protocol):
-    """The versions that an object can be seen in."""
+    """Versions of a kind: their types, and conversion between them."""
 
     def type_of(self, api_version: str) -> MapType | None:
-        """The type of the object in a version; None: not served."""
+        """Return the type of objects in a version, or None if that is not served."""
 
     def convert(self, obj: Object, source: str, wanted: str) -> Object:
-        """`obj` of version `source` in another one that is served, as a new object."""
+        """Convert `obj` from version `source` to a served one; returns a new object."""
 
 
 @attrs.frozen(slots=True)
 class FieldConflict:
-    """One owner's fields that an apply would change."""
+    """Fields of one owner that an apply would change."""
 
     owner: FieldOwner
     owned: Owned
@@ -39,7 +39,7 @@ class FieldConflict:
 
 
 class ApplyConflicts(Exception):
-    """An apply that was not forced would change what others own; sorted by owner."""
+    """Error: an apply without force would change fields of other owners. `conflicts` are sorted by owner."""
 
     def __init__(self, conflicts: list[FieldConflict]) -> None:
         super().__init__(f"{len(conflicts)} owners in conflict")
@@ -48,22 +48,22 @@ class ApplyConflicts(Exception):
 
 @attrs.frozen(slots=True)
 class OneVersion:
-    """Objects that are served in one version only."""
+    """`Versions` of objects that are served in a single version."""
 
     api_version: str
     kind: MapType
 
     def type_of(self, api_version: str) -> MapType | None:
-        """The type, if it is that version."""
+        """Return the type if it is that version, else None."""
         return self.kind if api_version == self.api_version else None
 
     def convert(self, obj: Object, source: str, wanted: str) -> Object:
-        """There is nothing to convert to."""
+        """Return `obj` itself: there is only one version."""
         return obj
 
 
 class Merger:
-    """Merges objects of one kind through one endpoint. `reset_fields`: per version, what the endpoint ignores."""
+    """Merger of objects of one kind at one endpoint, which ignores `reset_fields`, by version."""
 
     def __init__(self, versions: Versions, reset_fields: Mapping[str, FieldSet] | None = None) -> None:
         self._versions = versions
@@ -72,9 +72,9 @@ class Merger:
     def update(
         self, live: Object, new: Object, api_version: str, managed: Managed, owner: FieldOwner, now: str | None
     ) -> Managed:
-        """The owners after `owner` replaced `live` by `new`: what changed is `owner`'s alone, and no conflict.
+        """Return the owners after `owner` replaced `live` by `new`: changed fields are then owned by `owner` alone.
 
-        The time of `owner`'s entry moves when its set changes. `managed` itself when nothing changes at all.
+        The time of `owner`'s entry is set to `now` if its set changes. Returns `managed` itself if nothing changes.
         """
         views = _Views(self._versions, self._reset_fields, live, new, api_version)
         changes = views.changes(api_version)
@@ -103,12 +103,11 @@ class Merger:
         force: bool,
         claims: Tree | None = None,
     ) -> tuple[Object, Managed]:
-        """`live` with what is applied, and the owners after that; each the given one when it does not change.
+        """Return `live` merged with `applied`, and the owners after that; each the given one if it does not change.
 
-        `claims` are the fields that `applied` names (see `claimed`), where they are known.
-
-        What `owner` applied before and no longer does is removed, unless another owns it too.
-        Raises ApplyConflicts, unless `force`d: then the others lose what changes.
+        `claims` are the fields of `applied` (see `claimed`), if they are known already. Fields that `owner` applied
+        before and no longer does are removed, unless they have another owner. Raises ApplyConflicts unless `force`d;
+        with force, other owners lose the changed fields.
         """
         kind = self._kind(api_version)
         merged = merge_maps(kind, live, applied)
@@ -151,7 +150,7 @@ class Merger:
             raise ApplyConflicts(conflicts)
 
     def _without_changes(self, managed: Managed, owner: FieldOwner, views: _Views) -> Managed:
-        """The others without what changed; the same dict if they keep all."""
+        """Return `managed` with the changed fields taken from all but `owner`; `managed` itself if none are."""
         out = None
         for other, owned in managed.items():
             if other == owner:
@@ -171,7 +170,8 @@ class Merger:
         return managed if out is None else out
 
     def _pruned(self, merged: Object, api_version: str, managed: Managed, last: Owned) -> Object:
-        """`merged` without what the applier owned before and nobody owns now, as each owner's version sees it."""
+        """Return `merged` without the fields that the applier owned before and that have no owner in any version now.
+        """
         sets: dict[str, list[Tree]] = {}
         for owned in managed.values():
             sets.setdefault(owned.api_version, []).append(owned.fields.tree)
@@ -192,7 +192,7 @@ class Merger:
 
 
 def _put_back(kind: MapType, whole: Object, pruned: Object, owned: Tree) -> Object:
-    """`pruned` with what `whole` has at the owned paths."""
+    """Return `pruned` with the owned fields restored from `whole`."""
     present = with_structs(kind, claimed(kind, whole))
     left = claimed(kind, _without_emptied(whole, pruned))
     kept = field_tree.union(with_structs(kind, left), with_structs(kind, owned))
@@ -200,7 +200,7 @@ def _put_back(kind: MapType, whole: Object, pruned: Object, owned: Tree) -> Obje
 
 
 def _without_emptied(whole: Object, pruned: Object) -> Object:
-    """`pruned` without nulls where `whole` has something: a version shows so what it cannot leave out."""
+    """Return `pruned` without nulls where `whole` has a value: a conversion sets required fields to null if empty."""
     out: Object = {}
     for key, value in pruned.items():
         before = whole.get(key)
@@ -213,7 +213,7 @@ def _without_emptied(whole: Object, pruned: Object) -> Object:
 
 
 class _Views:
-    """Changes between two objects, as seen in each version that an owner used."""
+    """Changes between two objects, computed in each version that owners use."""
 
     def __init__(
         self, versions: Versions, reset_fields: Mapping[str, FieldSet], live: Object, new: Object, api_version: str
@@ -227,7 +227,7 @@ class _Views:
         self._touched: dict[str, Tree] = {}
 
     def changes(self, api_version: str) -> Changes:
-        """The changes in a version, without what the endpoint resets."""
+        """Return the changes in a version, without the endpoint's reset fields."""
         found = self._changes.get(api_version)
         if found is None:
             found = self._changes[api_version] = self._compare(api_version)
@@ -248,9 +248,12 @@ class _Views:
             new = self._versions.convert(new, self._api_version, api_version)
         kind = self._versions.type_of(api_version)
         assert kind is not None  # entries of other versions are dropped when they are read
-        changes = compare(kind, live, new)
         ignored = self._reset_fields.get(api_version)
-        if not ignored or not changes:
+        if not ignored:
+            return compare(kind, live, new)
+        # Fields that are ignored as a whole need no comparison: a write of the status sends the specification too.
+        changes = compare(kind, _without(live, ignored.tree), _without(new, ignored.tree))
+        if not changes:
             return changes
         return Changes(
             field_tree.recursive_difference(changes.added, ignored.tree),
@@ -259,3 +262,7 @@ class _Views:
         )
 
 
+def _without(obj: Object, ignored: Tree) -> Object:
+    """Return `obj` without the top-level fields that are members of `ignored`."""
+    whole = {step for step, tree in ignored.items() if is_member(tree)}
+    return {key: part for key, part in obj.items() if "f:" + key not in whole}

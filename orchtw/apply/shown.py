@@ -1,4 +1,4 @@
-"""JSON values as the errors of patches quote them."""
+"""Formatting of JSON values in error messages about patches."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _MOST_CHARACTERS = 4_000  # of one quoted value: enough to find the place, too l
 
 
 def cut(text: str) -> str:
-    """`text`, or its beginning where it is long."""
+    """Truncate `text` to _MOST_CHARACTERS."""
     return text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + "..."
 
 
 def go_plain(value: Any) -> str:
-    """`map[image:x ports:[1 2]]`: as Go's `%v` shows the value, cut off where it gets long."""
+    """Format a value as Go's `%v`, such as `map[image:x ports:[1 2]]`; long texts are truncated."""
     texts, characters = [], 0
     for text in _plain(value):
         texts.append(text)
@@ -27,7 +27,7 @@ def go_plain(value: Any) -> str:
 
 
 def _plain(value: Any) -> Iterator[str]:
-    """The pieces of the text, made as they are asked for."""
+    """Yield the pieces of the text lazily."""
     if type(value) is dict:
         before = "map["
         for key in in_order(value):

@@ -1,6 +1,6 @@
-"""Strategic merge patch: a merge patch that knows which lists merge, and by what key (reference PATCH-13).
+"""Strategic merge patch: a merge patch in which lists can merge, by a key or as sets (reference PATCH-13).
 
-Which do is read off the schema's nodes, at the keys that the patch names; nothing else is visited or copied.
+Merge strategies and keys come from the schema. Only the parts that the patch names are visited and copied.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DELETE_PREFIX: Final = "$deleteFromPrimitiveList/"
 ORDER_PREFIX: Final = "$setElementOrder/"
 
 MAX_COPIED: Final = 1 << 23
-"""Members and elements that one merge may copy: several times what the largest object has."""
+"""Maximum number of members and elements that a merge may copy: several times those of the largest object."""
 
 _BAD_PRIMITIVES: Final = "invalid patch format of primitive list"
 _BAD_RETAIN_KEYS: Final = "invalid patch format of retainKeys"
@@ -30,7 +30,7 @@ _NOT_RETAINED: Final = "patch content doesn't match retainKeys list"
 
 
 def parse_strategic_patch(body: bytes) -> Map:
-    """The patch document. Raises BadRequest (400) for anything but a JSON object."""
+    """Return the patch document. Raises BadRequest (400) for anything but a JSON object."""
     try:
         document = parse_json(body)
     except ValueError as error:
@@ -41,16 +41,16 @@ def parse_strategic_patch(body: bytes) -> Map:
 
 
 def strategic_merge(live: Map, patch: Map, schema: StructSchema) -> Map:
-    """`live`, an object of `schema`, changed by `patch`. Neither argument is changed; the result shares their parts.
+    """Return `live`, an object of `schema`, merged with `patch`. Modifies neither; the result shares their parts.
 
-    Raises BadRequest (400) for directives that make no sense and for elements without their list's merge key.
+    Raises BadRequest (400) for invalid directives and for list elements without their merge key.
     """
     merged = _Merging().merged(live, patch, schema)
     return {} if merged is None else merged
 
 
 class _Merging:
-    """One merge. What it copies is counted, since a patch may name the same element of a list again and again."""
+    """State of one merge. It counts what is copied, since a patch may change the same list element repeatedly."""
 
     def __init__(self) -> None:
         self._copied = 0
@@ -61,7 +61,7 @@ class _Merging:
             raise BadRequest("the patch changes the same elements too often")
 
     def merged(self, live: Map, patch: Map, node: Node | None) -> Map | None:
-        """One map; None: it is to be deleted."""
+        """Return the merged map, or None if the patch deletes it."""
         directive = patch.get(DIRECTIVE)
         if directive == "delete":
             return None
@@ -93,7 +93,7 @@ class _Merging:
         return merged
 
     def _value(self, live: Any, value: Any, parent: Node | None, key: str) -> Any:
-        """Return the merged value under `key` of a `parent`; None removes it."""
+        """Return the merged value under `key` of a `parent`, or None to remove it."""
         if type(value) is dict:
             node, field = _child(parent, key)
             replaced = type(live) is not dict or (field is not None and "replace" in field.patch_strategies)
@@ -104,7 +104,7 @@ class _Merging:
         return value
 
     def _list(self, live: list[Any], patch: list[Any], node: Node | None, field: Field | None) -> list[Any]:
-        """One list: merged by key, as a set, or replaced."""
+        """Return a list: merged by key, merged as a set, or replaced."""
         if field is None or "merge" not in field.patch_strategies or not isinstance(node, ListSchema):
             return [item for item in patch if not (type(item) is dict and item.keys() == {DIRECTIVE})]
         if not field.patch_merge_key:
@@ -112,14 +112,14 @@ class _Merging:
         return self._elements(live, patch, node.element, field.patch_merge_key)
 
     def _set(self, live: list[Any], patch: list[Any]) -> list[Any]:
-        """The union of two lists of primitives; the order is that of first appearance."""
+        """Return the union of two lists of primitives, in order of first appearance."""
         if any(type(item) is dict or type(item) is list for item in patch):
             raise BadRequest(_BAD_PRIMITIVES)
         self._count(len(live))
         return list(dict.fromkeys([*live, *patch]))
 
     def _elements(self, live: list[Any], patch: list[Any], element: Node, key: str) -> list[Any]:
-        """A list of maps that `key` tells apart: known ones merge in their places, new ones follow."""
+        """Merge lists of maps by `key`: existing elements merge in place, new ones are appended."""
         changes: list[Map] = []
         deleted: set[Any] = set()
         replaced = False
@@ -150,7 +150,7 @@ class _Merging:
         return merged
 
     def _ordered_lists(self, merged: Map, patch: Map, node: Node | None) -> set[str]:
-        """Merge the lists that `$setElementOrder` speaks of into `merged`; returns their keys."""
+        """Merge the lists with a `$setElementOrder` directive into `merged`; returns their keys."""
         done: set[str] = set()
         for name, order in patch.items():
             if name[:1] != "$" or not name.startswith(ORDER_PREFIX):
@@ -170,7 +170,7 @@ class _Merging:
     def _ordered(
         self, live: list[Any], patch: list[Any], order: list[Any], node: Node | None, field: Field | None
     ) -> list[Any]:
-        """The merged list in the asked order."""
+        """Return the merged list in the order of the directive."""
         merge_key = field.patch_merge_key if field is not None else ""
         if field is None or "merge" not in field.patch_strategies:
             return self._list(live, patch, node, field) if patch else live
@@ -187,7 +187,7 @@ class _Merging:
 
 
 def _child(parent: Node | None, key: str) -> tuple[Node | None, Field | None]:
-    """The node of what stands under `key`, and its field if it has one; None where nothing is known."""
+    """Return the node under `key` of a parent, and its field in a struct; None if unknown."""
     if isinstance(parent, EitherSchema):
         parent = parent.schema
     if isinstance(parent, StructSchema):
@@ -197,7 +197,7 @@ def _child(parent: Node | None, key: str) -> tuple[Node | None, Field | None]:
 
 
 def _key_of(item: Map, key: str) -> Any:
-    """The value of an element's merge key."""
+    """Return the value of an element's merge key. Raises BadRequest (400) if it is missing or not a scalar."""
     value = item.get(key)
     if value is None or type(value) is dict or type(value) is list:
         raise BadRequest(f"map: {go_plain(item)} does not contain declared merge key: {key}")
@@ -205,7 +205,7 @@ def _key_of(item: Map, key: str) -> Any:
 
 
 def _retained(live: Map, patch: Map) -> Map:
-    """Return what `$retainKeys` leaves of the live map."""
+    """Return the members of the live map that `$retainKeys` keeps. Raises BadRequest (400)."""
     kept = patch[RETAIN_KEYS]
     if type(kept) is not list or not all(type(key) is str for key in kept):
         raise BadRequest(_BAD_RETAIN_KEYS)
@@ -218,7 +218,7 @@ def _retained(live: Map, patch: Map) -> Map:
 
 
 def _identities(items: list[Any], merge_key: str) -> list[Any]:
-    """Return the merge keys of elements. Raises BadRequest (400) for elements of the wrong form."""
+    """Return the merge keys of elements, or primitives themselves. Raises BadRequest (400) for other elements."""
     if merge_key:
         if not all(type(item) is dict for item in items):
             raise BadRequest(_BAD_ORDER)
@@ -229,7 +229,7 @@ def _identities(items: list[Any], merge_key: str) -> list[Any]:
 
 
 def _delete_primitives(merged: Map, key: str, values: Any) -> None:
-    """Take `values` out of the list under `key`."""
+    """Remove `values` from the list under `key`. Raises BadRequest (400) unless all are primitives."""
     if type(values) is not list or any(type(value) is dict or type(value) is list for value in values):
         raise BadRequest(_BAD_PRIMITIVES)
     live = merged.get(key)

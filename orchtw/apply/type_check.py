@@ -1,4 +1,4 @@
-"""Type check of applied objects: every mismatch with its path (reference APPLY-24)."""
+"""Type check of applied objects, with the path of each mismatch (reference APPLY-24)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from orchtw.apply.path_element import shown
 from orchtw.schema.codec.mismatch import shortened
 
 MAX_PROBLEMS = 20
-"""Problems reported of one object: enough to fix it, too few for an answer that is larger than the request."""
+"""Maximum number of problems reported for an object: keeps the response smaller than the request."""
 
 MAX_STEP_CHARACTERS = 256
-"""Of one step of a place as it is shown."""
+"""Maximum number of characters shown of a path element."""
 
 
 Place = tuple["Place | None", str] | None
-"""The way to a value: the way to what holds it and one step more; put together only where it is shown."""
+"""Path to a value, as a linked list: the container's path and the last element. Joined only if it is shown."""
 
 
 def problems(kind: Type, value: Any) -> list[str]:
-    """Every reason why `value` is not of this type, such as `.spec.foo: field not declared in schema`."""
+    """Return the mismatches of `value` with its type, such as `.spec.foo: field not declared in schema`."""
     found: list[str] = []
     for place, why in islice(_problems(kind, value, None), MAX_PROBLEMS):
         text = _text(place)
@@ -39,7 +39,7 @@ def _text(place: Place) -> str:
 
 
 def fits(kind: Type, value: Any) -> bool:
-    """Report whether a value fits its type: the quick way, without paths."""
+    """Report whether a value matches its type: the fast check, without paths."""
     if value is None:
         return True
     if isinstance(kind, MapType):
@@ -75,7 +75,7 @@ def _fits_scalar(kind: ScalarType, value: Any) -> bool:
 
 
 def _told_apart(kind: ListType, value: list[Any]) -> bool:
-    if len(kind.keys) == 1:  # most lists: by a name
+    if len(kind.keys) == 1:  # most lists have one key, a string
         key = kind.keys[0]
         names = [item.get(key) if type(item) is dict else None for item in value]
         if {*map(type, names)} == {str}:

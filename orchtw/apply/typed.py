@@ -1,7 +1,7 @@
-"""Walks of values along their merge types: which fields they set, how two differ, what both make together.
+"""Operations on values by their merge types: claimed fields, comparison, merge, removal, extraction.
 
-All containers are taken as immutable: results share with the arguments whatever they have in common. A value that is
-not of its type, such as a stored one whose schema changed, is a leaf.
+All containers are treated as immutable: results share common parts with the arguments. A value that does not match
+its type, such as a stored one whose schema has changed, is a leaf.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from orchtw.apply.merge_type import (
     Type,
     of_value,
 )
-from orchtw.apply.path_element import SELF
+from orchtw.apply.path_element import SELF, order
+from orchtw.schema.values import in_order
 
 _ABSENT: Final = object()
 _CONTAINERS: Final[dict[int, type]] = {MAP_SHAPE: dict, LIST_SHAPE: list}
@@ -43,7 +44,7 @@ def _sorted(value: Any) -> bytes:
 
 
 def items(kind: ListType, values: list[Any]) -> list[tuple[str, Any]]:
-    """The items with their steps; one without key goes by its place."""
+    """Return the items with their steps; an item without valid key is identified by its index."""
     step = kind.step
     try:
         return [(step(item), item) for item in values]
@@ -59,9 +60,9 @@ def _step_or_place(kind: ListType, index: int, item: Any) -> str:
 
 
 def claimed(kind: MapType, value: dict[str, Any]) -> Tree:
-    """The fields that an applied object names: its leaves, list items, map keys, and structs that are empty or null.
+    """Return the fields of an applied object: its leaves, list items, map keys, and structs that are empty or null.
 
-    A struct with parts is not a member itself; it comes and goes with them.
+    A struct with fields is not a member itself: it exists as long as they do.
     """
     out = {}
     fields, element = kind.fields, kind.element
@@ -103,7 +104,10 @@ def _claimed(kind: Type, value: Any) -> Tree | None:
 
 
 def present(kind: Type, value: Any) -> Tree:
-    """The fields that come with a value that was not there before: its path, every container and every leaf."""
+    """Return all fields of an added or removed value: its own path, every container and every leaf.
+
+    The steps are in the order of FieldsV1.
+    """
     shape = kind.shape
     if shape == UNTYPED_SHAPE:
         kind = of_value(value)
@@ -116,16 +120,67 @@ def present(kind: Type, value: Any) -> Tree:
         if type(value) is not dict:
             return LEAF
         fields, element = kind.fields, kind.element
-        for key, part in value.items():
+        for key in in_order(value):
             step, inner = fields.get(key) or ("f:" + key, element or UNTYPED)
-            out[step] = LEAF if inner.shape == LEAF_SHAPE else present(inner, part)
+            out[step] = LEAF if inner.shape == LEAF_SHAPE else present(inner, value[key])
     else:
         assert isinstance(kind, ListType)
         if type(value) is not list:
             return LEAF
-        for step, item in items(kind, value):
-            out[step] = present(kind.element, item)
+        found = dict(items(kind, value))
+        for step in in_order(found, order if len(found) > 1 else None):
+            out[step] = present(kind.element, found[step])
     return out if len(out) > 1 else LEAF
+
+
+def gained(kind: MapType, old: dict[str, Any], new: dict[str, Any]) -> Tree:
+    """Return the added and modified fields of `new`, as `compare` finds them, in the order of FieldsV1.
+
+    It walks only what `old` lacks or has differently, so it is meant for an `old` that is nearly empty.
+    """
+    fields, element = kind.fields, kind.element
+    out = {}
+    for key in in_order(new):
+        part, was = new[key], old.get(key, _ABSENT)
+        step, inner = fields.get(key) or ("f:" + key, element or UNTYPED)
+        tree = present(inner, part) if was is _ABSENT else _gained(inner, was, part)
+        if tree is not None:
+            out[step] = tree
+    return out
+
+
+def _gained(kind: Type, old: Any, new: Any) -> Tree | None:
+    """Return the added and modified fields of a value in both objects; None if there are none."""
+    if same(kind, old, new):
+        return None
+    if kind.shape == UNTYPED_SHAPE:
+        kind = of_value(old) if type(old) is dict else of_value(new)
+    shape = kind.shape
+    if shape == LEAF_SHAPE or not (old or new):
+        return LEAF
+    sort = _CONTAINERS[shape]
+    before: Any = old if type(old) is sort else sort()
+    after: Any = new if type(new) is sort else sort()
+    if shape == LIST_SHAPE:
+        assert isinstance(kind, ListType)
+        tree = _gained_items(kind, before, after)
+    else:
+        assert isinstance(kind, MapType)
+        tree = gained(kind, before, after)
+    if _fits(shape, old) and _fits(shape, new):
+        return tree or None
+    return as_member(tree)  # one of them is not of the type's container
+
+
+def _gained_items(kind: ListType, old: list[Any], new: list[Any]) -> Tree:
+    before, after, element = dict(items(kind, old)), dict(items(kind, new)), kind.element
+    out = {}
+    for step in in_order(after, order if len(after) > 1 else None):
+        was = before.get(step, _ABSENT)
+        tree = present(element, after[step]) if was is _ABSENT else _gained(element, was, after[step])
+        if tree is not None:
+            out[step] = tree
+    return out
 
 
 class Changes:
@@ -146,7 +201,7 @@ NO_CHANGES: Final = Changes({}, {}, {})
 
 
 def compare(kind: MapType, left: dict[str, Any], right: dict[str, Any]) -> Changes:
-    """Return the changes from `left` to `right`. A container in only one of them counts with all its parts."""
+    """Return the changes from `left` to `right`. A container in only one of them counts with all its fields."""
     if same(kind, left, right):
         return NO_CHANGES
     changes = Changes({}, {}, {})
@@ -186,7 +241,7 @@ def _compare_lists(kind: ListType, left: list[Any], right: list[Any], out: Chang
 
 
 def _compare(kind: Type, step: str, old: Any, new: Any, out: Changes) -> None:
-    """Put what differs between two values at `step` into the trees of the level above."""
+    """Add the differences of two values at `step` to the changes of their container."""
     if same(kind, old, new):
         return
     shape = kind.shape
@@ -197,7 +252,7 @@ def _compare(kind: Type, step: str, old: Any, new: Any, out: Changes) -> None:
         out.modified[step] = LEAF
         return
     if not (_fits(shape, old) and _fits(shape, new)):
-        out.modified[step] = LEAF  # an object became something else or the other way round
+        out.modified[step] = LEAF  # one of them is not of the type's container
     inner = Changes({}, {}, {})
     sort = _CONTAINERS[shape]
     old, new = old if type(old) is sort else sort(), new if type(new) is sort else sort()
@@ -219,12 +274,12 @@ def _fits(shape: int, value: Any) -> bool:
 
 
 def merge(kind: Type, live: Any, applied: Any) -> Any:
-    """`live` with the values of `applied` laid over it; `live` itself when that changes nothing.
+    """Return `live` merged with `applied`; `live` itself if that changes nothing.
 
-    Nothing is removed: an empty or null container says nothing about what is in the live one. Items of a list keep
-    the live order, new ones follow in theirs.
+    Nothing is removed: an empty or null container leaves the live one as it is. List items keep the live order; new
+    ones are appended.
     """
-    if live is applied or (live == applied and not kind.loose):  # mostly nothing changes, and then this is quicker
+    if live is applied or (live == applied and not kind.loose):  # fast path: mostly nothing changes
         return live
     shape = kind.shape
     if shape == UNTYPED_SHAPE:
@@ -248,7 +303,7 @@ def merge(kind: Type, live: Any, applied: Any) -> Any:
 
 
 def merge_maps(kind: MapType, live: dict[str, Any], applied: dict[str, Any]) -> dict[str, Any]:
-    """The same for two objects of a type."""
+    """Return `live` merged with `applied`, two objects of a type (see `merge`)."""
     fields, element = kind.fields, kind.element
     out = None
     for key, new in applied.items():
@@ -281,7 +336,7 @@ def _merge_lists(kind: ListType, live: list[Any], applied: list[Any]) -> list[An
 
 
 def remove(kind: Type, value: Any, paths: Tree) -> Any:
-    """`value` without the paths in a root and all that is below them; None for a container that becomes empty."""
+    """Return `value` without the members of a root and everything below them; None if it becomes empty."""
     if kind.shape == UNTYPED_SHAPE:
         kind = of_value(value)
     if kind.shape == LEAF_SHAPE or not value or not paths or not _fits(kind.shape, value):
@@ -312,7 +367,7 @@ def remove(kind: Type, value: Any, paths: Tree) -> Any:
 
 
 def extract(kind: Type, value: Any, paths: Tree) -> Any:
-    """The part of `value` that the paths in a root name, with the key fields of list items on the way."""
+    """Return the parts of `value` at the members of a root, with the key fields of list items on their paths."""
     if kind.shape == UNTYPED_SHAPE:
         kind = of_value(value)
     if kind.shape == LEAF_SHAPE or not value or not paths or not _fits(kind.shape, value):
@@ -338,7 +393,7 @@ def extract(kind: Type, value: Any, paths: Tree) -> Any:
 
 
 def with_structs(kind: Type, paths: Tree) -> Tree:
-    """A root with every struct field that has a path below it as a member, so that structs stay with their parts."""
+    """Return a root with all its declared fields as members, so that structs are kept with their fields."""
     if kind.shape == UNTYPED_SHAPE:
         kind = of_value({})
     if kind.shape == LEAF_SHAPE:
@@ -356,7 +411,7 @@ def with_structs(kind: Type, paths: Tree) -> Tree:
 def unowned(kind: Type, formerly: Tree, owned: Tree) -> Tree:
     """Return the topmost paths to remove: those in `formerly` that are not in `owned` any more.
 
-    A struct field is owned as long as something below it is; an item of a list or a map only by itself.
+    A declared field is owned as long as it or something below it is; a list item or map key only as a member itself.
     """
     if kind.shape == UNTYPED_SHAPE:
         kind = of_value({})
@@ -383,9 +438,9 @@ def _declared(kind: Type) -> dict[str, Type]:
 
 
 def reconcile(kind: Type, paths: Tree) -> Tree:
-    """A root of owned paths as it is after its type changed since they were recorded (reference APPLY-28).
+    """Return owned paths adapted to a type that has changed since they were recorded (reference APPLY-28).
 
-    Who owned a part of what is atomic now owns the whole. What is granular now stays owned at its top only.
+    An owner of parts of a now atomic value owns the whole; of a now granular value only the top stays owned.
     """
     if kind.shape == UNTYPED_SHAPE or kind.shape == LEAF_SHAPE:
         return paths

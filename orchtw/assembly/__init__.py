@@ -1,6 +1,6 @@
-"""The composition root below the network: from a Config to an app that answers requests.
+"""Construction of the parts that `orchtw.server.Server` joins: one module a part.
 
-One module a part: `flags`, `store`, `resources` (types, store and caches), `writes`, `api` (what is served), `stages`
-(what each request passes on its way there), `readiness`, `bootstrap`; `instance` joins them, starts and stops them.
-`server` puts a TLS listener in front of it, `testing` calls it directly. Only they import this.
+`foundation` is the ground of all others; `front` has the stages and handlers, `lifecycle` the order of start and
+stop, and `process` the listener around them. Only `server`, `workers`, `commands` and `testing` import
+this package.
 """

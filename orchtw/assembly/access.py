@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import time
 from random import SystemRandom
-from typing import Any
 
 import attrs
-from twisted.application.service import MultiService
 
-from orchtw.assembly.resources import Resources
+from orchtw.assembly.foundation import Foundation
+from orchtw.assembly.metrics import Instruments
 from orchtw.authn.method import AuthnHost as AuthnHost
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.refused_log import RefusedLog
@@ -21,58 +20,52 @@ from orchtw.authz.decision import Authorizer
 from orchtw.authz.decision import AuthzHost as AuthzHost
 from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.union import chain as authorizers
-from orchtw.config import Config
-from orchtw.config.reloads import Reloads
-from orchtw.metrics.authentication import Attempts
 from orchtw.outbound.caller import Caller
 from orchtw.request import Request
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
+@attrs.frozen(slots=True, eq=False)
 class Access:
-    """Common parts of authentication and authorization; their services are children of `services`."""
+    """Common parts of authentication and authorization."""
 
-    config: Config
-    resources: Resources
-    reactor: Any
+    base: Foundation
     caller: Caller
-    services: MultiService
-    reloads: Reloads
 
-    def authenticator(
-        self, accounts: AccountTokens, metrics: AuthenticationMetrics, attempts: Attempts
-    ) -> Authenticators:
-        """The methods that the flags ask for; what they refuse is counted and logged."""
+    def authenticator(self, accounts: AccountTokens, instruments: Instruments) -> Authenticators:
+        """Build the methods that the flags ask for; what they refuse is counted and logged."""
+        base, metrics = self.base, AuthenticationMetrics()
+        instruments.show(metrics.families)
         host = AuthnHost(
-            naming=self.resources.naming,
+            naming=self.base.resources.naming,
             seconds=time.time,
-            clock=self.reactor,
+            clock=self.base.reactor,
             random=SystemRandom(),
             key=os.urandom(32),
-            reloads=self.reloads,
-            targets=self.resources.targets,
+            reloads=base.reloads,
+            targets=self.base.resources.targets,
             accounts=accounts,
             caller=self.caller,
-            services=self.services,
+            services=self.base.services,
             metrics=metrics,
         )
-        log = RefusedLog(self.reactor)
+        log = RefusedLog(base.reactor)
 
         def refused(request: Request, reasons: list[str]) -> None:
-            attempts.failed(wrong=bool(reasons))
+            instruments.attempts.failed(wrong=bool(reasons))
             log.refused(request, reasons)
 
-        return authenticators(host, self.config, refused=refused)
+        config = base.config
+        return authenticators(host, config.authn, config.plugins, modes=config.authz.mode, refused=refused)
 
     def authorizer(self, roles: LiveRoles) -> Authorizer:
-        """The modes that the flags ask for."""
+        """Build the modes that the flags ask for."""
         host = AuthzHost(
-            naming=self.resources.naming,
-            clock=self.reactor,
+            naming=self.base.resources.naming,
+            clock=self.base.reactor,
             random=SystemRandom(),
-            targets=self.resources.targets,
+            targets=self.base.resources.targets,
             roles=roles,
             caller=self.caller,
-            services=self.services,
+            services=self.base.services,
         )
-        return authorizers(host, self.config)
+        return authorizers(host, self.base.config.authz, self.base.config.plugins)

@@ -27,45 +27,47 @@ def account_tokens(config: Config, naming: Naming, address: str, generated: Priv
     `address` is the public host and port. Without any key one is made for the life of the process.
     Raises ConfigError for files that cannot be used.
     """
-    issuers = config.service_account_issuer or (default_issuer(naming),)
+    issuers = config.accounts.issuer or (default_issuer(naming),)
     return AccountTokens(
         naming=naming,
         keys=_keys(config, generated),
         issuers=issuers,
-        audiences=config.api_audiences or issuers,
-        lookup=config.service_account_lookup,
-        max_s=int(config.service_account_max_token_expiration_s),
-        extends=config.service_account_extend_token_expiration,
-        jwks_uri=config.service_account_jwks_uri or f"https://{address}/openid/v1/jwks",
+        audiences=config.accounts.api_audiences or issuers,
+        lookup=config.accounts.lookup,
+        max_s=int(config.accounts.max_token_expiration_s),
+        extends=config.accounts.extend_token_expiration,
+        jwks_uri=config.accounts.jwks_uri or f"https://{address}/openid/v1/jwks",
     )
 
 
 def root_ca(config: Config) -> str:
-    """The PEM text of `--root-ca-file`, empty if it is not given. Raises ConfigError."""
-    if config.root_ca_file is None:
+    """Return the PEM text of `--root-ca-file`, empty if it is not given. Raises ConfigError."""
+    if config.accounts.root_ca_file is None:
         return ""
-    certificates = files.of_flag("root-ca-file", files.read_certificates, config.root_ca_file)
+    certificates = files.of_flag("root-ca-file", files.read_certificates, config.accounts.root_ca_file)
     return b"".join(map(pem, certificates)).decode()
 
 
 def _believed(config: Config) -> Sequence[VerifyingKey]:
-    """The keys of `--service-account-key-file`; without it the serving certificate's, if it is of a kind for it."""
+    """Return the keys of `--service-account-key-file`; without it the serving certificate's, if it is of a kind for
+    it.
+    """
     flag = "service-account-key-file"
-    if config.service_account_key_file:
-        return [key for path in config.service_account_key_file for key in read_verifying_keys(flag, path)]
-    if config.tls_private_key_file is None:
+    if config.accounts.key_file:
+        return [key for path in config.accounts.key_file for key in read_verifying_keys(flag, path)]
+    if config.serving.tls.private_key_file is None:
         return []
     try:
-        return read_verifying_keys("tls-private-key-file", config.tls_private_key_file)
+        return read_verifying_keys("tls-private-key-file", config.serving.tls.private_key_file)
     except ConfigError:
         return []
 
 
 def _keys(config: Config, generated: PrivateKey | None) -> TokenKeys:
-    signing = _signing("service-account-signing-key-file", config.service_account_signing_key_file)
+    signing = _signing("service-account-signing-key-file", config.accounts.signing_key_file)
     if signing is None:
         signing = TokenKeys.fresh().signing if generated is None else SigningKey.of(generated)
-    in_secrets = _signing("service-account-private-key-file", config.service_account_private_key_file)
+    in_secrets = _signing("service-account-private-key-file", config.accounts.private_key_file)
     return TokenKeys(signing, _believed(config), in_secrets)
 
 

@@ -9,16 +9,14 @@ import attrs
 from twisted.application.service import MultiService
 from twisted.internet.defer import Deferred
 
+from orchtw.assembly.foundation import Foundation
 from orchtw.assembly.outward import resolver
-from orchtw.assembly.resources import Resources
 from orchtw.bootstrap.extension_apiserver_authentication import AuthenticationInfo
 from orchtw.bootstrap.maker import Maker
 from orchtw.client.aggregated.client import AggregatedClient
 from orchtw.client.aggregated.discovery import AggregatedDiscovery
 from orchtw.client.aggregated.requests import Requests
 from orchtw.client.interface import Client
-from orchtw.config import Config
-from orchtw.config.reloads import Reloads
 from orchtw.outbound.dialer import Dialer
 from orchtw.outbound.policy import TLSPolicy
 from orchtw.pki import front_proxy
@@ -41,35 +39,36 @@ class Aggregation(MultiService):
     `identity` is how this server shows itself; without one it shows no certificate, and is believed by nobody.
     """
 
-    def __init__(
-        self, config: Config, resources: Resources, identity: FrontProxy | None, reloads: Reloads
-    ) -> None:
+    def __init__(self, base: Foundation, identity: FrontProxy | None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        naming = resources.naming
+        base.join(self)
+        config, resources, naming = base.config, base.resources, base.resources.naming
         self._config = config
         self._resources = resources
         self._identity = identity
         self._policy = _policy(identity)
         self._availability: Availability | None = None
-        if config.proxy_client_cert_file is not None or config.requestheader_client_ca_file is not None:
-            reloads.add("certificates for aggregated API servers", self._read)
+        followed = config.aggregation.proxy_client_cert_file, config.authn.request_header.client_ca_file
+        if any(path is not None for path in followed):
+            base.reloads.add("certificates for aggregated API servers", self._read)
         self.api_services = ApiServices(resources.targets, naming)
         clock = resources.clock
         self.backends = Backends(
-            resolver(resources),
+            resolver(base),
             lambda: self._policy,
             clock,
             lambda: Dialer(clock, "an aggregated API server"),
-            endpoints_only=config.enable_aggregator_routing,
+            endpoints_only=config.aggregation.enable_aggregator_routing,
         )
         self.api_services.listen(self._changed)
+        base.service_map.listen(self._mapped)
         self.documents = RemoteDocuments(self.api_services, self.backends, resources.offload, clock)
         self.documents.setServiceParent(self)  # type: ignore[no-untyped-call]
         user = UserInfo(name=f"system:{naming.component_prefix}aggregator", groups=("system:authenticated",))
         self._discovery = AggregatedDiscovery(self.api_services, self._requests(user))
 
     def joined(self, client: Client, user: UserInfo, guard: Callable[[], object] | None) -> Client:
-        """The client of this process joined with the servers behind APIServices, which are asked as `user`.
+        """Return the client of this process joined with the servers behind APIServices, which are asked as `user`.
 
         `guard` is called before each write, and raises where none may be made any more.
         """
@@ -100,7 +99,7 @@ class Aggregation(MultiService):
         self._availability.setServiceParent(self)  # type: ignore[no-untyped-call]
 
     def suspect(self, service: ApiService) -> None:
-        """The server of `service` has not answered a request."""
+        """Note that the server of `service` has not answered a request."""
         if self._availability is not None:
             self._availability.suspect(service)
 
@@ -121,10 +120,10 @@ class Aggregation(MultiService):
         return AuthenticationInfo(
             client_ca=client_ca_pem,
             proxy_ca=identity.authorities_pem,
-            username_headers=config.requestheader_username_headers,
-            group_headers=config.requestheader_group_headers,
-            extra_prefixes=config.requestheader_extra_headers_prefix,
-            allowed_names=config.requestheader_allowed_names,
+            username_headers=config.authn.request_header.username_headers,
+            group_headers=config.authn.request_header.group_headers,
+            extra_prefixes=config.authn.request_header.extra_headers_prefix,
+            allowed_names=config.authn.request_header.allowed_names,
         )
 
     def stopService(self) -> Deferred[None]:
@@ -139,11 +138,17 @@ class Aggregation(MultiService):
         if backend is not None and all(each.backend != backend for each in self.api_services.remote.values()):
             self.backends.forget(backend)
 
+    def _mapped(self) -> None:
+        """Check all servers soon: some may have another place."""
+        if self._availability is not None:
+            self._availability.check_all()
+
     def _read(self) -> None:
         """Read the files of the flags again. Raises ConfigError, changing nothing."""
         if self._identity is None:
             return
-        given, authorities = front_proxy.given(self._config), front_proxy.given_authorities(self._config)
+        given = front_proxy.given(self._config.aggregation)
+        authorities = front_proxy.given_authorities(self._config.authn.request_header)
         identity = self._identity
         if given is not None:
             identity = attrs.evolve(identity, chain=given[0], key=given[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from random import SystemRandom
 from typing import Any
@@ -11,11 +11,13 @@ from typing import Any
 import attrs
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.assembly.faults import Faults
 from orchtw.assembly.flow_control import Limiting
+from orchtw.assembly.history import Recording
 from orchtw.assembly.metrics import Instruments
 from orchtw.assembly.resources import Resources
 from orchtw.assembly.stages import FIELD_VALIDATION
-from orchtw.assembly.verb_table import object_verbs, subresource_verbs
+from orchtw.assembly.verb_table import equal_calls, object_verbs, subresource_verbs
 from orchtw.authn.method import TokenReviewer
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.authz.decision import Authorizer
@@ -63,7 +65,9 @@ class ApiParts:
     authorizer and `tokens` answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
     node agents and what runs on nodes. `services` and `documents` are of the APIs that others serve, and `pass_on`
     asks them. `verbosity` can be changed, `reactor` looked into, while the server runs. `accounts` issues tokens of
-    service accounts. `instruments` are what `/metrics` shows. `limiting` limits the requests at a time.
+    service accounts. `instruments` are what `/metrics` shows. `limiting` limits the requests at a time. `debugging`
+    are further endpoints that flags have asked for. `faults` are None unless they are enabled, `record` is the record
+    of all writes, if there is one.
     """
 
     resources: Resources
@@ -86,6 +90,9 @@ class ApiParts:
     pass_on: PassOn
     accounts: AccountTokens
     limiting: Limiting
+    faults: Faults | None
+    debugging: Sequence[PathEndpoint] = ()
+    record: Recording | None = None
 
 
 class API:
@@ -107,18 +114,20 @@ class API:
             parts.instruments.events.of,
         )
         self.acceptance = Acceptance(self._negotiator, self._representations)
-        self.health = Health(parts.checks, parts.clock, config.livez_grace_period_s)
+        self.health = Health(parts.checks, parts.clock, config.health.livez_grace_period_s)
         reading, writing = self._reading(), self._writing()
-        times = WatchTimes(clock=parts.clock, random=SystemRandom(), min_s=config.min_request_timeout)
+        times = WatchTimes(clock=parts.clock, random=SystemRandom(), min_s=config.requests.min_request_timeout)
+        verbs = object_verbs(reading, writing, times, parts.origins)
         self.handler = ResourceHandler(
             resources.naming,
             resources.targets,
             self.acceptance,
-            object_verbs(reading, writing, times, parts.origins),
+            verbs if parts.faults is None else parts.faults.verbs(reading, verbs),
             subresource_verbs(reading, writing, resources.targets, parts.outward, parts.accounts),
             self._endpoints(),
             self._virtual(writing),
             parts.instruments.requests.requested_deprecated,
+            equal_calls(reading),
         )
 
     def _reading(self) -> Reading:
@@ -131,7 +140,7 @@ class API:
             offload=resources.offload,
             representations=self._representations,
             lists=self._parts.instruments.lists,
-            chunked_lists=self._config.gates["APIListChunking"],
+            chunked_lists=self._config.generic.gates["APIListChunking"],
         )
 
     def _writing(self) -> Writing:
@@ -148,13 +157,16 @@ class API:
         )
 
     def _endpoints(self) -> Paths:
-        """The answers that are not about objects."""
+        """Return the answers that are not about objects."""
         parts, resources, config = self._parts, self._parts.resources, self._config
-        gates = config.gates
-        debugging: list[PathEndpoint] = []
+        gates = config.generic.gates
+        debugging = list(parts.debugging)
         processes = parts.instruments.all_processes
-        if config.profiling:
-            debugging = [Profiling(parts.reactor), DebugFlags(parts.verbosity, processes)]
+        if config.generic.profiling:
+            debugging += [Profiling(parts.reactor), DebugFlags(parts.verbosity, processes)]
+        trees: dict[str, PathEndpoint] = {LOGS: LogFiles()} if config.generic.enable_logs_handler else {}
+        if parts.faults is not None:
+            trees |= parts.faults.endpoints
         paths = Paths(
             [
                 self.health,
@@ -162,9 +174,10 @@ class API:
                 *debugging,
                 Metrics(parts.instruments.registry, processes),
                 *([] if parts.limiting.dumps is None else [parts.limiting.dumps]),
+                *([] if parts.record is None else [parts.record.endpoint]),
                 IssuerDiscovery(parts.accounts),
             ],
-            {LOGS: LogFiles()} if config.enable_logs_handler else {},
+            trees,
             [
                 Discovery(
                     resources.targets,
@@ -192,7 +205,7 @@ class API:
         return paths
 
     def _virtual(self, writing: Writing) -> Virtual:
-        """The served kinds that are asked or done, never stored."""
+        """Return the served kinds that are asked or done, never stored."""
         parts, resources = self._parts, self._parts.resources
         reviews = Reviews(
             codecs=resources.codecs,

@@ -23,12 +23,12 @@ from orchtw.pki.sealed_keys import FLAG
 
 async def ask(config: Config, made: bytes, reactor: Any) -> bytes:
     """See `found_or_made`. Raises ConfigError."""
-    store = claim_store(config, Naming.of(config.vocabulary), reactor)
+    store = claim_store(config, Naming.of(config.generic.vocabulary), reactor)
     await store.start()
     try:
         found = await found_or_made(store, made)
     except StatusError as error:
-        raise ConfigError(f"--{FLAG}: the store could not be asked: {error.message}") from None
+        raise ConfigError(f"--{FLAG}: failed to ask the store: {error.message}") from None
     finally:
         await store.stop()
     if isinstance(found, Reason):

@@ -4,39 +4,50 @@ from __future__ import annotations
 
 import time
 from random import SystemRandom
-from typing import Any
+from typing import Final
 
 from twisted.logger import Logger
 
-from orchtw.assembly.resources import Resources
+from orchtw.assembly.foundation import Foundation
+from orchtw.assembly.metrics import Instruments
 from orchtw.audit.auditor import Auditor
-from orchtw.audit.backends import AuditHost, sinks
 from orchtw.audit.counts import Counts
 from orchtw.audit.policy_file import load
 from orchtw.audit.sink import SinkUnion
-from orchtw.config import Config
-from orchtw.config.reloads import Reloads
 from orchtw.outbound.caller import Caller
 
 _log = Logger()
 
+LOCK: Final = "audit.lock"
+"""Lock file in the data folder: the processes of one server write in turn."""
 
-def auditing(
-    config: Config, resources: Resources, caller: Caller, reloads: Reloads, reactor: Any
-) -> Auditor | None:
-    """None without a policy, or without a place for events (reference AUDIT-8).
+
+def auditing(base: Foundation, caller: Caller, instruments: Instruments) -> Auditor | None:
+    """Build the auditor; its counts are shown where nothing is recorded too, since dashboards look for the zeros."""
+    auditor = _auditor(base, caller)
+    counts = Counts(base.reactor) if auditor is None else auditor.counts
+    instruments.show(counts.families())
+    return auditor
+
+
+def _auditor(base: Foundation, caller: Caller) -> Auditor | None:
+    """Return the auditor; None without a policy or without a backend (reference AUDIT-8).
 
     Raises ConfigError with a line for each problem of the policy, or for a file that cannot be used.
     """
-    asked = bool(config.audit_log_path or config.audit_webhook_config_file)
-    if config.audit_policy_file is None:
+    config, resources, reactor = base.config, base.resources, base.reactor
+    options = config.audit
+    asked = bool(options.log.path or options.webhook.config_file)
+    if options.policy_file is None:
         if asked:
             _log.warn("no --audit-policy-file is given: no audit events will be recorded")
         return None
-    policy = load(config.audit_policy_file, resources.naming)
+    policy = load(options.policy_file, resources.naming)
     if not asked:
         _log.warn("neither --audit-log-path nor --audit-webhook-config-file is given: audit events go nowhere")
         return None
+    from orchtw.audit.backends import AuditHost, sinks
+
     counts = Counts(reactor)
     host = AuditHost(
         naming=resources.naming,
@@ -44,11 +55,12 @@ def auditing(
         seconds=time.time,
         random=SystemRandom(),
         caller=caller,
-        reloads=reloads,
+        reloads=base.reloads,
         counts=counts,
+        lock=config.generic.data_dir / LOCK if config.serving.workers > 1 else None,
         say=lambda text: reactor.callFromThread(_log.error, "audit log: {text}", text=text),
     )
-    found = sinks(host, config)
+    found = sinks(host, options)
     return Auditor(
         policy=policy,
         sink=found[0] if len(found) == 1 else SinkUnion(found),

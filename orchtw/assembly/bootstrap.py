@@ -22,7 +22,7 @@ from orchtw.bootstrap.upkeep import Step, Upkeep
 from orchtw.flowcontrol.conditions import Conditions
 
 REPAIR_INTERVAL_S = 175.0
-"""From one repair of reservations to the next, which comes with a look of the upkeep: every three minutes."""
+"""Interval between repairs of reservations, each of which comes with a pass of the upkeep: three minutes."""
 
 STEPS = (
     "bootstrap-controller",

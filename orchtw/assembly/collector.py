@@ -38,7 +38,7 @@ EACH_S: Final = 0.05
 """Between two passes whatever the interpreter has counted: some 200 rows of a Table are made meanwhile."""
 
 OLD_EACH: Final = 4
-"""Of these passes, one that looks at survivors of earlier ones as well."""
+"""Number of passes of which one also covers survivors of earlier ones."""
 
 LOOK_TICKS: Final = 20
 """Passes between two looks at the memory."""
@@ -54,7 +54,7 @@ LEAST_BYTES: Final = 32 << 20
 """Growth that is not worth a pass, whatever share it is."""
 
 IDLE_SHARE: Final = 0.1
-"""Of one processor, for the time between two looks: a process that has used less is idle."""
+"""Fraction of one processor, between two looks, below which a process is idle."""
 
 
 @contextmanager
@@ -118,7 +118,7 @@ class Collector(Service):
         self._call = self._clock.callLater(EACH_S, self._pass)
 
     def _pass(self) -> None:
-        """One pass over what is new, or over everything where that is due."""
+        """Collect new objects, or all of them where that is due."""
         self._ticks += 1
         if self._ticks % LOOK_TICKS == 0 and self._is_due():
             gc.collect()
@@ -139,7 +139,7 @@ class Collector(Service):
         return resident - self._after_last >= (worth if is_idle else 2 * worth)
 
     def _passing(self, phase: str, info: Mapping[str, Any]) -> None:
-        """A pass begins or has ended."""
+        """Time a pass of the collector, at its beginning and end."""
         if phase == "start":
             self._began = time.perf_counter()
         else:

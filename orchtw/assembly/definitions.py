@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 
 import attrs
 
-from orchtw.assembly.resources import Resources
-from orchtw.assembly.writes import new_uid
+from orchtw.assembly.foundation import Foundation
 from orchtw.bootstrap.maker import system_user
 from orchtw.bootstrap.server_leases import ServerLeases
 from orchtw.client.in_process import Registry
@@ -25,33 +25,34 @@ from orchtw.controllers.controller import no_metrics
 from orchtw.controllers.embedded import host_of
 from orchtw.outbound.caller import Caller
 from orchtw.registry.custom.versioning import Versionings
+from orchtw.values.uuids import new_uuid
 
 
 async def establishing_delay_s(leases: ServerLeases, config: Config) -> float:
     """Return how long other serving processes may take to see accepted names, in seconds; 0 without any."""
     if await leases.several():
         return ESTABLISHING_DELAY_S
-    return WORKERS_DELAY_S if config.workers > 1 else 0.0
+    return WORKERS_DELAY_S if config.serving.workers > 1 else 0.0
 
 
 def definitions(
-    resources: Resources,
+    base: Foundation,
     registry: Registry,
     caller: Caller,
-    delay_s: Callable[[], Awaitable[float]],
-    gates: Mapping[str, bool],
+    leases: ServerLeases,
     metrics_for: Callable[[str], QueueMetrics] = no_metrics,
 ) -> DefinitionController | None:
-    """The controller of definitions, yet to be started; None: this server does not serve them.
+    """Return the controller of definitions, a service; None: this server does not serve them.
 
-    `caller` calls their webhooks; `delay_s` is how long other processes take to see what this one has written.
+    `caller` calls their webhooks; `leases` tell whether other processes have to see what this one has written.
     """
+    resources, delay_s = base.resources, partial(establishing_delay_s, leases, base.config)
     naming, clock = resources.naming, resources.clock
     target = resources.targets.find(naming.group("apiextensions.orch.io"), "v1", "customresourcedefinitions")
     if target is None:
         return None
-    versionings = Versionings(caller=caller, run=resources.offload.run, new_uid=new_uid, naming=naming)
-    rules = gates["CustomResourceValidationExpressions"]
+    versionings = Versionings(caller=caller, run=resources.offload.run, new_uid=new_uuid, naming=naming)
+    rules = base.config.generic.gates["CustomResourceValidationExpressions"]
     index, statuses = NameIndex(), Statuses(target, registry.writes, naming)
     emptying = Emptying(registry.deletion, registry.writes, system_user(naming), clock)
     parts = DefinitionParts(
@@ -65,4 +66,6 @@ def definitions(
         offload=resources.offload,
     )
     host = attrs.evolve(host_of(naming, registry, clock), metrics_for=metrics_for)
-    return DefinitionController(host, parts)
+    controller = DefinitionController(host, parts)
+    base.join(controller)
+    return controller

@@ -16,7 +16,6 @@ from orchtw.plugins.entry_points import Plugins
 from orchtw.registry.stored_vocabulary import StoredVocabulary
 from orchtw.registry.targets import REGISTRY
 from orchtw.storage.encryption.configuration import FLAG, KmsPlugin, read
-from orchtw.storage.encryption.kms import Kms, KmsHealth
 from orchtw.storage.encryption.metrics import SealingMetrics
 from orchtw.storage.encryption.provider import KeyMissing, Provider, Unreadable
 from orchtw.storage.encryption.samples import Key
@@ -25,7 +24,7 @@ from orchtw.storage.encryption.transformer import Transformer, Transformers
 from orchtw.storage.interface import Translation
 
 NOTHING: Final = Transformers({})
-"""Where there is no such file."""
+"""Transformers without a configuration file."""
 
 
 @attrs.frozen(slots=True)
@@ -50,8 +49,8 @@ def sealing(path: Path, reactor: Any, plugins: Plugins) -> Sealing:
         providers: list[Provider] = []
         for each in section.providers:
             if isinstance(each, KmsPlugin):
-                service = _service(each, reactor, metrics)
-                checks[f"kms-provider-{len(checks)}"] = KmsHealth(service, reactor)
+                service, check = _service(each, reactor, metrics)
+                checks[f"kms-provider-{len(checks)}"] = check
                 providers.append(service)
             else:
                 providers.append(each)
@@ -62,7 +61,8 @@ def sealing(path: Path, reactor: Any, plugins: Plugins) -> Sealing:
 
 
 def keys_by_resource(path: Path | None, plugins: Plugins) -> dict[str, list[Key]]:
-    """The keys for each resource that the file at `path` names, in order, by the prefix of its keys in the store.
+    """Return the keys for each resource that the file at `path` names, in order, by the prefix of its keys in the
+    store.
 
     Raises ConfigError.
     """
@@ -73,17 +73,19 @@ def keys_by_resource(path: Path | None, plugins: Plugins) -> dict[str, list[Key]
     return found
 
 
-def _service(plugin: KmsPlugin, reactor: Any, metrics: SealingMetrics) -> Kms:
-    try:
-        from orchtw.storage.encryption.kms_client import KmsClient  # its library is an extra
-    except ImportError:
-        raise ConfigError(f"{FLAG}: provider kms needs grpcio: pip install 'orchtw[kms]'") from None
-    client = KmsClient(plugin.endpoint, plugin.timeout_s, reactor)
-    return Kms(plugin.name, client, plugin.cache_size, metrics)
+def _service(
+    plugin: KmsPlugin, reactor: Any, metrics: SealingMetrics
+) -> tuple[Provider, Callable[[], Awaitable[None]]]:
+    """Return a key service and its health check."""
+    from orchtw.storage.encryption.kms import Kms, KmsHealth
+    from orchtw.storage.encryption.kms_client import KmsClient
+
+    service = Kms(plugin.name, KmsClient(plugin.endpoint, plugin.timeout_s, reactor), plugin.cache_size, metrics)
+    return service, KmsHealth(service, reactor)
 
 
 def _prefix(resource: str) -> str:
-    """Where the objects of `plural` or `plural.group` lie; the group's name may be of either vocabulary."""
+    """Return the key prefix of `plural` or `plural.group`; the group's name may be of either vocabulary."""
     plural, _, group = resource.partition(".")
     neutral = Naming.kubernetes().neutral(group)
     return f"{REGISTRY}{neutral}/{plural}/" if group else f"{REGISTRY}{plural}/"

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from orchtw.assembly.encryption import keys_by_resource
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.config import Config
+from orchtw.config.settings import SETTINGS
 from orchtw.naming.names import Naming
 from orchtw.pki.cluster_signing import CLIENT, LEGACY, NODE_CLIENT, ClusterSigning
 from orchtw.rules.agreement import Believed, Content, Equal, Fact
@@ -57,7 +58,7 @@ def facts(
     client_ca_pem: str,
     published_ca_pem: str,
 ) -> list[Fact]:
-    """All of them, those first without which servers do harm to each other."""
+    """Return all of them, those first without which servers do harm to each other."""
     clients, published = _fingerprints(client_ca_pem), _fingerprints(published_ca_pem)
     signers = (signing.authority(signer) for signer in (CLIENT, NODE_CLIENT, LEGACY))
     used = clients & {_fingerprint(signer.certificate) for signer in signers if signer is not None}
@@ -72,21 +73,26 @@ def facts(
             believed={key.kid for key in keys.verifying},
         ),
         Believed(name="--service-account-issuer", used=accounts.issuers[:1], believed=accounts.issuers),
-        Equal(name="--service-cluster-ip-range", text=",".join(map(str, config.service_networks)), fatal=True),
-        Equal(name="--service-node-port-range", text="-".join(map(str, config.service_node_ports)), fatal=True),
-        Samples(keys_by_resource(config.encryption_provider_config, config.plugins)),
+        Equal(name="--service-cluster-ip-range", text=_listed(config.cluster.service_networks, ","), fatal=True),
+        Equal(name="--service-node-port-range", text=_listed(config.cluster.service_node_ports, "-"), fatal=True),
+        Samples(keys_by_resource(config.storage.encryption_provider_config, config.plugins)),
         *_settings(config),
     ]
 
 
 def _settings(config: Config) -> Iterator[Fact]:
-    yield Equal(name="--feature-gates", text=",".join(f"{name}={on}" for name, on in sorted(config.gates.items())))
-    yield Equal(name="--authorization-mode", text=",".join(config.authorization_mode))
+    gates = sorted(config.generic.gates.items())
+    yield Equal(name="--feature-gates", text=",".join(f"{name}={on}" for name, on in gates))
+    yield Equal(name="--authorization-mode", text=",".join(config.authz.mode))
     for name in _SETTINGS:
-        yield Equal(name=_flag(name), text=_text(getattr(config, name)))
+        yield Equal(name=_flag(name), text=_text(SETTINGS[name].of(config)))
     for name in _FILES:
-        path: Path | None = getattr(config, name)
+        path: Path | None = SETTINGS[name].of(config)
         yield Content(name=_flag(name), content=b"" if path is None else _read(path))
+
+
+def _listed(values: Iterable[object], separator: str) -> str:
+    return separator.join(map(str, values))
 
 
 def _flag(name: str) -> str:
@@ -94,7 +100,7 @@ def _flag(name: str) -> str:
 
 
 def _text(value: object) -> str:
-    """A setting as text; the order of a list's elements means nothing."""
+    """Return a setting as text; the order of a list's elements means nothing."""
     if isinstance(value, tuple):
         return ",".join(sorted("=".join(each) if isinstance(each, tuple) else str(each) for each in value))
     return str(value)

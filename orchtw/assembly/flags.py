@@ -31,7 +31,7 @@ _BUILT_IN: Final[Mapping[type[records.Plugin], tuple[str, ...]]] = {
 
 
 def choices(plugins: Plugins) -> Choices:
-    """The names that flags can pick: what is built in, then plugins."""
+    """Return the names that flags can pick: what is built in, then plugins."""
     return Choices(
         stores=(*STORES, *plugins.of(records.StoragePlugin)),
         authorization_modes=(*MODES, *plugins.of(records.AuthorizationPlugin)),
@@ -47,12 +47,13 @@ FLAGS = reading.flags_of(CHOICES)
 
 
 def all_flags() -> tuple[Flag, ...]:
-    """Every flag of this installation."""
+    """Return every flag of this installation."""
     return reading.flags_of(choices(installed()), installed())
 
 
 def parse(arguments: Sequence[str], plugins: Plugins | None = None) -> Config:
-    """The Config of a command line (without the program's name), by default with the plugins that are installed.
+    """Return the Config of a command line (without the program's name), by default with the plugins that are
+    installed.
 
     Raises ConfigError with every problem.
     """
@@ -60,7 +61,7 @@ def parse(arguments: Sequence[str], plugins: Plugins | None = None) -> Config:
     if wrong := _unusable(found):
         raise ConfigError(*wrong)
     made = reading.parse(arguments, choices(found), found)
-    if wrong := problems(made):
+    if wrong := problems(made.admission, found):
         raise ConfigError(*wrong)
     return made
 

@@ -14,7 +14,7 @@ from orchtw.registry.offload import INLINE_BYTES, Offload
 from orchtw.storage.interface import Store
 
 LONG: Final = INLINE_BYTES + 1
-"""As many bytes as go to the thread: to stretch the secret takes a tenth of a second."""
+"""Size in bytes at which work goes to the thread: stretching the secret takes a tenth of a second."""
 
 
 class Handover:
@@ -31,7 +31,7 @@ class Handover:
         try:
             await self._offer(store, offload)
         except StatusError as error:
-            self._log.warn("this server's keys could not be handed over: {why}", why=error.message)
+            self._log.warn("failed to hand over this server's keys: {why}", why=error.message)
 
     async def _offer(self, store: Store, offload: Offload) -> None:
         found = await sealed_record.record(store)
@@ -39,16 +39,19 @@ class Handover:
             try:
                 there = await offload.run(LONG, lambda: unseal(self._secret, found.value))
             except WrongSecret:
-                self._log.warn("the store's keys were sealed with another --{flag}: this one counts now", flag=FLAG)
+                self._log.warn(
+                    "the keys in the store were encrypted with another --{flag}; this server's keys replace them",
+                    flag=FLAG,
+                )
             else:
                 if _private(there) != _private(self._keys):
-                    self._log.warn("the store hands over other keys than this server has")
+                    self._log.warn("the keys in the store differ from this server's")
                 return
         sealed = await offload.run(LONG, lambda: seal(self._secret, self._keys))
         if await sealed_record.replace(store, sealed, found):
-            self._log.info("this server's keys are in the store, sealed for those with the same --{flag}", flag=FLAG)
+            self._log.info("stored this server's keys, encrypted for servers with the same --{flag}", flag=FLAG)
 
 
 def _private(keys: Mapping[str, bytes]) -> Mapping[str, bytes]:
-    """The keys alone: certificates are renewed for them."""
+    """Return the keys alone: certificates are renewed for them."""
     return {name: content for name, content in keys.items() if name.endswith(".key")}

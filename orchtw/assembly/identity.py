@@ -42,11 +42,13 @@ class Identity:
         self._clock = clock
         self._calls: dict[Duty, IDelayedCall] = {}
         self._stopped = False
+        self.server = _server_of(config, maker)
+        """Name of this server's Lease in the system's namespace; empty: it has none."""
         self.unstated: Unstated | None = None
         """Resources whose versions are yet to be said; None: nothing is said of versions."""
-        if states_versions(config, maker.naming, maker.targets):
+        if states_versions(config.generic.gates, maker.naming, maker.targets):
             self.unstated = Unstated(maker.targets)
-        self._duties = _duties(config, maker, self.unstated)
+        self._duties = _duties(config, maker, self.server, self.unstated)
 
     async def start(self) -> None:
         """Say everything; what the store does not take is said again soon."""
@@ -65,7 +67,7 @@ class Identity:
         try:
             await duty.run()
         except StatusError as error:
-            self._log.warn("what this server says of itself could not be written: {why}", why=error.message)
+            self._log.warn("failed to publish this server's identity: {why}", why=error.message)
             period_s = min(period_s, RETRY_S)
         if not self._stopped:
             self._calls[duty] = self._clock.callLater(period_s, self._again, duty)
@@ -74,19 +76,24 @@ class Identity:
         Deferred.fromCoroutine(self._do(duty)).addErrback(self._failed)
 
     def _failed(self, failure: Failure) -> None:
-        self._log.failure("this server says no more of itself", failure=failure)
+        self._log.failure("this server's identity is no longer published", failure=failure)
 
 
-def _duties(config: Config, maker: Maker, unstated: Unstated | None) -> Sequence[Duty]:
-    """The Lease comes first: what is said by a server without one is collected."""
-    if config.worker or not config.gates["APIServerIdentity"]:
+def _server_of(config: Config, maker: Maker) -> str:
+    if config.worker or not config.generic.gates["APIServerIdentity"]:
+        return ""
+    return f"{maker.naming.api_server}-{uuid4()}"
+
+
+def _duties(config: Config, maker: Maker, server: str, unstated: Unstated | None) -> Sequence[Duty]:
+    """Return the duties, the Lease first: what is said by a server without one is collected."""
+    if not server:
         return ()
     writes = maker.writes
-    server = f"{maker.naming.api_server}-{uuid4()}"
-    duration_s = config.identity_lease_duration_seconds
+    duration_s = config.identity.duration_seconds
     identity = ServerIdentity(maker, server, duration_s, writes.now)
     duties = [
-        Duty(identity.renew, config.identity_lease_renew_interval_seconds),
+        Duty(identity.renew, config.identity.renew_interval_seconds),
         Duty(identity.collect, duration_s),
     ]
     if unstated is not None:

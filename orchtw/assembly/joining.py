@@ -32,13 +32,13 @@ REFUSED: Final = 3
 def handed_keys(
     config: Config, naming: Naming, secret: bytes | None, now: datetime, *, shared: bool
 ) -> Mapping[str, bytes] | None:
-    """The keys that the store hands over, for a server that has none; None: it has its own, or asks for none.
+    """Return the keys that the store hands over, for a server that has none; None: it has its own, or asks for none.
 
     In an empty store they are new. `shared` says whether other servers can have written to it. Raises ConfigError.
     """
     if secret is not None and not shared:
         raise ConfigError(f"--{FLAG}: only where servers share the store (--storage-backend=etcd3)")
-    if secret is None or first_start.has_keys(config):
+    if secret is None or first_start.has_keys(config.generic.data_dir):
         return None
     sealed = _asked(config, seal(secret, first_start.common_keys(naming, now)))
     try:
@@ -48,7 +48,7 @@ def handed_keys(
 
 
 def _asked(config: Config, made: bytes) -> bytes:
-    """The sealed keys of the store. Raises ConfigError."""
+    """Return the sealed keys of the store. Raises ConfigError."""
     command = (sys.executable, "-m", "orchtw.assembly.asking")
     given = pickle.dumps((config, made))
     try:
@@ -60,10 +60,10 @@ def _asked(config: Config, made: bytes) -> bytes:
     if ended.returncode == REFUSED:
         raise ConfigError(*ended.stdout.decode(errors="replace").splitlines())
     lines = ended.stderr.decode(errors="replace").splitlines() or [f"exit status {ended.returncode}"]
-    raise ConfigError(f"--{FLAG}: the store could not be asked: {lines[-1]}")
+    raise ConfigError(f"--{FLAG}: failed to ask the store: {lines[-1]}")
 
 
 def _environment() -> dict[str, str]:
-    """The process finds the same orchtw, however this one has."""
+    """Return the process finds the same orchtw, however this one has."""
     root = str(Path(orchtw.__file__).resolve().parent.parent)
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Final, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Protocol
 
 from orchtw.assembly.collector import Collector
 from orchtw.assembly.process_metrics import show_process
 from orchtw.assembly.reactor_lag import ReactorLag
 from orchtw.assembly.resources import Resources
-from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.client.interface import Resource
 from orchtw.client.queue_metrics import Queues
 from orchtw.config import Config
@@ -20,7 +19,19 @@ from orchtw.endpoints.version import version_of
 from orchtw.metrics.authentication import Attempts
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.requests import RequestMetrics
-from orchtw.metrics.series import COUNTER, GAUGE, OTHER, Read, Single, Values, counters, gauges, histograms, one
+from orchtw.metrics.series import (
+    COUNTER,
+    GAUGE,
+    OTHER,
+    Read,
+    ShownFamily,
+    Single,
+    Values,
+    counters,
+    gauges,
+    histograms,
+    one,
+)
 from orchtw.naming.names import Naming
 from orchtw.outbound.metrics import CallMetrics
 from orchtw.registry.aggregation.metrics import AvailabilityMetrics
@@ -62,9 +73,9 @@ class Instruments:
         major, minor = map(int, naming.release.split("."))
         self.registry = Registry(
             release=(major, minor),
-            disabled=config.disabled_metrics,
-            hidden=bool(config.show_hidden_metrics_for_version),
-            allowed=config.allowed_labels,
+            disabled=config.metrics.disabled_metrics,
+            hidden=bool(config.metrics.show_hidden_metrics_for_version),
+            allowed=config.metrics.allowed_labels,
         )
         self._never_stored = {
             (each.group, each.version, each.plural) for each in resources.enabled if each.storage_version is None
@@ -90,13 +101,15 @@ class Instruments:
         add(Read(self._watchers, "apiserver_registered_watchers", GAUGE, "Watches that are open, by kind.", KIND,
                  since="1.23.0"))  # fmt: skip
         show_caches(self.registry, resources.cacher)
-        show_store(self.registry, resources.store, config.backend)
+        show_store(self.registry, resources.store, config.storage.backend)
         self._show_threads(resources)
+        add(Read(one(lambda: resources.codecs.generated.known_texts.size_bytes), "orchtw_known_texts_bytes", GAUGE,
+                 "Texts of parts of objects that need not be worked on again."))  # fmt: skip
         show_process(self.registry)
         build_info(self.registry, naming)
 
     def all_processes(self) -> AllProcesses | None:
-        """They may be known only after the endpoints have been made."""
+        """Return the metrics of all processes, which may be known only after the endpoints have been made."""
         return self.processes
 
     def _events(self) -> Iterator[tuple[Values, float]]:
@@ -119,13 +132,12 @@ class Instruments:
                  "Input of computations that wait for the thread or run in it."))  # fmt: skip
 
     def self_request(self, verb: str, resource: Resource, subresource: str) -> None:
-        """The server has asked itself for something."""
+        """Count a request of the server to itself."""
         self._own_requests.of(verb, resource.plural, subresource).value += 1
 
-    def show_authentication(self, metrics: AuthenticationMetrics) -> None:
-        """Show what authentication counts of tokens and certificates."""
-        self.registry.show(metrics)
-        for family in metrics.cache.families:
+    def show(self, families: Iterable[ShownFamily[Any]]) -> None:
+        """Show the families of another part."""
+        for family in families:
             self.registry.add(family)
 
     def show_aggregation(self, services: ApiServices) -> None:
@@ -165,7 +177,7 @@ class Instruments:
 
 
 def told_apart(naming: Naming) -> tuple[str, ...]:
-    """The users that `authenticated_user_requests` names."""
+    """Return the users that `authenticated_user_requests` names."""
     return (
         "admin",
         "client",

@@ -7,9 +7,8 @@ from pathlib import Path
 from random import SystemRandom
 from typing import TypeVar
 
-from orchtw.assembly.resources import Resources
+from orchtw.assembly.foundation import Foundation
 from orchtw.config import Config
-from orchtw.config.reloads import Reloads
 from orchtw.errors import ConfigError, NotFound
 from orchtw.outbound.caller import Caller
 from orchtw.outbound.dialer import Dialer
@@ -29,34 +28,42 @@ from orchtw.wire.objects import Object
 T = TypeVar("T")
 
 
-def outward(config: Config, resources: Resources, origins: AllowedOrigins, reloads: Reloads) -> Outward:
+def outward(base: Foundation, origins: AllowedOrigins) -> Outward:
     """Build what the flags ask for. Raises ConfigError for certificates that cannot be used."""
+    config, resources = base.config, base.resources
     certificates = _Certificates(config)
     if certificates.given:
-        reloads.add("certificates for node agents", certificates.read)
+        base.reloads.add("certificates for node agents", certificates.read)
     settings = AgentSettings(
-        scheme="https" if config.orchlet_https else "http",
-        port=config.orchlet_port,
-        timeout_s=config.orchlet_timeout_s,
-        address_types=config.orchlet_preferred_address_types,
+        scheme="https" if config.nodes.https else "http",
+        port=config.nodes.port,
+        timeout_s=config.nodes.timeout_s,
+        address_types=config.nodes.preferred_address_types,
         tls=lambda: certificates.tls,
     )
     agents = NodeAgents(settings, resources.naming, resources.targets)
-    backends = Backends(agents, resources.targets, SystemRandom())
+    backends = Backends(agents, resources.targets, SystemRandom(), base.service_map)
     return Outward(dialer=Dialer(resources.clock), agents=agents, backends=backends, origins=origins)
 
 
-def caller(resources: Resources, metrics: CallMetrics | None = None) -> Caller:
-    """Build the caller of webhooks and other servers; it resolves Services of the cluster."""
-    naming = resources.naming
-    return Caller(resources.clock, resolver(resources), f"{naming.api_server}/{naming.git_version}", metrics)
+def caller(base: Foundation, metrics: CallMetrics | None = None) -> Caller:
+    """Build the caller of webhooks and other servers, a service; it resolves Services of the cluster."""
+    resources, naming = base.resources, base.resources.naming
+    made = Caller(resources.clock, resolver(base), f"{naming.api_server}/{naming.git_version}", metrics)
+    base.join(made)
+    return made
 
 
-def resolver(resources: Resources) -> Resolver:
+def resolver(base: Foundation) -> Resolver:
     """Build the resolver of the cluster's Services."""
-    naming = resources.naming
-    own = ServiceReference(namespace=naming.default_namespace, name=naming.product)
-    return Resolver(_Cluster(resources.targets), own, SystemRandom())
+    naming = base.resources.naming
+    return Resolver(
+        _Cluster(base.resources.targets),
+        ServiceReference(namespace=naming.default_namespace, name=naming.product),
+        SystemRandom(),
+        mapped=base.service_map.place,
+        networks=base.config.cluster.service_networks,
+    )
 
 
 class _Cluster:
@@ -67,11 +74,11 @@ class _Cluster:
         self._endpoints = targets.stored_target("", "v1", "endpoints")
 
     async def service(self, namespace: str, name: str) -> Object | None:
-        """A Service as it is now."""
+        """Return a Service as it is now."""
         return await _found(self._services, namespace, name)
 
     async def endpoints(self, namespace: str, name: str) -> Object | None:
-        """The Endpoints of a Service as they are now."""
+        """Return the Endpoints of a Service as they are now."""
         return await _found(self._endpoints, namespace, name)
 
 
@@ -87,19 +94,19 @@ class _Certificates:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self.given = bool(config.orchlet_certificate_authority or config.orchlet_client_certificate)
+        self.given = bool(config.nodes.certificate_authority or config.nodes.client_certificate)
         self.tls = ClientTLS()
         self.read()
 
     def read(self) -> None:
         """Read them again. Raises ConfigError, changing nothing, when they cannot be used."""
         config = self._config
-        certificate, key = config.orchlet_client_certificate, config.orchlet_client_key
+        certificate, key = config.nodes.client_certificate, config.nodes.client_key
         tls = ClientTLS(
             certificates=_of_flag("orchlet-client-certificate", read_certificates, certificate) or (),
             key=_of_flag("orchlet-client-key", read_key, key),
             authorities=_of_flag(
-                "orchlet-certificate-authority", read_certificates, config.orchlet_certificate_authority
+                "orchlet-certificate-authority", read_certificates, config.nodes.certificate_authority
             )
             or (),
         )

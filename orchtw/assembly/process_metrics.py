@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import resource
+from collections.abc import Sequence
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.gc_collector import GCCollector
-from prometheus_client.process_collector import ProcessCollector
-
-from orchtw.metrics.registry import Registry
+from orchtw.metrics.registry import Collector, Registry
 from orchtw.metrics.series import GAUGE, Read, one
 
 
 def show_process(registry: Registry) -> None:
     """Show memory, files, time and the passes of the garbage collector."""
-    apart = CollectorRegistry()
-    registry.show(ProcessCollector(registry=apart))
-    registry.show(GCCollector(registry=apart))
+    registry.show(_collectors)
     registry.add(Read(
         one(_most_memory), "process_virtual_memory_max_bytes", GAUGE, "Bytes of address space that are allowed."
     ))  # fmt: skip
+
+
+def _collectors() -> Sequence[Collector]:
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.gc_collector import GCCollector
+    from prometheus_client.process_collector import ProcessCollector
+
+    apart = CollectorRegistry()
+    return ProcessCollector(registry=apart), GCCollector(registry=apart)
 
 
 def _most_memory() -> float:

@@ -8,6 +8,9 @@ from typing import Final
 
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.assembly.bootstrap import STEPS
+from orchtw.assembly.flow_control import has_priorities
+from orchtw.assembly.foundation import Foundation
 from orchtw.assembly.resources import Resources
 from orchtw.bootstrap.agreement import Agreement
 from orchtw.controllers.manager import Manager
@@ -45,6 +48,20 @@ class Readiness:
     The store has `store_s` seconds to answer a check. `agreement` is with the servers that share the store, or None
     for a store of its own. `priorities`: whether priority and fairness is on.
     """
+
+    @classmethod
+    def of(cls, base: Foundation, controllers: Manager, agreement: Agreement | None) -> Readiness:
+        """Return the checks that follow from the flags."""
+        config = base.config
+        return cls(
+            base.resources,
+            controllers,
+            STEPS if config.cluster.bootstrap else (),
+            base.reactor,
+            config.storage.etcd.healthcheck_timeout_s,
+            agreement=agreement,
+            priorities=has_priorities(config),
+        )
 
     def __init__(
         self,
@@ -89,7 +106,7 @@ class Readiness:
         self._serving = checks.condition("shutdown", "process is shutting down", met=True, endpoints=ready)
 
     def caches_filled(self) -> None:
-        """The caches hold what the store does."""
+        """Note that the caches are filled."""
         for condition in self._filled:
             condition.met = True
 
@@ -152,7 +169,9 @@ def agreed(agreement: Agreement) -> Run:
 
 
 def unless_waiting(condition: Condition, agreement: Agreement | None) -> Run:
-    """A condition of `/livez`, which a server does not meet that waits for others: a restart would change nothing."""
+    """Return a condition of `/livez`, which a server does not meet that waits for others: a restart would change
+    nothing.
+    """
 
     async def run() -> None:
         if agreement is None or agreement.agreed:
@@ -162,4 +181,4 @@ def unless_waiting(condition: Condition, agreement: Agreement | None) -> Run:
 
 
 async def _pass() -> None:
-    """The check that only shows that the process answers."""
+    """Pass: the process answers."""

@@ -35,16 +35,16 @@ class Resources:
         self.unsettled = Unsettled()
         self.catalogue = Catalogue.load(naming)
         self.codecs = Codecs(
-            self.catalogue, checks(naming, allow_privileged=config.allow_privileged), consequences()
+            self.catalogue, checks(naming, allow_privileged=config.cluster.allow_privileged), consequences()
         )
-        self.enabled = enabled(self.catalogue, config.runtime_config)
+        self.enabled = enabled(self.catalogue, config.generic.runtime_config)
         self.targets = Targets(self.catalogue, self.codecs, self.enabled)
         self.cacher = Cacher(
             store,
             reactor,
             lambda flush: reactor.callLater(0, flush),
-            limit_bytes=config.watch_cache_bytes,
-            history_s=config.etcd_compaction_interval_s or HISTORY_S,
+            limit_bytes=config.storage.watch_cache_bytes,
+            history_s=config.storage.etcd.compaction_interval_s or HISTORY_S,
         )
 
     async def start(self) -> None:

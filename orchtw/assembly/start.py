@@ -50,7 +50,7 @@ log_settings = LogSettings()
 
 
 def log_as_set() -> ILogObserver:
-    """The log, as lines; `twistd` finds it by its name (see `tap`). SIGUSR1 begins another file."""
+    """Return the log, as lines; `twistd` finds it by its name (see `tap`). SIGUSR1 begins another file."""
     settings = log_settings
     out: Any = sys.__stdout__
     if not settings.file:
@@ -93,14 +93,14 @@ def begin(reactor: IReactorCore, start: Coroutine[Any, Any, None]) -> Deferred[N
         error = failure.value
         assert error is not None
         if not isinstance(error, ConfigError):
-            _log.failure("the start failed", failure=failure)
+            _log.failure("startup failed", failure=failure)
         fail_start(reactor, error)
 
     return Deferred.fromCoroutine(start).addErrback(failed)
 
 
 def fail_start(reactor: IReactorCore, error: BaseException) -> None:
-    """Say why the start failed, stop the reactor in good order, and end the process with status 1.
+    """Say why startup failed, stop the reactor in good order, and end the process with status 1.
 
     The lines go to the real standard error (`twistd` has pointed `sys.stderr` at its log) and to the log.
     """
@@ -115,7 +115,7 @@ def fail_start(reactor: IReactorCore, error: BaseException) -> None:
 
 
 def end_on_signals(reactor: Any) -> None:
-    """The first SIGTERM or SIGINT stops the reactor in good order, status 0; the next ends at once, status 1.
+    """Stop the reactor in good order (status 0) at the first SIGTERM or SIGINT, at once (status 1) at the next.
 
     `reactor` provides IReactorCore and IReactorFromThreads. Its own handlers, which would have
     `twistd` end by the signal, are replaced when it runs (reference OPS-14).

@@ -13,7 +13,7 @@ from orchtw.naming.names import Naming
 from orchtw.pki.files import refuse_link
 from orchtw.registry.rewriting import StoredNames
 from orchtw.registry.stored_vocabulary import StoredVocabulary
-from orchtw.storage import factory
+from orchtw.storage import make_store
 from orchtw.storage.encryption.store import EncryptedStore
 from orchtw.storage.encryption.transformer import Transformers
 from orchtw.storage.interface import Evidence, Store, StoreHost
@@ -27,14 +27,14 @@ def claim_store(
     remote: Store | None = None,
     over: Callable[[Store], Store] | None = None,
 ) -> Store:
-    """The store, yet to be started; from now on ours, if it is one that cannot be shared.
+    """Return the store, yet to be started; from now on ours, if it is one that cannot be shared.
 
     A `remote` one, which another process owns, takes the place of what the flags ask for. `over` may put another one
     over it, below what seals values: each process seals for itself.
     An embedded store of the other vocabulary is rewritten once, which standard error says, since it may take a while.
     Raises ConfigError for a store that cannot be used or is another process'.
     """
-    path = config.encryption_provider_config
+    path = config.storage.encryption_provider_config
     sealed = None if path is None else sealing(path, reactor, config.plugins)
     transformers = NOTHING if sealed is None else sealed.transformers
     host = StoreHost(
@@ -43,8 +43,9 @@ def claim_store(
         translation=partial(_other_names, naming, transformers),
         check_path=refuse_link,
         evidence=partial(evidence, transformers),
+        folder=config.generic.data_dir,
     )
-    store = factory(config)(host, config) if remote is None else remote
+    store = make_store(host, config.storage, config.plugins) if remote is None else remote
     if over is not None:
         store = over(store)
     if sealed is not None:

@@ -19,8 +19,8 @@ from orchtw.verbs.create import create
 from orchtw.verbs.delete import delete
 from orchtw.verbs.deletecollection import deletecollection
 from orchtw.verbs.eviction import evict
-from orchtw.verbs.get import get
-from orchtw.verbs.handler import Verb
+from orchtw.verbs.get import at_once, get
+from orchtw.verbs.handler import AtOnce, Verb
 from orchtw.verbs.list import list_objects
 from orchtw.verbs.token import TokenRequests
 from orchtw.verbs.update import update
@@ -38,7 +38,7 @@ CONNECT_VERBS = ("get", "create", "update", "patch", "delete", "")
 def object_verbs(
     reading: Reading, writing: Writing, times: WatchTimes, origins: AllowedOrigins
 ) -> Mapping[str, Verb]:
-    """The verbs on objects and collections; pages of `origins` may watch over WebSockets."""
+    """Return the verbs on objects and collections; pages of `origins` may watch over WebSockets."""
     return {
         "get": partial(get, reading),
         "list": partial(list_objects, reading),
@@ -51,10 +51,15 @@ def object_verbs(
     }
 
 
+def equal_calls(reading: Reading) -> Mapping[str, AtOnce]:
+    """Return how verbs on objects answer equal calls at once, for those that can."""
+    return {"get": partial(at_once, reading)}
+
+
 def subresource_verbs(
     reading: Reading, writing: Writing, targets: Targets, outward: Outward, tokens: AccountTokens
 ) -> Mapping[str, Mapping[str, Verb]]:
-    """The verbs on each sub-resource."""
+    """Return the verbs on each sub-resource."""
     budgets = targets.stored_target("policy", "v1", "poddisruptionbudgets")
     whole: Mapping[str, Verb] = {
         "get": partial(get, reading),

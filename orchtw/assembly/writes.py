@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Awaitable, Callable
 from random import SystemRandom
@@ -11,9 +10,10 @@ from orchtw.admission.chain import Chain
 from orchtw.admission.host import AdmissionHost
 from orchtw.admission.metrics import AdmissionMetrics
 from orchtw.admission.selection import selected
-from orchtw.assembly.resources import Resources
+from orchtw.assembly.foundation import Foundation
 from orchtw.authz.decision import Authorizer
-from orchtw.config import Config
+from orchtw.client.in_process import Registry
+from orchtw.client.interface import Resource
 from orchtw.controllers import chosen
 from orchtw.controllers.resource_quota import ResourceQuotaController
 from orchtw.outbound.caller import Caller
@@ -22,22 +22,25 @@ from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.permissions import Permissions
 from orchtw.registry.system_metadata import Stamp
 from orchtw.storage.metrics import StoreTimes
-from orchtw.values.uuids import SIZE, uuid_text
+from orchtw.values.uuids import new_uuid
 from orchtw.writes.admissions import Admissions
+from orchtw.writes.deletion import Deletion
+from orchtw.writes.gate import WriteGate
 from orchtw.writes.object_interfaces import ServedSurface
-from orchtw.writes.write_path import WritePath
+from orchtw.writes.write_path import Annotate, WritePath
 
 
 def admission(
-    resources: Resources,
-    config: Config,
+    base: Foundation,
     authorizer: Authorizer,
     caller: Caller,
     make_namespace: Callable[[str], Awaitable[None]],
 ) -> Admissions:
-    """The admission plugins that the flags ask for. Raises ConfigError for flags that name what is not there."""
-    metrics = AdmissionMetrics()
+    """Return the admission plugins that the flags ask for. Raises ConfigError for flags that name what is not there.
+    """
+    config, resources, metrics = base.config, base.resources, AdmissionMetrics()
     host = AdmissionHost(
+        gates=config.generic.gates,
         naming=resources.naming,
         clock=resources.clock,
         random=SystemRandom(),
@@ -47,25 +50,30 @@ def admission(
         make_namespace=make_namespace,
         store=resources.store,
         offload=resources.offload,
-        processes=config.workers,
-        counts_quotas=ResourceQuotaController.name in chosen(config.owner_controllers or config.controllers),
+        processes=config.serving.workers,
+        counts_quotas=ResourceQuotaController.name in chosen(config.owner_controllers or config.controllers.names),
         unsettled=resources.unsettled,
         metrics=metrics,
     )
-    plugins = selected(host, config)
+    plugins = selected(host, config.admission, config.plugins)
     chain = Chain(tuple(plugins.values()), metrics, tuple(plugins))
     surface = ServedSurface(resources.targets, resources.naming, resources.offload)
     return Admissions(chain, surface, resources.offload)
 
 
 def write_path(
-    resources: Resources,
-    config: Config,
+    base: Foundation,
     admissions: Admissions,
     permissions: Permissions | None = None,
     times: StoreTimes | None = None,
+    gate: WriteGate | None = None,
+    annotate: Annotate | None = None,
 ) -> WritePath:
-    """The one loop that all writes go through."""
+    """Return the one loop that all writes go through, behind the `gate` if there is one.
+
+    `annotate` adds to the notes of their commits.
+    """
+    config, resources = base.config, base.resources
     host = reservations.ReservationHost(
         naming=resources.naming,
         clock=resources.clock,
@@ -73,14 +81,28 @@ def write_path(
         store=resources.store,
         random=SystemRandom(),
     )
-    resources.targets.configure(host, config)
-    stamp = Stamp(now=time.time, new_uid=new_uid)
+    resources.targets.configure(host, config.generic.gates, config.cluster, config.storage)
+    stamp = Stamp(now=time.time, new_uid=new_uuid)
     ownership = FieldOwnership(resources.targets, resources.naming)
     return WritePath(
-        resources.store, admissions, stamp, SystemRandom(), ownership, resources.offload, permissions, times
+        resources.store,
+        admissions,
+        stamp,
+        SystemRandom(),
+        ownership,
+        resources.offload,
+        permissions,
+        times,
+        gate,
+        annotate,
     )
 
 
-def new_uid() -> str:
-    """Return a random UID."""
-    return uuid_text(os.urandom(SIZE))
+def own_registry(
+    base: Foundation, writes: WritePath, deletion: Deletion, asked: Callable[[str, Resource, str], None]
+) -> Registry:
+    """Return what clients of this process write through; `asked` counts their requests."""
+    resources = base.resources
+    return Registry(
+        targets=resources.targets, writes=writes, deletion=deletion, cacher=resources.cacher, asked=asked
+    )

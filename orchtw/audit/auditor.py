@@ -1,4 +1,4 @@
-"""Decides which requests are audited, and keeps the record of each while it is served (reference AUDIT-1)."""
+"""Auditor of requests, and the record of each while it is served (reference AUDIT-1)."""
 
 from __future__ import annotations
 
@@ -45,9 +45,7 @@ _log = Logger()
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Auditor:
-    """The policy, where events go, and what they are made with. `seconds` is the time since the epoch, `clock` the
-    reactor's.
-    """
+    """Auditor of requests by a policy, for one sink. `seconds` is the time since the epoch, `clock` the reactor."""
 
     policy: AuditPolicy
     sink: AuditSink
@@ -58,7 +56,7 @@ class Auditor:
     seconds: Callable[[], float]
     clock: IReactorTime
     decisions: dict[tuple[bool | None, str], str] = attrs.field(factory=dict, init=False)
-    """What events say of them, as JSON; there are as many as bindings that are used."""
+    """Authorization annotations by decision, as JSON; there are as many as bindings in use."""
     known: Known = attrs.field(factory=Known, init=False)
     _finishing: set[Deferred[None]] = attrs.field(factory=set, init=False)
 
@@ -70,15 +68,16 @@ class Auditor:
         return outcome
 
     def begin(self, request: Request) -> Record | None:
-        """The record of a request whose sender is known as far as it ever will be; None: it leaves none."""
+        """Return the record of an authenticated or rejected request; None if its audit level is None."""
         outcome = self.outcome(request)
         return None if outcome.level == NONE else Record(self, request, outcome)
 
     def all_at_once(self, request: Request, outcome: PolicyOutcome, code: int) -> None:
-        """Send the events of a request that has been answered without waiting for anything, and has no annotations
-        of its own: as a `Record` would make them, in a third of the time. The sink is a prompt one.
+        """Send the events of a request that was answered without any wait, and has no annotations of its own.
+
+        They are those of a `Record`, in a third of the time. The sink must be prompt.
         """
-        known, decision, omitted, seconds = self.known, request.decision, outcome.omit_stages, self.seconds
+        known, decision, seconds = self.known, request.decision, self.seconds
         received, acting, annotations = stamp(request.received_s), "", ""
         lead = f'{_LEADS[outcome.level]}"{request.audit_id}","stage":"'
         asked, rest = known.asked(request), f"{known.sender(request)}{named(reference(request))}"
@@ -86,24 +85,43 @@ class Auditor:
             acting = f',"impersonatedUser":{known.user(request.user)}'
         if decision is not None:
             annotations = self.decided(decision)
+        self.send_both(
+            outcome, lead, asked, rest, acting=acting, code=code, received=received, ended=stamp(seconds()),
+            annotations=annotations,
+        )  # fmt: skip
+
+    def send_both(
+        self,
+        outcome: PolicyOutcome,
+        start: str,
+        asked: str,
+        rest: str,
+        *,
+        acting: str = "",
+        code: int,
+        received: str,
+        ended: str,
+        annotations: str,
+    ) -> None:
+        """Send both events of an answered request but for omitted stages; texts are members of the event's JSON."""
         events = []
-        if RECEIVED not in omitted:
+        if RECEIVED not in outcome.omit_stages:
             text = (
-                f'{lead}{RECEIVED}",{asked}{rest},"requestReceivedTimestamp":"{received}",'
+                f'{start}{RECEIVED}",{asked}{rest},"requestReceivedTimestamp":"{received}",'
                 f'"stageTimestamp":"{received}"}}'
             )
             events.append(Event(text.encode(), outcome.level))
-        if COMPLETE not in omitted:
+        if COMPLETE not in outcome.omit_stages:
             text = (
-                f'{lead}{COMPLETE}",{asked}{acting}{rest},"responseStatus":{{"metadata":{{}},"code":{code}}},'
-                f'"requestReceivedTimestamp":"{received}","stageTimestamp":"{stamp(seconds())}"{annotations}}}'
+                f'{start}{COMPLETE}",{asked}{acting}{rest},"responseStatus":{{"metadata":{{}},"code":{code}}},'
+                f'"requestReceivedTimestamp":"{received}","stageTimestamp":"{ended}"{annotations}}}'
             )
             events.append(Event(text.encode(), outcome.level))
         self.counts.events += len(events)
         self.sink.process(*events)
 
     def decided(self, decision: Decided) -> str:
-        """The annotations where there are no others: the same texts again and again."""
+        """Return the annotations of events that have no others, from the cache if possible: most decisions recur."""
         known, key = self.decisions, (decision.allowed, decision.reason)
         found = known.get(key)
         if found is None:
@@ -112,14 +130,14 @@ class Auditor:
         return found
 
     def explained(self, decision: Decided) -> dict[str, str]:
-        """The annotations that say whether a request was allowed, and why."""
+        """Return the annotations that say whether a request was allowed, and why."""
         return {
             self.naming.decision_annotation: "allow" if decision.allowed else "forbid",
             self.naming.reason_annotation: decision.reason,
         }
 
     def finish(self, work: Coroutine[Any, Any, None]) -> None:
-        """Have the last event of an answer made that has been sent; `stop` waits for it."""
+        """Run `work`, which makes the last event of a response that has been sent; `stop` waits for it."""
         finishing = Deferred.fromCoroutine(work)
         if finishing.called:
             finishing.addErrback(_failed)
@@ -136,14 +154,19 @@ class Auditor:
         self.sink.start()
 
     async def stop(self) -> None:
-        """Bring all events to where they belong; the last request has been answered."""
+        """Deliver all events, after the last request has been answered."""
         if self._finishing:
             await gatherResults(list(self._finishing))
         await self.sink.stop()
 
 
 def _failed(failure: Failure) -> None:
-    _log.failure("an audit event could not be made", failure=failure)
+    _log.failure("failed to build an audit event", failure=failure)
+
+
+def lead(outcome: PolicyOutcome) -> str:
+    """Return how events of an outcome begin, up to the audit id."""
+    return _LEADS[outcome.level]
 
 
 class Record:
@@ -169,13 +192,16 @@ class Record:
     )
 
     def __init__(self, auditor: Auditor, request: Request, outcome: PolicyOutcome, *, annotated: bool = True) -> None:
-        """Begin it. Annotations that the request has now are not those that it came with if it is not `annotated`."""
+        """Begin the record, with the request's annotations for its first event.
+
+        With `annotated` False they were added later, and are left out of that event.
+        """
         self._auditor = auditor
         self._request = request
         self._outcome = outcome
         self._lead = _LEADS[outcome.level] + shown(request.audit_id)
         self._received = stamp(request.received_s or auditor.seconds())
-        # Noted now: stages behind this one change headers and users.
+        # Taken now, since later filters change headers and users.
         known = auditor.known
         self._asked = known.asked(request)
         self._sender = known.sender(request)
@@ -186,12 +212,12 @@ class Record:
         self._truncated = False
         self._sent: tuple[str, ...] = ()
         self.status: Object | None = None
-        """`responseStatus`, once it is known."""
+        """The `responseStatus`, once it is known."""
         self.wants_answer = outcome.level >= REQUEST_RESPONSE
-        """Whether the event holds what is answered."""
+        """True if the event records the response."""
 
     def at(self, stage: str) -> Stored:
-        """Send the event of a stage once, unless the policy omits it."""
+        """Send the event of a stage, once, unless the policy omits it."""
         if stage in self._sent or stage in self._outcome.omit_stages:
             return True
         self._sent += (stage,)
@@ -205,7 +231,7 @@ class Record:
         return auditor.sink.process(Event(text, self._outcome.level))
 
     def _received_text(self) -> bytes:
-        """The first event: nothing has come of the request yet."""
+        """Return the event of stage RequestReceived, which has no response yet."""
         received = self._received
         return (
             f'{self._lead},"stage":"{RECEIVED}",{self._asked}{self._sender}{self._named},"requestReceivedTimestamp":"{received}",'
@@ -213,7 +239,7 @@ class Record:
         ).encode()
 
     def _json(self, stage: str) -> bytes:
-        """Any other event, when it is known what is answered."""
+        """Return the event of a later stage, when `status` is known."""
         request, auditor, status = self._request, self._auditor, self.status
         assert status is not None
         acting = ""
@@ -251,10 +277,10 @@ class Record:
             found[f"{self._auditor.naming.group(GROUP)}/{TRUNCATED}"] = "true"
         return found
 
-    # What becomes known on the way
+    # Taken while the request is served
 
     def take_decoded(self, obj: Object) -> None:
-        """The request's object: what it says of itself completes the reference, and it is kept from level Request."""
+        """Take the decoded request object: its names complete objectRef, and it is kept from level Request on."""
         meta = obj.get("metadata")
         if self._object is not None and isinstance(meta, dict):
             self._named = named(completed(self._object, meta))
@@ -262,7 +288,7 @@ class Record:
             self._request_object = object_json(obj, managed_fields=not self._outcome.omit_managed_fields) or b""
 
     async def take_patch(self) -> None:
-        """The body of a patch as it was sent, which nobody decodes to an object."""
+        """Take the body of a patch as sent, from level Request on."""
         request = self._request
         info = request.info
         if self._outcome.level < REQUEST or request.method != "PATCH" or not request.body:
@@ -272,7 +298,10 @@ class Record:
         self._request_object = await self._worked(len(request.body), lambda: patch_json(request.body)) or b""
 
     async def take_body(self, body: bytes | None, content_type: str) -> None:
-        """The answer's object, at level RequestResponse; None: it is too long, which is noted."""
+        """Take the object in a response, at level RequestResponse.
+
+        A `body` of None is too long, which an annotation will say.
+        """
         if body is None:
             self._truncated = True
         elif body:
@@ -281,7 +310,10 @@ class Record:
             self._response_object = await self._worked(len(body), work) or b""
 
     async def _worked(self, size: int, work: Callable[[], bytes | None]) -> bytes | None:
-        """Return the result of `work` on so many bytes; None, which is noted, where too much waits for the thread."""
+        """Return the result of `work` on `size` bytes, or None if too much waits for the thread.
+
+        An annotation will say so.
+        """
         try:
             return await self._auditor.offload.run(size, work)
         except TooManyRequests:
@@ -289,7 +321,7 @@ class Record:
             return None
 
     def answered(self, code: int, body: bytes | None = None, content_type: str = "") -> None:
-        """The code of the answer; if that is a Status, as deletions have, what it says."""
+        """Take the code of the response, and from a deletion's response the rest of its Status."""
         info = self._request.info
         if body is not None and info is not None and info.verb in _DELETES and may_be_status(body):
             found = parsed(body, content_type, self._auditor.codecs) or {}
@@ -298,7 +330,7 @@ class Record:
             self.status = {"metadata": {}, "code": code}
 
     def refused(self, error: StatusError) -> None:
-        """The answer will be this Status."""
+        """Take the Status of a refusal, which is also the response object."""
         status = error.to_status()
         self.status = _status(status)
         if self.wants_answer:

@@ -1,4 +1,4 @@
-"""Mode batch: events wait, within bounds, until they are handed over in batches (reference AUDIT-13, AUDIT-17)."""
+"""Mode batch: events wait in a bounded buffer and are delivered in batches (reference AUDIT-13, AUDIT-17)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ PLUGIN: Final = "buffered"
 
 @attrs.frozen(slots=True, kw_only=True)
 class BatchSettings:
-    """The flags of one backend; `qps` and `burst` bound the batches in time, 0: they do not. So does `max_bytes`."""
+    """Flags of one backend: `buffer_size` and `max_size` are in events.
+
+    `qps` and `burst` throttle batches, and `max_bytes` limits the size of one (0: unlimited).
+    """
 
     buffer_size: int
     max_size: int
@@ -27,24 +30,24 @@ class BatchSettings:
 
 
 class Delivery(Holder, Protocol):
-    """Where batches go; takes any number at once."""
+    """Delivery of batches, any number at once."""
 
     @property
     def events(self) -> int:
-        """That were handed over and still count as waiting."""
+        """Return the number of accepted events that still count as waiting."""
 
     def deliver(self, batch: list[Event]) -> None:
-        """Bring the events to where they belong; what becomes of them is the delivery's business."""
+        """Deliver events, and handle failures."""
 
     def start(self) -> None:
         """Start the threads that deliver batches."""
 
     async def stop(self) -> None:
-        """Everything has arrived or is given up."""
+        """Wait until all events have arrived or been given up."""
 
 
 class Batches:
-    """Collects events and hands over what is full or has waited long enough, as often as it may."""
+    """Buffer of events, delivered when a batch is full or old enough, as fast as the throttle allows."""
 
     prompt: Final = True
 
@@ -61,7 +64,7 @@ class Batches:
         self._ending = False
 
     def process(self, *events: Event) -> bool:
-        """Take events; without room for one, it is lost. Nobody's request fails for that."""
+        """Take events; those for which there is no room are lost, which fails no request."""
         for event in events:
             self._take(event)
         return True
@@ -86,7 +89,7 @@ class Batches:
         self._delivery.start()
 
     async def stop(self) -> None:
-        """Hand everything over at once, and wait for where it goes."""
+        """Deliver everything at once, without throttle, and wait for it."""
         self._ending = True
         self._hand_over()
         for timer in (self._timer, self._pause):
@@ -96,13 +99,13 @@ class Batches:
         await self._delivery.stop()
 
     def _waited(self) -> None:
-        """Send what has waited for its time."""
+        """Deliver the events that have waited for `max_wait_s`."""
         self._timer = None
         self._due = len(self._waiting)
         self._hand_over()
 
     def _paused(self) -> None:
-        """The throttle lets another batch through."""
+        """Deliver the next batch, for which the throttle has a token."""
         self._pause = None
         self._hand_over()
 
@@ -137,7 +140,7 @@ class Batches:
 
 
 class _Bucket:
-    """So many at once, and so many per second in the long run."""
+    """Token bucket: `burst` at once, and `qps` per second in the long run."""
 
     def __init__(self, qps: float, burst: int, seconds: Callable[[], float]) -> None:
         self._qps = qps
@@ -147,11 +150,11 @@ class _Bucket:
         self._at = seconds()
 
     def take(self) -> float:
-        """0 for a token, or the seconds until there is one."""
+        """Take a token and return 0, or return the seconds until there is one."""
         now = self._seconds()
         self._tokens = min(self._burst, self._tokens + (now - self._at) * self._qps)
         self._at = now
-        # A nearly whole one counts: a timer that was set for it must not find that a rounding error is missing.
+        # A nearly whole token counts, so that a timer set for it cannot fire too early by a rounding error.
         if self._tokens < 1 - 1e-6:
             return (1 - self._tokens) / self._qps
         self._tokens -= 1

@@ -1,4 +1,4 @@
-"""Objects of requests and answers as the JSON that an event holds (reference AUDIT-15)."""
+"""Objects of requests and responses, as JSON for events (reference AUDIT-15)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchtw.wire.json_values import loads
 from orchtw.wire.objects import Object
 
 MOST_BYTES: Final = 8 << 20
-"""Of an answer that an event holds; a longer one is left out."""
+"""Size limit of a response in an event; a longer one is left out."""
 
 _OBJECT: Final = (b'{"kind":', b'{"apiVersion":')
 _STATUS: Final = b'{"kind":"Status",'
@@ -25,7 +25,7 @@ _TYPE_BYTES: Final = 64
 
 
 class Copied:
-    """The parts of an answer on their way, of which a copy is kept if it does not get too long."""
+    """Parts of a response as they are sent; `pieces` is a copy of them, or None once it exceeds MOST_BYTES."""
 
     def __init__(self, parts: Iterator[bytes]) -> None:
         self._parts = parts
@@ -43,7 +43,7 @@ class Copied:
 
 
 def whole_body(response: Response) -> bytes | None:
-    """A complete body; None: it is too long."""
+    """Return a whole body, or None if it exceeds MOST_BYTES."""
     body = response.body
     if isinstance(body, bytes):
         return body if len(body) <= MOST_BYTES else None
@@ -57,7 +57,7 @@ def may_be_status(body: bytes) -> bool:
 
 
 def as_json(body: bytes, content_type: str, codecs: Codecs, *, managed_fields: bool) -> bytes | None:
-    """An answer's object as JSON on one line; None: it is no object of an API."""
+    """Return a response's object as JSON on one line; None if it is not an API object."""
     if content_type.startswith("application/json") and managed_fields and body.startswith(_OBJECT):
         text = body.rstrip(b"\n")
         if b"\n" not in text:
@@ -69,7 +69,7 @@ def as_json(body: bytes, content_type: str, codecs: Codecs, *, managed_fields: b
 
 
 def parsed(body: bytes, content_type: str, codecs: Codecs) -> Any:
-    """The value of a body in any of the formats of answers; None for anything else."""
+    """Decode a body in any format of responses; None if that fails."""
     try:
         if body.startswith(PREFIX):
             api_version, kind, raw = unwrap(body)
@@ -84,7 +84,7 @@ def parsed(body: bytes, content_type: str, codecs: Codecs) -> Any:
 
 
 def patch_json(body: bytes) -> bytes | None:
-    """A patch as JSON on one line; None: it is neither JSON nor YAML."""
+    """Return a patch as JSON on one line; None: it is neither JSON nor YAML."""
     try:
         value = loads(body)
     except ValueError:
@@ -99,7 +99,7 @@ def patch_json(body: bytes) -> bytes | None:
 
 
 def object_json(obj: Object, *, managed_fields: bool) -> bytes | None:
-    """An object, or a list or Table of such, with or without what managers are noted for; None: it has no JSON."""
+    """Encode an object, or a list or Table of objects, with or without managedFields; None if it has no JSON."""
     try:
         return orjson.dumps(obj if managed_fields else _without_managed_fields(obj))
     except TypeError:
@@ -116,7 +116,7 @@ def _without_managed_fields(obj: Object) -> Object:
 
 
 def _bare(obj: Any) -> Any:
-    """A copy of an object, as deep as its metadata."""
+    """Return a copy of an object without managedFields; anything else is returned as it is."""
     if not isinstance(obj, dict):
         return obj
     meta = obj.get("metadata")

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from prometheus_client.registry import Collector
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from orchtw.audit.policy import LEVELS
+from orchtw.metrics.series import COUNTER, GAUGE, Read, each, one
+
+_PREFIX: Final = "apiserver_audit_"
 
 LOG_INTERVAL_S: Final = 1.0
-"""Between two lines about losses: events may come in thousands while a disk is full."""
+"""Minimum time between two log lines about losses: thousands of events may be lost while a disk is full."""
 
 
-class Counts(Collector):
-    """Plain numbers, since requests wait for them; a metric is made of them when somebody asks."""
+class Counts:
+    """Counters as plain numbers, which cost requests little; metrics are made of them on demand."""
 
     _log = Logger()
 
@@ -32,7 +33,7 @@ class Counts(Collector):
         self._unsaid = 0
 
     def lost(self, plugin: str, count: int, why: str) -> None:
-        """So many events have not arrived where they belong, and why."""
+        """Count lost events; logs their number and the reason, at most every LOG_INTERVAL_S."""
         self.errors[plugin] = self.errors.get(plugin, 0) + count
         self._unsaid += count
         now = self._clock.seconds()
@@ -46,37 +47,21 @@ class Counts(Collector):
             )
             self._unsaid = 0
 
-    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
-        """The families of the release, and how much waits for each backend."""
-        yield _counter("event_total", "Audit events generated and sent to the audit backend.", self.events)
-        errors = CounterMetricFamily(
-            "apiserver_audit_error_total",
-            "[ALPHA] Audit events that failed to be audited properly, by the plugin affected by the error.",
-            labels=("plugin",),
-        )
-        for plugin, count in sorted(self.errors.items()):
-            errors.add_metric((plugin,), count)
-        yield errors
-        levels = CounterMetricFamily(
-            "apiserver_audit_level_total",
-            "[ALPHA] Policy levels for audit events (1 per request).",
-            labels=("level",),
-        )
-        for level, count in zip(LEVELS, self.levels, strict=True):
-            if count:
-                levels.add_metric((level,), count)
-        yield levels
-        text = "API requests rejected due to an error in the audit logging backend."
-        yield _counter("requests_rejected_total", text, self.rejected)
-        waiting = GaugeMetricFamily(
-            "apiserver_audit_waiting_bytes",
-            "[ALPHA] Bytes of audit events that have not arrived yet, by backend.",
-            labels=("backend",),
-        )
-        for backend, size in self.waiting.items():
-            waiting.add_metric((backend,), size())
-        yield waiting
+    def families(self) -> tuple[Read, ...]:
+        """Return the metric families of the release, and the bytes that wait for each backend, for a registry."""
+        return (
+            Read(one(lambda: self.events), f"{_PREFIX}event_total", COUNTER,
+                 "Audit events generated and sent to the audit backend."),
+            Read(each(lambda: dict(sorted(self.errors.items()))), f"{_PREFIX}error_total", COUNTER,
+                 "Audit events that failed to be audited properly, by the plugin affected by the error.",
+                 ("plugin",)),
+            Read(each(self._levels), f"{_PREFIX}level_total", COUNTER,
+                 "Policy levels for audit events (1 per request).", ("level",)),
+            Read(one(lambda: self.rejected), f"{_PREFIX}requests_rejected_total", COUNTER,
+                 "API requests rejected due to an error in the audit logging backend."),
+            Read(each(lambda: {name: size() for name, size in self.waiting.items()}), f"{_PREFIX}waiting_bytes",
+                 GAUGE, "Bytes of audit events that have not arrived yet, by backend.", ("backend",)),
+        )  # fmt: skip
 
-
-def _counter(name: str, text: str, value: int) -> CounterMetricFamily:
-    return CounterMetricFamily(f"apiserver_audit_{name}", f"[ALPHA] {text}", value=value)
+    def _levels(self) -> dict[str, int]:
+        return {level: count for level, count in zip(LEVELS, self.levels, strict=True) if count}

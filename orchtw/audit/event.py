@@ -1,4 +1,4 @@
-"""One audit event as its JSON (reference AUDIT-1), which is made once for all backends."""
+"""Audit event as JSON, encoded once for all backends (reference AUDIT-1)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchtw.wire.json_values import loads
 from orchtw.wire.objects import Object
 
 TRUNCATED: Final = "truncated"
-"""The annotation, in the API group of audit, of an event that has lost its objects."""
+"""Name of the annotation, in the API group of audit, of an event without its objects."""
 
 _OBJECTS: Final = ("requestObject", "responseObject")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
@@ -24,19 +24,19 @@ _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 @attrs.define(slots=True, eq=False)
 class Event:
-    """The members of an Event but kind and apiVersion, as JSON on one line; `level` is what it may hold."""
+    """Event without kind and apiVersion, as JSON on one line; `level` is its index in LEVELS."""
 
     json: bytes
     level: int
 
     @classmethod
     def of(cls, members: Object) -> Event:
-        """An event of members in the order in which they are shown; objects in it may be `orjson.Fragment`s."""
+        """Encode an event with its members in the order given; objects in it may be `orjson.Fragment`s."""
         return cls(text(members), LEVELS.index(members["level"]))
 
     @property
     def members(self) -> Object:
-        """The same as an object."""
+        """Decode the members of the event."""
         found: Object = loads(self.json)
         return found
 
@@ -46,7 +46,7 @@ class Event:
         return self.level >= REQUEST
 
     def without_objects(self, group: str) -> Event:
-        """The same without what the request and the answer held, which an annotation of API group `group` says."""
+        """Return the event without objects, with an annotation of API group `group` that says so."""
         members = self.members
         kept = {name: value for name, value in members.items() if name not in _OBJECTS}
         kept["annotations"] = {**kept.get("annotations", {}), f"{group}/{TRUNCATED}": "true"}
@@ -54,14 +54,14 @@ class Event:
 
 
 def json_lines(api_version: str) -> Callable[[Event], bytes]:
-    """Return an encoder of events, with their kind, as lines of a log."""
+    """Return an encoder of events as log lines, with kind and apiVersion."""
     head = orjson.dumps({"kind": "Event", "apiVersion": api_version})[:-1]
     head += b","
     return lambda event: head + event.json[1:] + b"\n"
 
 
 def stamp(seconds: float) -> str:
-    """A time since the epoch with six fractional digits."""
+    """Return a time since the epoch with six fractional digits."""
     whole = int(seconds)
     return f"{_second(whole)}.{int((seconds - whole) * 1e6):06d}Z"
 
@@ -72,7 +72,7 @@ def _second(seconds: int) -> str:
 
 
 def text(value: Any) -> bytes:
-    """A value as JSON; what is no UTF-8 in it is replaced."""
+    """Encode a value as JSON; lone surrogates are replaced."""
     try:
         return orjson.dumps(value)
     except TypeError:
@@ -80,12 +80,12 @@ def text(value: Any) -> bytes:
 
 
 def shown(value: Any) -> str:
-    """The same as a text: texts are joined, and encoded once, in a third of the time that bytes take."""
+    """Encode a value as `str`: to join strings and encode them once takes a third of the time of joining bytes."""
     return text(value).decode()
 
 
 def _plain(value: Any) -> Any:
-    """The same value where texts are UTF-8: half characters, which JSON bodies can hold, are replaced."""
+    """Replace lone surrogates, which JSON bodies can hold, in all strings of a value."""
     if isinstance(value, str):
         return _SURROGATES.sub("\ufffd", value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Parts of events as JSON that are made once: most requests are the same few clients' (reference AUDIT-22)."""
+"""Cache of encoded parts of events: most requests come from the same few clients (reference AUDIT-22)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from orchtw.request import Request, UserInfo
 from orchtw.wire.objects import Object
 
 MOST: Final = 1000
-"""Of each kind; when there are more, all are made anew."""
+"""Limit of cached entries of each kind; beyond it, the cache starts again."""
 
 LONGEST: Final = 4096
-"""Characters of a part that is kept: clients choose their agents, and providers of tokens the groups."""
+"""Length limit of a cached part in characters: clients choose their agents, and token issuers the groups."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
 def remember(kept: dict[K, V], key: K, value: V, size: int) -> None:
-    """Keep a part of `size` characters if that is reasonable."""
+    """Cache a part of `size` characters, unless it is too long."""
     if size <= LONGEST:
         if len(kept) >= MOST:
             kept.clear()
@@ -33,11 +33,11 @@ class Known:
 
     def __init__(self) -> None:
         self._users: dict[int, tuple[UserInfo, str]] = {}
-        """By identity, which authentication keeps; the object is held, so that the number stays its own."""
+        """Users by `id()`, since authentication caches them; the object is kept, so that its id is not used again."""
         self._senders: dict[tuple[str, str], str] = {}
 
     def user(self, user: UserInfo | None) -> str:
-        """A user as an object."""
+        """Return a user as a JSON object."""
         key = id(user)
         found = self._users.get(key)
         if found is not None:
@@ -48,14 +48,14 @@ class Known:
         return made
 
     def asked(self, request: Request) -> str:
-        """`requestURI`, `verb` and `user`."""
+        """Return `requestURI`, `verb` and `user` as JSON members."""
         info, path = request.info, request.path
         uri = shown(f"{path}?{request.query}" if request.query else path)
         verb = f'"{info.verb}"' if info is not None and info.is_resource else shown(request.method.lower())
         return f'"requestURI":{uri},"verb":{verb},"user":{self.user(request.authenticated)}'
 
     def sender(self, request: Request) -> str:
-        """`sourceIPs` and `userAgent`, each behind a comma, as far as they are known."""
+        """Return `sourceIPs` and `userAgent` as JSON members, each after a comma, as far as they are known."""
         headers = request.headers
         if "x-forwarded-for" in headers or "x-real-ip" in headers:
             return _sender(request)
@@ -74,12 +74,12 @@ def _sender(request: Request) -> str:
 
 
 def named(reference: Object | None) -> str:
-    """`objectRef` behind a comma, if there is one."""
+    """Return `objectRef` as a JSON member after a comma, or an empty string."""
     return "" if reference is None else f',"objectRef":{shown(reference)}'
 
 
 def reference(request: Request) -> Object | None:
-    """`objectRef` of a request for a resource, as far as its path says."""
+    """Return the `objectRef` of a resource request, as far as its path says, or None."""
     info = request.info
     if info is None or not info.is_resource:
         return None
@@ -97,7 +97,7 @@ def reference(request: Request) -> Object | None:
 
 
 def completed(reference: Object, meta: Object) -> Object:
-    """The reference with what the path did not say, in the order in which it is shown."""
+    """Complete an `objectRef` with what the path did not say, in the order of its members."""
     more = {
         "namespace": meta.get("namespace"),
         "name": meta.get("name"),

@@ -1,4 +1,4 @@
-"""The older form of a log's lines (reference AUDIT-11)."""
+"""Legacy format of log lines (reference AUDIT-11)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orchtw.wire.objects import Object
 
 
 def legacy_line(members: Object) -> bytes:
-    """An event as one line of fields in quotes."""
+    """Format an event as a line of quoted fields."""
     user, other = members["user"], members.get("impersonatedUser")
     username, groups = user.get("username", "<none>"), "<none>"
     if "username" in user and user.get("groups"):
@@ -38,7 +38,7 @@ def legacy_line(members: Object) -> bytes:
 
 
 def _shortest(time: str) -> str:
-    """The time without zeros at the end of its fraction."""
+    """Return the time without trailing zeros in its fraction."""
     return time[:-1].rstrip("0").rstrip(".") + "Z" if "." in time else time
 
 

@@ -1,4 +1,4 @@
-"""Events in a log: written by a thread in mode batch, before the request goes on otherwise (reference AUDIT-11)."""
+"""Log backends: one writes in a thread, the other at once, before the request goes on (reference AUDIT-11)."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from orchtw.audit.log_file import LogFile
 
 PLUGIN: Final = "log"
 GATHER_S: Final = 0.02
-"""That the thread sleeps before it takes what waits: a wake-up for each event would cost more than its writing."""
+"""Delay before the thread takes the waiting events: a wake-up for each event would cost more than its writing."""
 
 END_S: Final = 30.0
-"""For what is left at the end; a reader of standard output that stands still does not hold up the end for ever."""
+"""Longest wait for the last lines on shutdown, which a stalled reader of standard output must not prevent."""
 
 WRITE_BYTES: Final = 256 * 1024
-"""Of lines that are written with one call; what comes before a new file may be that much too long."""
+"""Size of the lines written with one call; a file may exceed its limit by that much before it is rotated."""
 
 LINE_BYTES: Final = 1024
-"""About what a line takes that waits, beside its bytes, and whoever waits for it."""
+"""Approximate memory of a waiting line and its Deferred, beside its bytes."""
 
 Form = Callable[[Event], bytes]
-"""The line of an event."""
+"""Encodes an event as a log line."""
 
 
 class DirectLog:
-    """Writes events at once: for files, where that takes microseconds.
+    """Log written at once: for regular files, where that takes microseconds.
 
-    Requests are told of a failure if it is `strict`.
+    If it is `strict`, a failure is reported to the request.
     """
 
     def __init__(self, file: LogFile, form: Form, counts: Counts, *, strict: bool = True) -> None:
@@ -56,7 +56,7 @@ class DirectLog:
         return True
 
     def start(self) -> None:
-        """Look after what earlier runs have left."""
+        """Tidy up the old files of earlier runs."""
         self._file.tidy()
 
     async def stop(self) -> None:
@@ -65,9 +65,10 @@ class DirectLog:
 
 
 class ThreadLog:
-    """Writes in a thread what it is given, all that waits with one call; a `Delivery` of mode batch, and a `Backend`.
+    """Log written in a thread, all waiting events with one call; a `Delivery` of mode batch, and an `AuditBackend`.
 
-    `events` and `bytes` are what the thread has yet to write: each number in them is changed by one thread only.
+    `events` and `bytes` count what the thread has yet to write: each is the difference of two counters, each of which
+    only one thread changes.
     """
 
     extra_bytes: Final = LINE_BYTES
@@ -89,21 +90,24 @@ class ThreadLog:
 
     @property
     def events(self) -> int:
-        """That are not written yet."""
+        """Return the number of events not written yet."""
         return self._given - self._taken
 
     @property
     def bytes(self) -> int:
-        """Return the bytes that wait."""
+        """Return the bytes not written yet, `extra_bytes` for each line included."""
         return self._given_bytes - self._taken_bytes
 
     def deliver(self, batch: list[Event]) -> None:
-        """Have them written soon."""
+        """Have events written by the thread."""
         for event in batch:
             self._put(event, None)
 
     def process(self, *events: Event) -> Deferred[bool]:
-        """Wait for their lines to be written, in the modes that block: standard output may be a pipe that is full."""
+        """Have events written by the thread; fires with whether that succeeded.
+
+        For the blocking modes: standard output may be a pipe that is full.
+        """
         done: Deferred[bool] = Deferred()
         *others, last = events
         self.deliver(others)
@@ -122,7 +126,7 @@ class ThreadLog:
         if self._thread.is_alive():
             await deferToThread(self._thread.join, END_S)
         if self._thread.is_alive():
-            self._counts.lost(PLUGIN, self.events, "nobody reads the log")
+            self._counts.lost(PLUGIN, self.events, "the log is a pipe without a reader, or its disk hangs")
         else:
             self._file.close()
 
@@ -158,7 +162,7 @@ class ThreadLog:
             self._write_some()
 
     def _write_some(self) -> None:
-        """As many lines as go into one call; the file may be rotated between two of them."""
+        """Write about WRITE_BYTES of lines with one call; the file may be rotated between two calls."""
         taken, size = [], 0
         while self._lines and size < WRITE_BYTES:
             taken.append(self._lines.popleft())
@@ -175,7 +179,7 @@ class ThreadLog:
             self._reactor.callFromThread(self._told, len(taken), waiting, why)
 
     def _told(self, count: int, waiting: list[Deferred[bool]], why: str) -> None:
-        """In the reactor again."""
+        """Report the outcome, back in the reactor thread."""
         if why:
             self._counts.lost(PLUGIN, count, why)
         for done in waiting:

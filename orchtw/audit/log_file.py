@@ -1,4 +1,4 @@
-"""The file that events are appended to, and the old files beside it (reference AUDIT-11, AUDIT-18)."""
+"""Log file that events are appended to, and its rotation (reference AUDIT-11, AUDIT-18)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STANDARD_OUTPUT_FD = 1
 
 @attrs.frozen(slots=True, kw_only=True)
 class LogSettings:
-    """`path` of the file, or STANDARD_OUTPUT; the size after which there is a new one; what is kept of old ones."""
+    """Settings of the log: `path` of the file or STANDARD_OUTPUT, size limit, and retention of old files."""
 
     path: str
     max_bytes: int = 100 * MEGABYTE
@@ -30,12 +30,12 @@ class LogSettings:
 
 
 class LogFile:
-    """Used by one thread at a time, but for `reopen_later`. `seconds` is the time since the epoch."""
+    """Log file, used by one thread at a time except for `reopen_later`. `seconds` is the time since the epoch."""
 
     def __init__(self, settings: LogSettings, seconds: Callable[[], float], say: Callable[[str], None]) -> None:
-        """Opens the file, which is made if it is not there, as is its folder. Raises OSError.
+        """Open the file, which is created if missing, as is its folder. Raises OSError.
 
-        `say` is told what goes wrong beside the writing itself.
+        `say` reports errors other than those of writing.
         """
         self._settings = settings
         self._seconds = seconds
@@ -53,13 +53,13 @@ class LogFile:
         return stat.S_ISREG(os.fstat(self._fd).st_mode)
 
     def write(self, data: bytes) -> None:
-        """Append whole lines, in a new file if there is no room. Raises OSError when not all of it was written."""
+        """Append whole lines, after rotating a full file. Raises OSError if not all of it was written."""
         if self._reopen:
             self._reopen = False
             self._open_again()
         if self._limit and self._size and self._size + len(data) > self._limit:
             self._rotate()
-        if self._torn:  # a part of a line is there, to which the next must not be joined
+        if self._torn:  # the file ends in a partial line, which the next must not join
             data = b"\n" + data
         written = os.write(self._fd, data)
         self._size += written
@@ -75,16 +75,16 @@ class LogFile:
             view = view[written:]
 
     def reopen_later(self) -> None:
-        """Open the path again before the next line is written: somebody has moved the file (SIGHUP)."""
+        """Open the path again before the next line is written, for tools that have moved the file (SIGHUP)."""
         self._reopen = True
 
     def tidy(self) -> None:
-        """Look after old files as the settings say, in a thread; to be called once threads may begin."""
+        """Apply the retention settings to old files, in a thread; to be called once threads may start."""
         if self._limit:
             self._keeper.look()
 
     def close(self) -> None:
-        """Nothing more is written; what is being compressed is left for the next start."""
+        """Close the file; a running compression is left for the next start."""
         self._keeper.stop()
         if self._settings.path != STANDARD_OUTPUT:
             os.close(self._fd)
@@ -92,7 +92,7 @@ class LogFile:
     def _open(self) -> int:
         if self._settings.path == STANDARD_OUTPUT:
             return STANDARD_OUTPUT_FD
-        with suppress(FileExistsError):  # as a file: the next line says so
+        with suppress(FileExistsError):  # a file is in the way: `os.open` reports it
             self._path.parent.mkdir(mode=0o700, parents=True)
         fd = os.open(self._path, _FLAGS, _MODE)
         found = os.fstat(fd)
@@ -113,8 +113,8 @@ class LogFile:
         self._fd, self._torn = fd, False
 
     def _rotate(self) -> None:
-        """Move the file away and begin a new one; if that cannot be done, the old one grows and it is tried later."""
-        self._size = os.fstat(self._fd).st_size  # somebody else may have emptied it
+        """Rename the file and begin a new one; if that fails, the old one grows until a later attempt."""
+        self._size = os.fstat(self._fd).st_size  # another program may have emptied it
         if not self._size:
             return
         try:
@@ -128,7 +128,7 @@ class LogFile:
         self._keeper.look()
 
     def _moved(self) -> int:
-        """The new file, after the old one has been moved away. Raises OSError; then it is where it was."""
+        """Rename the old file and open a new one. Raises OSError, with the old file back in its place."""
         if not self._is_ours():
             return self._open()
         backup = backup_path(self._path, self._seconds())

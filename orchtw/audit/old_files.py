@@ -1,4 +1,4 @@
-"""Files that a log was rotated away to: how many, how old, and compressed (reference AUDIT-11)."""
+"""Retention and compression of rotated log files (reference AUDIT-11)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import attrs
 
 GZIP: Final = ".gz"
 PART: Final = ".part"
-"""Behind the name of a file that is being compressed; what is left of it after a crash is made anew."""
+"""Suffix of a file while it is being compressed; one left by a crash is overwritten."""
 
 _PIECE_BYTES: Final = 1 << 20
 _STOP_S: Final = 10.0
@@ -33,7 +33,7 @@ class Keeping:
 
 
 def backup_path(path: Path, seconds: float) -> Path:
-    """Where a log goes that ends at a time: `audit-2022-05-03T12-00-00.000.log`, a name that is not taken."""
+    """Return an unused path for a log that ends at a time, such as `audit-2022-05-03T12-00-00.000.log`."""
     moment = datetime.fromtimestamp(int(seconds * 1000) / 1000, UTC)
     while True:
         text = moment.strftime("%Y-%m-%dT%H-%M-%S.") + f"{moment.microsecond // 1000:03}"
@@ -50,7 +50,7 @@ class _Old:
 
 
 class Keeper:
-    """Removes and compresses in a thread of its own, one look at a time. `say` is told what goes wrong."""
+    """Removal and compression of old files, in a thread of its own, one pass at a time. `say` reports errors."""
 
     def __init__(self, path: Path, keeping: Keeping, say: Callable[[str], None]) -> None:
         self._path = path
@@ -61,10 +61,10 @@ class Keeper:
         self._again = False
         self._stopping = Event()
         self.alone: Callable[[], AbstractContextManager[None]] = nullcontext
-        """In which nobody else looks after the same files."""
+        """Lock under which one process at a time works on the files."""
 
     def look(self) -> None:
-        """Have the old files looked at soon."""
+        """Start a pass over the old files, or another one after the current."""
         if self._keeping == Keeping():
             return
         with self._lock:
@@ -74,12 +74,12 @@ class Keeper:
                 self._thread.start()
 
     def stop(self) -> None:
-        """End what runs; a file that is being compressed stays as it was."""
+        """Stop the current pass; a file that is being compressed stays as it was."""
         self._stopping.set()
         self.wait()
 
     def wait(self) -> None:
-        """Return when no look is under way."""
+        """Wait until the thread has ended, up to _STOP_S."""
         with self._lock:
             thread = self._thread
         if thread is not None:
@@ -99,7 +99,7 @@ class Keeper:
                 self._say(f"old files of {self._path} cannot be looked after: {error}")
 
     def tidy(self, now: datetime) -> None:
-        """Remove what is too much or too old, compress the rest if asked to. Raises OSError."""
+        """Remove files beyond the limits of number and age, and compress the rest if configured. Raises OSError."""
         kept: list[datetime] = []
         oldest = now - timedelta(days=self._keeping.days)
         for each in sorted(self._found(), reverse=True):
@@ -113,7 +113,7 @@ class Keeper:
                 self._compress(each.path)
 
     def _found(self) -> Iterator[_Old]:
-        """The old files, a compressed one before what it was made of."""
+        """Yield the old files; of equal times, a compressed file sorts after the one that it was made of."""
         start, end = f"{self._path.stem}-", self._path.suffix
         for name in os.listdir(self._path.parent):
             plain = name.removesuffix(GZIP)

@@ -1,4 +1,4 @@
-"""Audit policy: its rules, and the choice of the one for a request (reference AUDIT-8, AUDIT-9)."""
+"""Audit policy: rules, of which the first that matches a request decides (reference AUDIT-8, AUDIT-9)."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class PolicyOutcome:
 
 @attrs.frozen(slots=True, kw_only=True)
 class GroupResources:
-    """Resources of one API group; without any, all of them. `resources` are as the policy spells them."""
+    """Resources of one API group, all of them if `resources` is empty; these are spelled as in the policy."""
 
     group: str
     resources: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
 
     def fits(self, info: RequestInfo) -> bool:
-        """Report whether the request is about one of them."""
+        """Report whether a request is for one of these resources."""
         if info.group != self.group:
             return False
         if not self.resources:
@@ -53,7 +53,7 @@ class GroupResources:
 
 @attrs.frozen(slots=True, kw_only=True)
 class AuditRule:
-    """One rule. What is empty fits all; `urls` end in `*` where they stand for what begins so."""
+    """One rule. An empty field matches everything; a URL in `urls` may end in `*`, which matches any rest."""
 
     outcome: PolicyOutcome
     users: frozenset[str] = frozenset()
@@ -89,9 +89,9 @@ class AuditRule:
 
 
 class AuditPolicy:
-    """Rules in their order: the first that fits decides.
+    """Rules in their order: the first that matches decides.
 
-    Those that cannot fit a verb on what is or is no resource are not looked at: policies have dozens of them.
+    They are indexed by verb, and by whether the request is for a resource: policies have dozens of rules.
     """
 
     def __init__(self, rules: Sequence[AuditRule]) -> None:
@@ -100,6 +100,8 @@ class AuditPolicy:
         self._others = {kind: _candidates(rules, None, kind) for kind in kinds}
         self._by_verb = {(verb, kind): _candidates(rules, verb, kind) for verb in named for kind in kinds}
         self._last = next((rule for rule in rules if rule.fits_all), None)
+        self.by_name = any(each.names for rule in rules for each in rule.resources)
+        """True if an outcome may depend on an object's name."""
 
     def outcome(self, user: UserInfo | None, info: RequestInfo) -> PolicyOutcome:
         """Return the outcome for a request; without a matching rule, level None."""
@@ -111,7 +113,7 @@ class AuditPolicy:
 
 
 def _candidates(rules: Sequence[AuditRule], verb: str | None, is_resource: bool) -> tuple[AuditRule, ...]:
-    """Those that may fit a verb (None: any that no rule names), on resources or on other paths."""
+    """Return the rules that may match a verb (None: any that no rule names), on resources or on other paths."""
     return tuple(
         rule
         for rule in rules

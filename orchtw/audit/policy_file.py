@@ -1,4 +1,4 @@
-"""The file of `--audit-policy-file` (reference AUDIT-8, AUDIT-10)."""
+"""Reader of `--audit-policy-file` (reference AUDIT-8, AUDIT-10)."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _log = Logger()
 
 
 def load(path: Path, naming: Naming) -> AuditPolicy:
-    """The policy of a file in YAML or JSON, in either vocabulary; names of API groups are those of the server's.
+    """Return the policy in a file, YAML or JSON, in either vocabulary; API groups are translated to the server's.
 
-    Fields that are unknown or come twice are named in the log. Raises ConfigError with a line for each problem.
+    Unknown and repeated fields are logged. Raises ConfigError with a line for each problem.
     """
     repeated: list[str] = []
     try:
@@ -79,7 +79,7 @@ def _check_kind(file: Fields) -> None:
 
 
 def _only(fields: Fields, *names: str) -> None:
-    """Name in the log what is not understood: the release reads such a file as well."""
+    """Log unknown fields, which the release tolerates too."""
     for name in fields.value:
         if name not in names:
             place = f"{fields.where}.{name}" if fields.where else name
@@ -104,7 +104,7 @@ class _GivenResources:
 
 @attrs.frozen(slots=True, kw_only=True)
 class _Given:
-    """A rule as it stands in the file, whose fields are of the right types."""
+    """Rule as given in the file, with fields of the right types."""
 
     where: str
     level: str
@@ -150,7 +150,7 @@ class _Given:
             yield invalid(f"{self.where}.nonResourceURLs", list(self.urls), why)
 
     def rule(self, stages: Sequence[str], omit_managed_fields: bool, naming: Naming) -> AuditRule:
-        """The rule as it is applied, under a policy that omits these stages and perhaps managed fields."""
+        """Return the compiled rule, given the omitted stages and `omitManagedFields` of the policy."""
         level = LEVELS.index(self.level)
         fields = omit_managed_fields if self.omit_managed_fields is None else self.omit_managed_fields
         return AuditRule(

@@ -1,4 +1,4 @@
-"""Sender of a request, as events show it: addresses, agent, user, and failed credentials."""
+"""Sender of a request, as events show it: addresses, user agent, user, and failed credentials."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from orchtw.request import Request, UserInfo, utf8_text
 from orchtw.wire.objects import Object
 
 MOST_ADDRESSES: Final = 64
-"""Of an X-Forwarded-For header, which a client may make as long as a head can be (reference AUDIT-16)."""
+"""Limit of addresses read from X-Forwarded-For, which may be as long as a request's head (reference AUDIT-16)."""
 
 AGENT_CHARACTERS: Final = 1024
 _CUT: Final = "...TRUNCATED"
 
 
 def source_ips(request: Request) -> list[str]:
-    """X-Forwarded-For, X-Real-Ip if it is not among those, and the peer if it is not the last (reference AUDIT-1)."""
+    """Return X-Forwarded-For, X-Real-Ip if not among those, and the peer if it is not last (reference AUDIT-1)."""
     headers, peer = request.headers, request.peer.address
     if "x-forwarded-for" not in headers and "x-real-ip" not in headers:
         return [peer] if peer else []
@@ -38,7 +38,7 @@ def _address(text: str) -> str:
 
 
 def user_agent(request: Request) -> str:
-    """Return the User-Agent, cut where it is long."""
+    """Return the User-Agent, cut after AGENT_CHARACTERS (reference AUDIT-16)."""
     agent = request.headers.get("user-agent", "")
     if not agent.isascii():
         agent = utf8_text(agent)
@@ -46,7 +46,7 @@ def user_agent(request: Request) -> str:
 
 
 def user_object(user: UserInfo | None) -> Object:
-    """A user without what is empty; nobody is an empty object."""
+    """Return a user without empty fields; for None, an empty object."""
     if user is None:
         return {}
     shown: Object = {}
@@ -62,7 +62,7 @@ def user_object(user: UserInfo | None) -> Object:
 
 
 def attempts(request: Request) -> str:
-    """Which kinds of credentials a refused request has shown; never what they were (reference AUDIT-5)."""
+    """Return the error of a failed authentication: kinds of credentials, never their values (reference AUDIT-5)."""
     scheme, _, rest = request.headers.get("authorization", "").strip().partition(" ")
     tried = []
     if rest and scheme.lower() in ("basic", "bearer"):

@@ -1,6 +1,6 @@
 """Audit log of a server with several processes: all append to one file, and the one that fills it rotates it.
 
-A process takes a lock for each write, in which it looks whether the file is still the one at the path.
+A process takes a lock for each write, under which it checks that the path still leads to its open file.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from orchtw.audit.log_file import LogFile, LogSettings
 
 _TRIES: Final = 50
 _TRY_S: Final = 0.001
-"""A process that stands still with the lock holds up the others for that long; then they go on without it."""
+"""Delay between _TRIES attempts to lock; then a process writes without the lock, in case its holder is stopped."""
 
 _MODE: Final = 0o600
 
 
 class SharedLogFile(LogFile):
-    """See `LogFile`. `lock` is the path of a file that the processes of this server lock."""
+    """`LogFile` for several processes. `lock` is the path of the file that they lock."""
 
     def __init__(
         self, settings: LogSettings, seconds: Callable[[], float], say: Callable[[str], None], lock: Path
@@ -35,7 +35,7 @@ class SharedLogFile(LogFile):
         self._keeper.alone = self._alone
 
     def write(self, data: bytes) -> None:
-        """Append data under the lock, as `LogFile.write`."""
+        """Append data under the lock, as `LogFile.write`; without it if it cannot be had in time."""
         self._locked = self._take()
         try:
             self._follow()
@@ -60,20 +60,20 @@ class SharedLogFile(LogFile):
         return False
 
     def _follow(self) -> None:
-        """Write on where the others do."""
+        """Open the path again if another process has rotated the file, and update the size."""
         if self._limit:
             if not self._is_ours():
                 self._open_again()
             self._size = os.fstat(self._fd).st_size
 
     def _rotate(self) -> None:
-        """Only one process at a time."""
+        """Rotate the file if this process holds the lock."""
         if self._locked:
             super()._rotate()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """For a thread that looks after old files: only one process does at a time."""
+        """Hold the lock for old files, on which one process at a time works."""
         fd = os.open(self._lock.with_name(f"{self._lock.name}.old"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)

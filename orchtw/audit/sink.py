@@ -1,4 +1,4 @@
-"""Sinks of audit events: one backend, all of them, or a stage in front of one."""
+"""Sinks of audit events: a backend, a union of them, or a stage in front of one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from orchtw.audit.event import Event
 from orchtw.audit.waiting import Holder, WaitingEvents
 
 Stored = bool | Deferred[bool]
-"""Whether an event is where it belongs as far as its request is concerned; at once where that can be told.
+"""True if the events' request may go on; a Deferred if that is not known at once.
 
-Cancelling it ends the wait, not the delivery: that belongs to the server, whatever becomes of the request.
+Cancelling it ends the wait, but not the delivery, which does not depend on the request.
 """
 
 
@@ -28,24 +28,24 @@ class AuditSink(Protocol):
         """Report whether `process` always returns True: no request waits for its events, or fails for them."""
 
     def process(self, *events: Event) -> Stored:
-        """Take events of one request. False: one is lost, which mode blocking-strict reports."""
+        """Take events of one request; False if one is lost and the request must fail for it."""
 
     def start(self) -> None:
-        """Threads may begin: the process has its final id."""
+        """Start threads; the process will not fork any more."""
 
     async def stop(self) -> None:
-        """Everything that was taken has arrived or is given up; nothing more comes."""
+        """Wait until all events have arrived or been given up; no more will come."""
 
 
 class SinkUnion:
-    """All of several backends; events are stored when they are with each of them."""
+    """Union of sinks; events are stored once each of them has stored them."""
 
     def __init__(self, sinks: Sequence[AuditSink]) -> None:
         self._sinks = tuple(sinks)
         self.prompt = all(sink.prompt for sink in sinks)
 
     def process(self, *events: Event) -> Stored:
-        """Give them to each."""
+        """Pass the events to each sink."""
         found = [sink.process(*events) for sink in self._sinks]
         if all(isinstance(each, bool) for each in found):
             return all(found)
@@ -57,7 +57,7 @@ class SinkUnion:
             sink.start()
 
     async def stop(self) -> None:
-        """One after the other: the log is quick."""
+        """Stop the backends, one after the other: the log is fast."""
         for sink in self._sinks:
             await sink.stop()
 
@@ -68,27 +68,27 @@ async def _all(found: Sequence[Stored]) -> bool:
 
 
 WAIT_S: Final = 90.0
-"""For which a request waits, if it has no limit of its own that is shorter: watches and refusals have none."""
+"""Longest wait of a request for delivery, unless its own limit is shorter: watches and refusals have no limit."""
 
 
 class AuditBackend(Holder, Protocol):
-    """Takes the events of one request at a time."""
+    """Backend that takes the events of one request at a time."""
 
     def process(self, *events: Event) -> Deferred[bool]:
-        """Bring events to where they belong: False in the end if they are lost."""
+        """Deliver events; fires with False if they are lost."""
 
     def start(self) -> None:
-        """Start the threads of the sink."""
+        """Start the threads of the backend."""
 
     async def stop(self) -> None:
-        """Everything has arrived or is given up."""
+        """Wait until all events have arrived or been given up."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Blocking:
-    """The modes that block: a request waits until the backend has its events, as long as there is room for them.
+    """Blocking modes: a request waits until the backend has its events, if there is room for them.
 
-    If not `strict`, it goes on though they are lost, or still under way after WAIT_S.
+    Unless `strict`, the request goes on even if they are lost, or not delivered after WAIT_S.
     """
 
     backend: AuditBackend
@@ -98,7 +98,7 @@ class Blocking:
     prompt: ClassVar[bool] = False
 
     def process(self, *events: Event) -> Stored:
-        """Hand events to every sink, whether or not the request waits for it."""
+        """Pass events to the backend; returns what their request waits for."""
         if not self.room.fits(sum(len(event.json) for event in events)):
             self.room.lose(len(events))
             return not self.strict
@@ -124,9 +124,9 @@ TOO_LARGE: Final = "event is too large even after truncating"
 
 @attrs.frozen(slots=True)
 class Truncating:
-    """Takes the objects out of events that are longer than `limit_bytes` (reference AUDIT-13).
+    """Removal of the objects from events that are longer than `limit_bytes` (reference AUDIT-13).
 
-    `strict`: a request whose event is too long without them is to know that it is lost.
+    `strict`: a request fails if its event is too long even then.
     """
 
     inner: AuditSink
@@ -137,7 +137,7 @@ class Truncating:
 
     @property
     def prompt(self) -> bool:
-        """As the backend, which is not in a strict mode then."""
+        """Report whether the sink behind it is prompt, as no sink is in strict mode."""
         return self.inner.prompt
 
     def process(self, *events: Event) -> Stored:

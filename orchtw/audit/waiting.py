@@ -1,4 +1,4 @@
-"""The bound on events that have not arrived at a backend, whatever its mode (reference AUDIT-17)."""
+"""Bound on undelivered events of a backend, in every mode (reference AUDIT-17)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from orchtw.audit.counts import Counts
 
 WAITING_BYTES: Final = 64 << 20
-"""Of events that have not arrived, whatever their number: a log of ten thousand objects could be gigabytes."""
+"""Size limit of undelivered events, whatever their number: a log of ten thousand objects could be gigabytes."""
 
 BLOCKED: Final = "audit buffer queue blocked"
 
@@ -17,17 +17,17 @@ class Holder(Protocol):
 
     @property
     def bytes(self) -> int:
-        """Return the bytes that it holds, `extra_bytes` for each delivery included."""
+        """Return the bytes that it holds, with `extra_bytes` for each delivery."""
 
     @property
     def extra_bytes(self) -> int:
-        """Return the bytes held for one delivery beside the events."""
+        """Return the bytes that one delivery takes beside its events."""
 
 
 class WaitingEvents:
-    """Events that wait for one backend: `queued` bytes that are not handed over yet, and those in delivery.
+    """Undelivered events of one backend: `queued` bytes in the buffer, and those in delivery.
 
-    The gauge of the backend shows them; events that find no room are lost and counted under `plugin`.
+    They are the backend's gauge; events for which there is no room are lost, and counted under `plugin`.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class WaitingEvents:
 
     @property
     def bytes(self) -> int:
-        """Of everything that has not arrived."""
+        """Return the bytes of all undelivered events."""
         return self.queued + self._holder.bytes
 
     def fits(self, size: int) -> bool:
-        """Report whether there is room for so many bytes more."""
+        """Report whether there is room for `size` bytes more."""
         return self.bytes + size + self._holder.extra_bytes <= self._limit_bytes
 
     def lose(self, count: int) -> None:
-        """There is no room for so many events."""
+        """Count events that are lost for lack of room."""
         self._counts.lost(self._plugin, count, BLOCKED)

@@ -1,4 +1,4 @@
-"""Events for another server: EventLists by POST (reference AUDIT-12)."""
+"""Webhook backend, which posts EventLists to another server (reference AUDIT-12)."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from orchtw.outbound.remote import Remote
 
 PLUGIN: Final = "webhook"
 AT_ONCE: Final = 8
-"""Requests that run at the same time; batches that wait for another try are not among them."""
+"""Limit of concurrent requests; batches that wait for a retry are not counted."""
 
 ANSWER_BYTES: Final = 64 * 1024
-"""Of an answer, which nobody reads."""
+"""Size limit of a response, whose content is ignored."""
 
 END_S: Final = 30.0
-"""For what is left at the end, tries and pauses and all (reference AUDIT-19)."""
+"""Time for undelivered events on shutdown, attempts and delays included (reference AUDIT-19)."""
 
 POST_BYTES: Final = 8 * 1024
-"""About what a list takes that waits for its turn, its answer or another try, beside its bytes."""
+"""Approximate memory of a list in delivery or between retries, beside its bytes."""
 
 Send = Callable[[bytes], Any]
-"""Brings an EventList to the other server, in the end; an awaitable. Raises CallFailed."""
+"""Delivers an EventList, with retries; returns an awaitable. Raises CallFailed."""
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Way:
-    """Retry policy of the webhook: number of tries, the first retry after `first_s`."""
+    """Delivery to the webhook, with retries, the first of which is after `first_s`."""
 
     caller: retries.Poster
     remote: Remote
@@ -59,9 +59,10 @@ class Way:
 
 
 class WebhookBackend:
-    """Sends batches, several at the same time; a `Delivery` of mode batch and a `Backend` of the others.
+    """Webhook backend with several batches in delivery at once.
 
-    In mode batch an event that has been handed over waits no more; its bytes count until it has arrived.
+    It is a `Delivery` of mode batch, where accepted events no longer count as waiting, though their bytes do until
+    they have arrived; and the `AuditBackend` of the other modes.
     """
 
     extra_bytes: Final = POST_BYTES
@@ -78,18 +79,18 @@ class WebhookBackend:
         self.bytes = 0
 
     def deliver(self, batch: list[Event]) -> None:
-        """Send a batch; its end is awaited by `stop` only."""
+        """Send a batch; only `stop` waits for the outcome."""
         self._begin(batch)
 
     def process(self, *events: Event) -> Deferred[bool]:
-        """Send events at once; False in the end if they could not be."""
+        """Send events at once; fires with False if that failed."""
         return self._begin(list(events))
 
     def start(self) -> None:
-        """There is nothing to start."""
+        """Do nothing: there are no threads."""
 
     async def stop(self) -> None:
-        """Wait for what is being sent; what has not arrived in END_S is given up."""
+        """Wait for the batches in delivery; those that have not arrived after END_S are given up."""
         if not self._running:
             return
         try:
@@ -104,7 +105,7 @@ class WebhookBackend:
         body = b"%b%b]}" % (self._head, b",".join([event.json for event in batch]))
         size = len(body) + self.extra_bytes
         self.bytes += size
-        # From here on the body stands for its events, so that their bytes are there once.
+        # From here on the body replaces its events, so that memory holds their bytes once.
         running = Deferred.fromCoroutine(self._sent(body, len(batch)))
         self._running.add(running)
 
@@ -123,14 +124,14 @@ class WebhookBackend:
             self._counts.lost(PLUGIN, count, str(problem))
             return False
         except CancelledError:
-            # Only `stop` gives up what is under way: those who wait for it have no hold on it.
+            # Only `stop` cancels a delivery; a request that stops waiting does not.
             self._given_up += count
             return False
         return True
 
 
-class DeliveryTurns:
-    """A caller that has at most AT_ONCE posts under way."""
+class LimitedCaller:
+    """Caller with at most `at_once` concurrent posts."""
 
     def __init__(self, caller: Caller, at_once: int = AT_ONCE) -> None:
         self._caller = caller
@@ -139,7 +140,7 @@ class DeliveryTurns:
     async def post(
         self, remote: Remote, body: bytes, *, timeout_s: float, left_s: float | None, limit_bytes: int
     ) -> bytes:
-        """As the caller's, when it is this one's turn."""
+        """Post a batch when its turn comes; returns and raises as `Caller.post`."""
         await self._turns.acquire()
         try:
             return await self._caller.post(

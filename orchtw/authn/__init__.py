@@ -1,7 +1,7 @@
 """Authentication: one module per method (client certificates, bearer tokens), and the union that tries them in order.
 
-Authorization is decided in `authz`. Only the composition root and `filters` import this. `METHODS` and
-`TOKENS` list the members of the union.
+Authorization is decided in `authz`. Only the composition root and `filters` import this package. `METHODS` and
+`TOKENS` list the members of the union; those that call other servers are imported if the flags name one.
 """
 
 from __future__ import annotations
@@ -10,49 +10,72 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from orchtw.authn import bootstrap_tokens, oidc, request_headers, tokens, webhook_tokens
+from orchtw.authn import bootstrap_tokens, request_headers, tokens
 from orchtw.authn.client_certificates import ClientCertificates
-from orchtw.authn.method import Authenticator, AuthnHost, TokenMethod, plain
+from orchtw.authn.method import Authenticator, AuthnHost, PlainTokens, TokenMethod, plain
 from orchtw.authn.service_accounts import tokens as service_accounts
-from orchtw.config import Config
-from orchtw.plugins import AuthenticationPlugin
+from orchtw.config.authentication import AuthenticationOptions
+from orchtw.plugins import AuthenticationPlugin, Plugins
 from orchtw.plugins.order import anchored
 
-MakeMethod = Callable[[AuthnHost, Config], Authenticator | None]
-MakeSource = Callable[[AuthnHost, Config], TokenMethod | None]
+MakeMethod = Callable[[AuthnHost, AuthenticationOptions], Authenticator | None]
+MakeSource = Callable[[AuthnHost, AuthenticationOptions], TokenMethod | None]
+
+
+def _oidc(host: AuthnHost, options: AuthenticationOptions) -> PlainTokens | None:
+    if not options.oidc.issuer_url:
+        return None
+    from orchtw.authn.oidc import from_flags
+
+    return from_flags(host, options)
+
+
+def _webhook(host: AuthnHost, options: AuthenticationOptions) -> TokenMethod | None:
+    if options.webhook.config_file is None:
+        return None
+    from orchtw.authn.webhook_tokens import from_flags
+
+    return from_flags(host, options)
+
 
 METHODS: Mapping[str, MakeMethod] = MappingProxyType(
     {
         "request-header": request_headers.from_flags,
-        "client-certificate": lambda host, config: ClientCertificates(host.seconds, host.metrics),
+        "client-certificate": lambda host, options: ClientCertificates(host.seconds, host.metrics),
     }
 )
-"""Factories of the methods that are tried before bearer tokens, in their order; None: switched off by the flags."""
+"""Factories of the methods tried before bearer tokens, in order; they return None for a method that flags disable."""
 
 TOKENS: Mapping[str, MakeSource] = MappingProxyType(
     {
         "token-file": plain(tokens.from_flags),
         "service-accounts": service_accounts.from_flags,
         "bootstrap": plain(bootstrap_tokens.from_flags),
-        "oidc": plain(oidc.from_flags),
-        "webhook": webhook_tokens.from_flags,
+        "oidc": plain(_oidc),
+        "webhook": _webhook,
     }
 )
-"""Factories of the sources of bearer tokens, in their order; None: switched off by the flags."""
+"""Factories of the bearer-token sources, in order; they return None for a source that flags disable."""
 
 
-def methods(config: Config) -> list[MakeMethod]:
-    """The factories of all methods that are tried before bearer tokens, plugins' in their places."""
-    return _with_plugins(METHODS, config, tokens=False)
+def methods(installed: Plugins) -> list[MakeMethod]:
+    """Return the factories of all methods tried before bearer tokens, with plugins in their places."""
+    return _with_plugins(METHODS, installed, tokens=False)
 
 
-def token_sources(config: Config) -> list[MakeSource]:
-    """The factories of all sources of bearer tokens, plugins' in their places."""
-    return _with_plugins(TOKENS, config, tokens=True)
+def token_sources(installed: Plugins) -> list[MakeSource]:
+    """Return the factories of all bearer-token sources, with plugins in their places."""
+    return _with_plugins(TOKENS, installed, tokens=True)
 
 
-def _with_plugins(built_in: Mapping[str, Any], config: Config, *, tokens: bool) -> list[Any]:
-    found = config.plugins.of(AuthenticationPlugin)
+def _with_plugins(built_in: Mapping[str, Any], installed: Plugins, *, tokens: bool) -> list[Any]:
+    found = installed.of(AuthenticationPlugin)
     plugins = {name: plugin for name, plugin in found.items() if plugin.tokens is tokens}
+    made = {name: _from_values(plugin, installed.values) for name, plugin in plugins.items()}
     order = anchored(list(built_in), {name: plugin.before for name, plugin in plugins.items()})
-    return [built_in[name] if name in built_in else plugins[name].make for name in order]
+    return [built_in[name] if name in built_in else made[name] for name in order]
+
+
+def _from_values(plugin: AuthenticationPlugin, values: Mapping[str, Any]) -> Callable[[AuthnHost, object], Any]:
+    """Wrap a plugin's factory in the signature of the built-in ones."""
+    return lambda host, options: plugin.make(host, values)

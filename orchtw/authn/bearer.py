@@ -1,10 +1,12 @@
-"""Bearer tokens: the header, and the sources that are asked about it (reference AUTHN-8, AUTHN-9)."""
+"""Bearer tokens: the Authorization header, and the token sources tried in order (reference AUTHN-8, AUTHN-9)."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 
-from orchtw.authn.method import ShownCredentials, TokenMethod
+from orchtw.authn.first_success import first_success
+from orchtw.authn.lasting import FOREIGN, Vouched, together
+from orchtw.authn.method import LastingTokens, ShownToken, TokenMethod
 from orchtw.errors import Unauthorized
 from orchtw.request import Request, UserInfo, utf8_text
 
@@ -12,80 +14,68 @@ UNKNOWN = "invalid bearer token"
 
 
 class BearerTokens:
-    """Authenticates by `Authorization: Bearer <token>`; the sources are asked in order, the first success counts.
+    """Authenticator for `Authorization: Bearer <token>`; sources are tried in order and the first success wins.
 
-    A source that refuses does not stop the others; what it has against the token is for the log and for token
-    reviews. `audiences` are this API's.
+    A source that rejects the token does not stop the search; its reason goes to the log and to token reviews.
+    `audiences` are this API's.
     """
 
     def __init__(self, methods: Sequence[TokenMethod], audiences: Sequence[str] = ()) -> None:
-        self._methods = tuple(methods)
+        self._asked = tuple(methods)
+        self._methods = tuple(method.find for method in methods)
         self._audiences = tuple(audiences)
         self._own = frozenset(audiences)
 
     def authenticate(self, request: Request) -> UserInfo | None | Awaitable[UserInfo | None]:
-        """The token's user, None without a token. Raises Unauthorized (401) for a token that nobody knows.
+        """Return the token's user, or None without a token. Raises Unauthorized (401) if no source accepts it.
 
-        After a success the header is gone from the request, so that no later stage can show the token.
+        On success the header is removed from the request, so that no later stage can leak the token.
         """
         token = bearer_token(request.headers.get("authorization", ""))
         if not token:
             return None
-        found = self._find(ShownCredentials(token=token, audiences=self._audiences, annotations=request.annotations))
+        found = self._find(ShownToken(token=token, audiences=self._audiences, annotations=request.annotations))
         return _accept(request, found) if isinstance(found, UserInfo) else _accept_later(request, found)
 
-    async def whose(self, token: str, audiences: Sequence[str] = ()) -> tuple[UserInfo, Sequence[str]]:
-        """The user of a token that is meant for one of these audiences (none: this API's), and which it is meant for.
+    def lasts(self, request: Request) -> Vouched | None:
+        """Return for how long the sources say the same of the request's token, see `lasting.Lasting`."""
+        token = bearer_token(request.headers.get("authorization", ""))
+        if not token:
+            return FOREIGN
+        shown = ShownToken(token=token, audiences=self._audiences)
+        return together(source.lasts(shown) if isinstance(source, LastingTokens) else None for source in self._asked)
 
-        Raises Unauthorized (401) for a token that nobody knows.
+    async def whose(self, token: str, audiences: Sequence[str] = ()) -> tuple[UserInfo, Sequence[str]]:
+        """Return a token's user, and those of `audiences` (empty: this API's) that the token is valid for.
+
+        Raises Unauthorized (401) if no source accepts the token.
         """
         if not token.strip():
             raise Unauthorized(UNKNOWN)
         asked = tuple(audiences) or self._audiences
         text = token.encode("utf-8", "surrogatepass").decode("utf-8", "surrogateescape")
-        shown = ShownCredentials(token=text, audiences=asked, own=not asked or not self._own.isdisjoint(asked))
+        shown = ShownToken(token=text, audiences=asked, own=not asked or not self._own.isdisjoint(asked))
         found = self._find(shown)
         user = found if isinstance(found, UserInfo) else await found
         return user, shown.accepted
 
-    def _find(self, shown: ShownCredentials) -> UserInfo | Awaitable[UserInfo]:
+    def _find(self, shown: ShownToken) -> UserInfo | Awaitable[UserInfo]:
         reasons: list[str] = []
-        for index, method in enumerate(self._methods):
-            try:
-                found = method.find(shown)
-            except Unauthorized as refusal:
-                reasons.append(refusal.why)
-                continue
-            if isinstance(found, UserInfo):
-                return found
-            if found is not None:
-                return self._find_on(shown, found, index + 1, reasons)
-        raise _nobody(reasons)
-
-    async def _find_on(
-        self, shown: ShownCredentials, asked: Awaitable[UserInfo | None], index: int, reasons: list[str]
-    ) -> UserInfo:
-        """Wait for the first answer that takes time, then go on with the sources from `index`."""
-        found = None
-        try:
-            found = await asked
-        except Unauthorized as refusal:
-            reasons.append(refusal.why)
-        for method in self._methods[index:]:
-            if found is not None:
-                break
-            try:
-                answer = method.find(shown)
-                found = answer if answer is None or isinstance(answer, UserInfo) else await answer
-            except Unauthorized as refusal:
-                reasons.append(refusal.why)
+        found = first_success(self._methods, shown, reasons)
         if found is None:
             raise _nobody(reasons)
-        return found
+        return found if isinstance(found, UserInfo) else _known(found, reasons)
+
+
+async def _known(waiting: Awaitable[UserInfo | None], reasons: list[str]) -> UserInfo:
+    found = await waiting
+    if found is None:
+        raise _nobody(reasons)
+    return found
 
 
 def _nobody(reasons: Sequence[str]) -> Unauthorized:
-    """Return the refusal with every source's reason against a token, each once (reference AUTHN-5)."""
+    """Return the error for a rejected token, with every source's reason once (reference AUTHN-5)."""
     texts = dict.fromkeys((UNKNOWN, *(reason for reason in reasons if reason)))
     return Unauthorized(f"[{', '.join(texts)}]" if len(texts) > 1 else UNKNOWN)
 
@@ -102,9 +92,9 @@ def _accept(request: Request, user: UserInfo) -> UserInfo:
 
 
 def bearer_token(header: str) -> str:
-    """The token of an Authorization header; empty for another scheme (in any case of letters) or none.
+    """Return the bearer token of an Authorization header, or an empty string. The scheme's case is ignored.
 
-    Bytes of the token that are no UTF-8 are kept as surrogates, so that each token has one text.
+    Bytes of the token that are not UTF-8 become surrogates, so that distinct tokens stay distinct.
     """
     parts = utf8_text(header, "surrogateescape").strip().split(" ", 2)
     return parts[1] if len(parts) > 1 and parts[0].lower() == "bearer" else ""

@@ -1,11 +1,12 @@
-"""Bootstrap tokens: those who join the cluster and have nothing else yet (reference AUTHN-20 to AUTHN-22)."""
+"""Bootstrap tokens: credentials for nodes that join the cluster (reference AUTHN-20 to AUTHN-22)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from orchtw.authn.lasting import FOREIGN, Vouched
 from orchtw.authn.method import AuthnHost, authenticated
-from orchtw.config import Config
+from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import Unauthorized
 from orchtw.naming.names import Naming
 from orchtw.registry.stored import Stored
@@ -14,9 +15,9 @@ from orchtw.rules.bootstrap_tokens import PREFIX, SECRET_TYPE, BadSecret, TokenS
 
 
 class BootstrapTokens:
-    """Looks tokens up in the Secrets of the system's namespace, as the cache has them: a deleted one is gone at once.
+    """Authenticator for bootstrap tokens: looks them up in the cached Secrets of the system namespace.
 
-    `seconds` is the time since the epoch.
+    Deleting a Secret revokes its token at once. `seconds` returns the time since the epoch.
     """
 
     def __init__(self, secrets: Stored, naming: Naming, seconds: Callable[[], float]) -> None:
@@ -26,7 +27,7 @@ class BootstrapTokens:
         self._seconds = seconds
 
     def find(self, token: str) -> UserInfo | None:
-        """The token's user, None for a token of another form. Raises Unauthorized (401)."""
+        """Return the token's user, or None if it is not formed like a bootstrap token. Raises Unauthorized (401)."""
         halves = split(token)
         if halves is None:
             return None
@@ -43,9 +44,13 @@ class BootstrapTokens:
             raise Unauthorized(f"bootstrap token {token_id}: {problem}") from None
         return authenticated(UserInfo(name=f"system:bootstrap:{token_id}", groups=groups))
 
+    def lasts(self, token: str) -> Vouched | None:
+        """Have the Secret looked at each time, see `lasting.LastingPlainTokens`."""
+        return FOREIGN if split(token) is None else None
 
-def from_flags(host: AuthnHost, config: Config) -> BootstrapTokens | None:
-    """The method of `--enable-bootstrap-token-auth`."""
-    if not config.enable_bootstrap_token_auth:
+
+def from_flags(host: AuthnHost, options: AuthenticationOptions) -> BootstrapTokens | None:
+    """Return the authenticator that `--enable-bootstrap-token-auth` enables, or None."""
+    if not options.enable_bootstrap_token_auth:
         return None
     return BootstrapTokens(host.targets.stored_target("", "v1", "secrets").stored, host.naming, host.seconds)

@@ -8,12 +8,13 @@ from typing import NamedTuple
 from cryptography.x509 import Certificate
 from cryptography.x509.oid import NameOID
 
+from orchtw.authn.lasting import FOREIGN, Vouched
 from orchtw.authn.method import authenticated
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.errors import Unauthorized
 from orchtw.request import Request, UnreadableCertificate, UserInfo
 
-# The users of this many certificates are remembered; the edge keeps as many parsed certificates.
+# Cached certificates and their users; the edge keeps as many parsed certificates.
 _KEPT = 1024
 
 
@@ -25,22 +26,23 @@ class _Known(NamedTuple):
 
 
 class ClientCertificates:
-    """Authenticates by the certificate of the connection, if the handshake verified it against the client CAs.
+    """Authenticator for the connection's certificate, which the handshake must have verified against the client CAs.
 
-    `seconds` is the time as seconds since the epoch: a certificate that ends while its connection lives on
-    is refused from then on.
+    `seconds` returns the time since the epoch: a certificate that expires while its connection is open is rejected
+    from then on.
     """
 
     def __init__(self, seconds: Callable[[], float], metrics: AuthenticationMetrics) -> None:
         self._seconds = seconds
         self._metrics = metrics
-        # By identity: the edge shows one object for one certificate, and hashing a certificate costs its bytes.
+        # Keyed by identity: the edge passes one object for one certificate, and hashing one hashes all its bytes.
         self._known: dict[int, _Known] = {}
 
     def authenticate(self, request: Request) -> UserInfo | None:
-        """The subject; None without a certificate or common name.
+        """Return the subject as a user; None without a certificate or common name.
 
-        Raises Unauthorized (401) for a certificate that was not verified, is out of date or cannot be read.
+        Raises Unauthorized (401) for a certificate that was not verified, is expired or not yet valid, or cannot be
+        parsed.
         """
         certificate = request.peer.certificate
         if certificate is None:
@@ -58,6 +60,19 @@ class ClientCertificates:
         self._metrics.certificate(known.ends - now)
         return known.user
 
+    def lasts(self, request: Request) -> Vouched | None:
+        """Hold from the certificate's first to its last moment, see `lasting.Lasting`."""
+        certificate, seconds = request.peer.certificate, self._seconds
+        if certificate is None:
+            return FOREIGN
+        known = self._known.get(id(certificate))
+        if known is None or known.user is None or not request.peer.verified:
+            return None
+        begins, ends, count = known.begins, known.ends, self._metrics.certificate
+        return Vouched(
+            known=True, stands=(lambda: begins <= seconds() <= ends,), used=(lambda: count(ends - seconds()),)
+        )
+
     def _learn(self, certificate: Certificate) -> _Known:
         try:
             known = _Known(
@@ -67,7 +82,7 @@ class ClientCertificates:
                 certificate.not_valid_after_utc.timestamp(),
             )
         except ValueError:
-            # Parts are decoded when they are asked for: a subject of undecodable text gets that far.
+            # Fields are decoded lazily, so a subject with undecodable text fails only here.
             raise Unauthorized("the client certificate's subject cannot be read") from None
         if len(self._known) >= _KEPT:
             self._known.clear()
@@ -76,7 +91,7 @@ class ClientCertificates:
 
 
 def user_of(certificate: Certificate) -> UserInfo | None:
-    """The user whom the subject names, or None without a common name (of several, the last counts).
+    """Return the user that the subject names, or None without a common name (of several, the last counts).
 
     Raises ValueError for a subject that cannot be decoded.
     """

@@ -1,4 +1,4 @@
-"""Signed tokens in their compact form, read and not yet believed."""
+"""JWTs in compact serialization, parsed but not verified."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchtw.wire.json_values import loads
 from orchtw.wire.objects import Object
 
 CHARACTERS: Final = 128 * 1024
-"""Of a token: one that is all brackets takes 12 ms to be read, and no issuer has users with so many groups."""
+"""Size limit of a token: 12 ms to parse one that is all brackets, and more than any user's groups need."""
 
 _PART: Final = re.compile(r"[A-Za-z0-9_-]+")
 _PARTS: Final = 3
@@ -22,7 +22,7 @@ _HEADER_CHARACTERS: Final = 8 * 1024
 
 @attrs.frozen(slots=True, kw_only=True)
 class Compact:
-    """The parts of a token: `signed` is what `signature` is of."""
+    """The decoded parts of a token; `signature` is over the bytes `signed`."""
 
     header: Object
     claims: Object
@@ -31,7 +31,7 @@ class Compact:
 
 
 def compact(token: str) -> Compact | None:
-    """The parts of a token in three base64url parts, two of them JSON objects; None for any other."""
+    """Parse a token of three base64url parts, the first two JSON objects; None if it is anything else or too long."""
     if len(token) > CHARACTERS:
         return None
     parts = token.split(".", _PARTS)

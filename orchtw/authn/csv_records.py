@@ -1,7 +1,7 @@
-"""Comma-separated records as the reference server reads them (RFC 4180, nothing lenient).
+"""CSV records as the reference server reads them (RFC 4180, strictly).
 
-The standard library's reader takes a lone carriage return and, by way of `splitlines`, a dozen other characters for
-the end of a line, and a quote inside a plain field for text.
+The standard library's reader ends a line at a lone carriage return and, with `splitlines`, at a dozen other
+characters, and it accepts a quote inside an unquoted field.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# A quoted field, in which a quote is doubled, or a plain one without quotes; then what ends it.
+# A quoted field, in which quotes are doubled, or an unquoted one without quotes; then its terminator.
 _FIELD = re.compile(r'(?:"([^"]*(?:""[^"]*)*)"|([^",\n]*))(,|\n|\Z)')
 
 
 class MalformedRecord(ValueError):
-    """A quote that begins or ends nothing; the message names the line."""
+    """A stray or unclosed quote; the message names the line."""
 
 
 def records(text: str) -> Iterator[tuple[int, list[str]]]:
-    """The records with the line, from 1, on which each begins. Empty lines are skipped; nothing is trimmed.
+    """Yield the records with the line, from 1, on which each begins. Empty lines are skipped; nothing is trimmed.
 
     Raises MalformedRecord for a quote in the middle of a field, or one that is never closed.
     """

@@ -1,4 +1,4 @@
-"""Contract of authentication methods, and the groups of authenticated users (reference AUTHN-3, AUTHN-4).
+"""Interfaces of authentication methods, and the groups they add to users (reference AUTHN-3, AUTHN-4).
 
 A token method also reports the audiences of a token (reference AUTHN-7).
 """
@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from random import Random
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import attrs
 from twisted.application.service import MultiService
 
+from orchtw.authn.lasting import LastingPlainTokens, Vouched
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.issuing import AccountTokens
-from orchtw.config import Config
 from orchtw.config.reloads import Reloads
 from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller
@@ -22,17 +22,20 @@ from orchtw.registry.targets import Targets
 from orchtw.request import Request, UserInfo
 
 AUTHENTICATED, UNAUTHENTICATED = "system:authenticated", "system:unauthenticated"
+Options = TypeVar("Options")
+"""Configuration of a method: options, or the values of a plugin's flags."""
+
 ANONYMOUS = UserInfo(name="system:anonymous", groups=(UNAUTHENTICATED,))
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class AuthnHost:
-    """Services of the process to its authentication methods.
+    """Services that the process provides to its authentication methods.
 
-    `seconds` is the time since the epoch, `clock` the reactor, which measures durations, `key` 32 random bytes.
-    `reloads` gets what can be read again; `targets` lead to the stored objects that credentials depend on. `accounts`
-    says which tokens are service accounts'. `caller` asks others; what works in the background is a child of
-    `services`. `metrics` count.
+    `seconds` returns the time since the epoch; `clock` is the reactor, for durations; `key` is 32 random bytes.
+    `reloads` registers files that SIGHUP reloads, `targets` finds the stored objects that credentials depend on, and
+    `accounts` holds the rules of service account tokens. `caller` makes outbound calls; background services become
+    children of `services`.
     """
 
     naming: Naming
@@ -52,19 +55,19 @@ class Authenticator(Protocol):
     """One method of `--client-ca-file`, `--token-auth-file` and the like."""
 
     def authenticate(self, request: Request) -> UserInfo | None | Awaitable[UserInfo | None]:
-        """The user, or None if the request holds no credentials of this method.
+        """Return the user, or None if the request has no credentials of this method.
 
-        Answers at once where it can, and with an awaitable where it must ask somebody. Raises Unauthorized
-        (401) for credentials that are of this method and wrong.
+        The result is an awaitable only if another process must be called. Raises Unauthorized (401) for invalid
+        credentials of this method.
         """
 
 
 @attrs.define(slots=True, kw_only=True, eq=False)
-class ShownCredentials:
-    """A bearer token that somebody shows.
+class ShownToken:
+    """A bearer token to authenticate.
 
-    It must be meant for one of `audiences`; `own` tells whether this API's are among them. The source that knows the
-    token puts into `accepted` which of them it is meant for. `annotations` are the request's, for its audit event.
+    It must be valid for one of `audiences`; `own` says whether they include one of this API's. The source that
+    accepts the token sets `accepted` to those it is valid for. `annotations` are the request's, for its audit event.
     """
 
     token: str
@@ -75,61 +78,77 @@ class ShownCredentials:
 
 
 class TokenMethod(Protocol):
-    """Source of bearer tokens that knows the audiences of each."""
+    """Source of bearer tokens that reports each token's audiences."""
 
-    def find(self, shown: ShownCredentials) -> UserInfo | None | Awaitable[UserInfo | None]:
-        """The token's user, or None if this source does not know it; sets `shown.accepted`.
+    def find(self, shown: ShownToken) -> UserInfo | None | Awaitable[UserInfo | None]:
+        """Return the token's user, or None if the token is not this source's; sets `shown.accepted`.
 
-        Raises Unauthorized (401) for a token that is of this source and wrong; the others are asked all the same.
+        Raises Unauthorized (401) for an invalid token of this source; the other sources are still tried.
         """
 
 
+@runtime_checkable
+class LastingTokens(Protocol):
+    """A source of tokens that can be asked about one for which it has just been asked: see `lasting.Lasting`."""
+
+    def lasts(self, shown: ShownToken) -> Vouched | None:
+        """Return for how long the answer holds; None: it has to be asked each time."""
+
+
 class TokenReviewer(Protocol):
-    """Says of a token without a request whose it is."""
+    """Authenticator of tokens outside requests, for TokenReviews."""
 
     async def whose(self, token: str, audiences: Sequence[str] = ()) -> tuple[UserInfo, Sequence[str]]:
-        """The user of a token that is meant for one of these audiences (none: this API's), and which it is meant for.
+        """Return a token's user, and those of `audiences` (empty: this API's) that the token is valid for.
 
-        Raises Unauthorized (401) for a token that nobody knows.
+        Raises Unauthorized (401) if no source accepts the token.
         """
 
 
 class PlainTokens(Protocol):
-    """A source of bearer tokens that are meant for this API and nobody else: see `ForThisAPI`."""
+    """Source of bearer tokens that are valid for this API only: see `ForThisAPI`."""
 
     def find(self, token: str) -> UserInfo | None | Awaitable[UserInfo | None]:
-        """The token's user, or None if this source does not know it. Raises Unauthorized (401) as TokenMethod."""
+        """Return the token's user, or None if the token is not this source's.
+
+        Raises Unauthorized (401) as `TokenMethod.find` does.
+        """
 
 
 class ForThisAPI:
-    """Asks a source about tokens only where one of this API's audiences will do (reference AUTHN-7)."""
+    """Token method over a source without audiences: its tokens are valid for this API's (reference AUTHN-7)."""
 
     def __init__(self, source: PlainTokens, audiences: Sequence[str]) -> None:
         self._source = source
         self._audiences = tuple(audiences)
 
-    def find(self, shown: ShownCredentials) -> UserInfo | None | Awaitable[UserInfo | None]:
-        """The token's user, or None."""
+    def find(self, shown: ShownToken) -> UserInfo | None | Awaitable[UserInfo | None]:
+        """Return the token's user; None also if none of the requested audiences is this API's."""
         if not shown.own:
             return None
         shown.accepted = common(self._audiences, shown.audiences)
         return self._source.find(shown.token)
 
+    def lasts(self, shown: ShownToken) -> Vouched | None:
+        """Return what the source says of tokens meant for this API, see `LastingTokens`."""
+        source = self._source
+        return source.lasts(shown.token) if isinstance(source, LastingPlainTokens) else None
+
 
 def plain(
-    make: Callable[[AuthnHost, Config], PlainTokens | None],
-) -> Callable[[AuthnHost, Config], TokenMethod | None]:
-    """The factory of a source, from one that knows nothing of audiences."""
+    make: Callable[[AuthnHost, Options], PlainTokens | None],
+) -> Callable[[AuthnHost, Options], TokenMethod | None]:
+    """Turn the factory of a source without audiences into that of a token method."""
 
-    def made(host: AuthnHost, config: Config) -> TokenMethod | None:
-        source = make(host, config)
+    def made(host: AuthnHost, options: Options) -> TokenMethod | None:
+        source = make(host, options)
         return None if source is None else ForThisAPI(source, host.accounts.audiences)
 
     return made
 
 
 def common(these: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
-    """Those that are among the others too, in their order."""
+    """Return those of `these` that are also in `others`, in the order of `these`."""
     if these == others:
         return tuple(these)
     wanted = frozenset(others)
@@ -137,7 +156,7 @@ def common(these: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
 
 
 def authenticated(user: UserInfo) -> UserInfo:
-    """The user with group `system:authenticated`, which every success but the anonymous one brings."""
+    """Add group `system:authenticated` to a user, unless it is anonymous."""
     if user.name == ANONYMOUS.name or AUTHENTICATED in user.groups or UNAUTHENTICATED in user.groups:
         return user
     return attrs.evolve(user, groups=(*user.groups, AUTHENTICATED))

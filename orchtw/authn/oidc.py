@@ -1,4 +1,4 @@
-"""OpenID Connect: ID tokens of one issuer as bearer tokens (reference AUTHN-32, AUTHN-33)."""
+"""OpenID Connect: one issuer's ID tokens as bearer tokens (reference AUTHN-32, AUTHN-33)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from orchtw.authn.compact import Compact, compact
+from orchtw.authn.lasting import FOREIGN, Vouched
 from orchtw.authn.method import AuthnHost
 from orchtw.authn.oidc_claims import BadToken, Mapping
 from orchtw.authn.oidc_distributed import ClaimSource, DistributedClaims, OtherIssuers, source_of
@@ -14,20 +15,20 @@ from orchtw.authn.oidc_keys import IssuerKeys, Provider
 from orchtw.authn.oidc_rules import UNSIGNED, TokenRules, is_signed
 from orchtw.authn.shared_calls import SharedCalls
 from orchtw.authn.verdicts import Accepted, Verdicts, accepted
-from orchtw.config import Config
+from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import ConfigError, Unauthorized
 from orchtw.outbound.policy import BadTLS, read_authorities
 from orchtw.request import UserInfo
 from orchtw.wire.objects import Object
 
 KEPT_S: Final = 10.0
-"""How long a verified token is remembered, if it does not expire before: a signature takes 50 µs (AUTHN-6)."""
+"""Longest time a verified token stays cached: verifying a signature takes 50 µs (AUTHN-6)."""
 
 NOT_READY: Final = "oidc: authenticator not initialized"
 
 
 class IDTokens:
-    """Verifies tokens of `mapping.issuer` by `rules` and its keys; `distributed` has groups that stand elsewhere."""
+    """Authenticator for ID tokens of `mapping.issuer`; `distributed` resolves a groups claim held elsewhere."""
 
     def __init__(
         self,
@@ -47,10 +48,10 @@ class IDTokens:
         self._calls: SharedCalls[bytes, UserInfo] = SharedCalls()
 
     def find(self, token: str) -> UserInfo | None | Awaitable[UserInfo | None]:
-        """The token's user, None for a token of somebody else. Raises Unauthorized (401).
+        """Return the token's user, or None for a token of another issuer. Raises Unauthorized (401).
 
-        A token whose key is not known waits until the issuer's keys have been looked at again, and one whose groups
-        stand elsewhere until they have been told.
+        The result is an awaitable if no known key verifies the token, until the issuer's keys are refreshed, and if
+        its groups are a distributed claim, until that is fetched.
         """
         digest = self._verdicts.digest(token)
         known = self._verdicts.known(digest)
@@ -69,6 +70,11 @@ class IDTokens:
         except BadToken as problem:
             raise Unauthorized(str(problem)) from None
 
+    def lasts(self, token: str) -> Vouched | None:
+        """Have the issuer's tokens looked at each time, see `lasting.LastingPlainTokens`."""
+        read = compact(token)
+        return FOREIGN if read is None or read.claims.get("iss") != self._mapping.issuer else None
+
     async def _after_refresh(self, token: Compact, digest: bytes) -> UserInfo:
         await self._keys.refreshed()
         if not is_signed(token, self._keys.keys or ()):
@@ -86,7 +92,7 @@ class IDTokens:
         return self._believed(token.claims, digest)
 
     async def _expanded(self, token: Compact, source: ClaimSource, digest: bytes) -> UserInfo:
-        """The user with groups that are told elsewhere; meanwhile the token's own key may have been taken back."""
+        """Return the user with fetched groups; the token's own key may have been withdrawn meanwhile."""
         try:
             found = await self._distributed.value(source)
             if not is_signed(token, self._keys.keys or ()):
@@ -102,18 +108,19 @@ class IDTokens:
         return user
 
 
-def from_flags(host: AuthnHost, config: Config) -> IDTokens | None:
-    """The issuer of `--oidc-issuer-url`, whose keys are fetched in the background. Raises ConfigError."""
-    if not config.oidc_issuer_url:
-        return None
-    authorities = b"" if config.oidc_ca_file is None else _authorities(config.oidc_ca_file)
-    provider = Provider(host.caller, config.oidc_issuer_url, authorities)
+def from_flags(host: AuthnHost, options: AuthenticationOptions) -> IDTokens:
+    """Return the authenticator of `--oidc-issuer-url`; its keys are fetched in the background.
+
+    Raises ConfigError for a bad `--oidc-ca-file`.
+    """
+    authorities = b"" if options.oidc.ca_file is None else _authorities(options.oidc.ca_file)
+    provider = Provider(host.caller, options.oidc.issuer_url, authorities)
     verdicts = Verdicts(host.key, host.clock.seconds)
     keys = IssuerKeys(provider.fetch, host.clock, verdicts.clear)
     keys.setServiceParent(host.services)  # type: ignore[no-untyped-call]
-    mapping = Mapping.of(config)
-    rules = TokenRules(mapping, config.oidc_signing_algs, host.seconds)
-    own = config.oidc_issuer_url, keys
+    mapping = Mapping.of(options.oidc)
+    rules = TokenRules(mapping, options.oidc.signing_algs, host.seconds)
+    own = options.oidc.issuer_url, keys
     issuers = OtherIssuers(host.caller, authorities, host.clock, host.services, own, verdicts.clear)
     distributed = DistributedClaims(mapping.groups_claim, host.caller, authorities, rules, issuers)
     return IDTokens(mapping, rules, keys, distributed, verdicts, host.seconds)

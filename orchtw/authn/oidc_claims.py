@@ -1,4 +1,4 @@
-"""Claims of ID tokens: their validity here and now, and the user they name (reference AUTHN-33 to AUTHN-35)."""
+"""Claims of ID tokens: audience and time checks, and the user they map to (reference AUTHN-33 to AUTHN-35)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, Final
 import attrs
 
 from orchtw.authn.method import authenticated
-from orchtw.config import Config
+from orchtw.config.authentication import OIDCOptions
 from orchtw.request import UserInfo
 from orchtw.values.causes import go_quote
 from orchtw.wire.objects import Object
 
 NBF_LEEWAY_S: Final = 60.0
-"""How early a token may be used: the issuer's clock may be ahead."""
+"""Tolerance for tokens that are not valid yet: the issuer's clock may be ahead."""
 
 _SHOWN: Final = 200
 _MOST: Final = 10
@@ -23,12 +23,12 @@ _NO_PREFIX: Final = "-"
 
 
 class BadToken(Exception):
-    """A token of the issuer that does not hold; the text is the reference server's, for the log."""
+    """An invalid token of the issuer; the text is the reference server's, for the log."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Mapping:
-    """Mapping of claims to a user: the `--oidc-*` flags."""
+    """Mapping of claims to a user, as the `--oidc-*` flags configure it."""
 
     issuer: str
     client_id: str
@@ -39,19 +39,19 @@ class Mapping:
     required: Sequence[tuple[str, str]] = ()
 
     @classmethod
-    def of(cls, config: Config) -> Mapping:
-        """Those of the flags, with the defaults of prefixes."""
-        prefix = config.oidc_username_prefix
-        if not prefix and config.oidc_username_claim != "email":
-            prefix = f"{config.oidc_issuer_url}#"
+    def of(cls, options: OIDCOptions) -> Mapping:
+        """Return the mapping of the flags, with the default username prefix."""
+        prefix = options.username_prefix
+        if not prefix and options.username_claim != "email":
+            prefix = f"{options.issuer_url}#"
         return cls(
-            issuer=config.oidc_issuer_url,
-            client_id=config.oidc_client_id,
-            username_claim=config.oidc_username_claim,
+            issuer=options.issuer_url,
+            client_id=options.client_id,
+            username_claim=options.username_claim,
             username_prefix="" if prefix == _NO_PREFIX else prefix,
-            groups_claim=config.oidc_groups_claim,
-            groups_prefix=config.oidc_groups_prefix,
-            required=config.oidc_required_claim,
+            groups_claim=options.groups_claim,
+            groups_prefix=options.groups_prefix,
+            required=options.required_claim,
         )
 
     def check(self, claims: Object, now: float) -> None:
@@ -68,7 +68,7 @@ class Mapping:
             raise _unverified(f"current time {_moment(now)} before the nbf (not before) time: {_moment(begin)}")
 
     def user(self, claims: Object) -> UserInfo:
-        """The user of claims that are believed. Raises BadToken."""
+        """Return the user of verified claims. Raises BadToken."""
         name = self._name(claims)
         groups = tuple(self.groups_prefix + group for group in self._groups(claims))
         for claim, want in self.required:
@@ -114,7 +114,7 @@ def _require(claims: Object, claim: str, want: str) -> None:
 
 
 def _number(claims: Object, name: str) -> float | None:
-    """A time in seconds since the epoch; None: there is none. Raises BadToken."""
+    """Return a claim that is a time, in seconds since the epoch, or None if absent. Raises BadToken."""
     found: Any = claims.get(name)
     if found is None:
         return None
@@ -128,18 +128,18 @@ def _unverified(why: str) -> BadToken:
 
 
 def _line(text: str) -> str:
-    """The beginning of a text, without what would forge a line of the log."""
+    """Return the beginning of a text, with characters that could forge a log line replaced."""
     return "".join(char if char.isprintable() else " " for char in text[:_SHOWN])
 
 
 def _shown(audiences: Any) -> str:
-    """The beginning of a list of audiences, as the reference shows it."""
+    """Return the beginning of a list of audiences, formatted as in the reference server."""
     texts = [go_quote(str(each)[:_SHOWN]) for each in audiences[:_MOST]] if isinstance(audiences, list) else []
     return f"[{' '.join(texts)}]"
 
 
 def _moment(seconds: float) -> str:
-    """A time as Go shows it."""
+    """Format a time as Go's `time.Time` does."""
     try:
         return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%d %H:%M:%S} +0000 UTC"
     except (ValueError, OverflowError, OSError):

@@ -1,6 +1,4 @@
-"""Groups that stand elsewhere: an ID token may name a place that tells them
-(reference AUTHN-57, AUTHN-58).
-"""
+"""Distributed claims: groups that an ID token refers to at another endpoint (reference AUTHN-57, AUTHN-58)."""
 
 from __future__ import annotations
 
@@ -24,10 +22,10 @@ from orchtw.values.causes import go_quote
 from orchtw.wire.objects import Object
 
 CALLS: Final = 100
-"""At a time; further tokens wait."""
+"""Maximum number of concurrent calls; further tokens wait."""
 
 ISSUERS: Final = 16
-"""Of such claims whose keys are kept."""
+"""Maximum number of distributed-claim issuers whose keys are kept."""
 
 _PREFIX: Final = "oidc: could not expand distributed claims: "
 _SHOWN: Final = 200
@@ -35,14 +33,14 @@ _SHOWN: Final = 200
 
 @attrs.frozen(slots=True)
 class ClaimSource:
-    """Where a claim is told, and the bearer token that is to be shown there (empty: none)."""
+    """Endpoint of a distributed claim, and the bearer token to send there (empty: none)."""
 
     url: str
     access_token: str
 
 
 def source_of(claims: Object, claim: str) -> ClaimSource | None:
-    """Where the claim is told; None if it stands in the token, or nowhere. Raises BadToken for what is no place."""
+    """Return the source of the claim; None if it is in the token, or nowhere. Raises BadToken if it is malformed."""
     if not claim or claim in claims or "_claim_names" not in claims:
         return None
     names, sources = claims["_claim_names"], claims.get("_claim_sources")
@@ -61,7 +59,7 @@ def source_of(claims: Object, claim: str) -> ClaimSource | None:
 
 
 def _source(found: Any) -> ClaimSource | None:
-    """None for an aggregated claim, which brings a token of its own and no place."""
+    """Return the endpoint; None for an aggregated claim, whose JWT is inline."""
     url = found.get("endpoint", "") if isinstance(found, dict) else None
     access_token = found.get("access_token", "") if isinstance(found, dict) else None
     if not isinstance(url, str) or not isinstance(access_token, str):
@@ -76,7 +74,7 @@ def _source(found: Any) -> ClaimSource | None:
 
 
 class OtherIssuers:
-    """Keys of those who sign such claims: fetched when first needed, kept up for the ISSUERS that were asked last."""
+    """Keys of the issuers of distributed claims: fetched on first use, kept fresh for the ISSUERS used last."""
 
     def __init__(
         self,
@@ -87,7 +85,7 @@ class OtherIssuers:
         known: tuple[str, IssuerKeys],
         withdrawn: Callable[[], None],
     ) -> None:
-        """`known` is the issuer of ID tokens, whose keys are kept up by others; `withdrawn` as of `IssuerKeys`."""
+        """`known` is the issuer of ID tokens, whose keys another service keeps; `withdrawn` as in `IssuerKeys`."""
         self._own = known
         self._withdrawn = withdrawn
         self._caller = caller
@@ -97,7 +95,7 @@ class OtherIssuers:
         self._keys: OrderedDict[str, IssuerKeys] = OrderedDict()
 
     def keys_of(self, issuer: str) -> IssuerKeys:
-        """The issuer's keys, which may yet have to come."""
+        """Return the issuer's keys, which may not have been fetched yet."""
         if issuer == self._own[0]:
             return self._own[1]
         if (known := self._keys.get(issuer)) is None:
@@ -111,7 +109,7 @@ class OtherIssuers:
 
 
 class DistributedClaims:
-    """Asks for a claim and believes the answer as it believes an ID token: signed, for this client, in time."""
+    """Client for distributed claims; a response is verified like an ID token: signature, audience and times."""
 
     def __init__(
         self, claim: str, caller: Caller, authorities: bytes, rules: TokenRules, issuers: OtherIssuers
@@ -124,7 +122,7 @@ class DistributedClaims:
         self._seats = DeferredSemaphore(CALLS)
 
     async def value(self, source: ClaimSource) -> Any:
-        """The claim. Raises BadToken."""
+        """Fetch and verify the claim. Raises BadToken."""
         await self._seats.acquire()
         try:
             token = compact(await self._asked(source))

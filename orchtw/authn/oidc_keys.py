@@ -1,4 +1,4 @@
-"""The keys that an issuer signs with: read from its documents, kept, and asked for again (reference AUTHN-33)."""
+"""Signing keys of an OIDC issuer: discovery, JWKS, and refreshing them (reference AUTHN-33)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from orchtw.wire.json_values import loads
 from orchtw.wire.objects import Object
 
 RETRY_S: Final = 10.0
-"""After an attempt, before tokens or a failure cause the next one."""
+"""Delay after an attempt before a failure or a token with an unknown key causes the next one."""
 
 FRESH_S: Final = (60.0, 300.0, 3600.0)
-"""How long keys are taken to be all there are: at least, if the issuer does not say, and at most."""
+"""Lifetime of a key set: the minimum, the default if the issuer does not say, and the maximum."""
 
 CALL_S: Final = 30.0
 ANSWER_BYTES: Final = 1 << 20
@@ -38,7 +38,7 @@ KEYS: Final = 100
 RSA_BITS: Final = range(2048, 8192 + 1)
 
 CURVES: Final = {"ES256": "secp256r1", "ES384": "secp384r1", "ES512": "secp521r1"}
-"""The curve of each algorithm; the others are of RSA keys."""
+"""The curve of each ECDSA algorithm; all other algorithms use RSA keys."""
 
 _SHOWN: Final = 200
 _MAX_AGE: Final = re.compile(r"(?:^|[\s,])max-age=\"?(\d{1,9})\"?(?:$|[\s,])", re.IGNORECASE)
@@ -48,7 +48,7 @@ _algorithms = get_default_algorithms()
 
 
 class NoKeys(Exception):
-    """The issuer's keys cannot be had; the text is for the log."""
+    """Failure to fetch or read the issuer's keys; the text is for the log."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class Key:
     public: RSAPublicKey | EllipticCurvePublicKey
 
     def verifies(self, token: Compact, algorithm: str) -> bool:
-        """Report whether this key verifies the token's signature by an algorithm of this kind of key."""
+        """Report whether this key verifies the token's signature; False for an algorithm of another kind of key."""
         curve = self.public.curve.name if isinstance(self.public, EllipticCurvePublicKey) else None
         if self.algorithm not in ("", algorithm) or CURVES.get(algorithm) != curve:
             return False
@@ -69,16 +69,16 @@ class Key:
 
 @attrs.frozen(slots=True)
 class Fetched:
-    """Keys, and for how long they are taken to be all there are."""
+    """A fetched key set, and its lifetime in seconds."""
 
     keys: tuple[Key, ...]
     fresh_s: float
 
 
 def keys_of(document: Object) -> tuple[Key, ...]:
-    """The keys of a JWKS that can verify; others are passed over. None left: the issuer has taken all of them back.
+    """Return the usable keys of a JWKS, of its first KEYS; empty if the issuer has withdrawn all of them.
 
-    Raises NoKeys for what is no JWKS.
+    Raises NoKeys if the document is not a JWKS.
     """
     listed = document.get("keys")
     if not isinstance(listed, list):
@@ -96,7 +96,7 @@ def _keys(listed: Sequence[Any]) -> Iterator[Key]:
 
 
 def _public(each: Object) -> RSAPublicKey | EllipticCurvePublicKey | None:
-    """The public half; None for a kind, a size or a text that is no good."""
+    """Return the public key of a JWK; None if its type, size or encoding is not supported."""
     try:
         if each.get("kty") == "RSA":
             key: Any = RSAAlgorithm.from_jwk({"kty": "RSA", "n": each["n"], "e": each["e"]})
@@ -110,7 +110,7 @@ def _public(each: Object) -> RSAPublicKey | EllipticCurvePublicKey | None:
 
 
 class Provider:
-    """Reads an issuer's documents. `authorities` (PEM) are believed; empty: those of the machine."""
+    """Client for an issuer's discovery document and JWKS; `authorities` are its CAs (PEM; empty: the system's)."""
 
     def __init__(self, caller: Caller, issuer: str, authorities: bytes) -> None:
         self._caller = caller
@@ -118,7 +118,7 @@ class Provider:
         self._tls = TLSPolicy(authorities=authorities)
 
     async def fetch(self) -> Fetched:
-        """The keys at present. Raises NoKeys."""
+        """Fetch the current keys. Raises NoKeys."""
         found = await self._document(self._issuer.rstrip("/") + "/.well-known/openid-configuration")
         document = _object(found)
         if document.get("issuer") != self._issuer:
@@ -147,7 +147,7 @@ class Provider:
 
 
 def is_https(url: str) -> bool:
-    """Report whether a text is an https URL of a host, without a user."""
+    """Report whether a text is an https URL with a host and without userinfo."""
     try:
         parts = urlsplit(url)
         return parts.scheme == "https" and bool(parts.hostname) and parts.port != 0 and parts.username is None
@@ -166,7 +166,7 @@ def _object(answer: CallAnswer) -> Object:
 
 
 def fresh_s(headers: Mapping[str, str]) -> float:
-    """Return the remaining freshness of a response, in seconds: its max-age less the age in a cache on the way."""
+    """Return the remaining freshness of a response in seconds: max-age minus Age, within the limits of FRESH_S."""
     least, usual, most = FRESH_S
     control, age = headers.get("cache-control", ""), headers.get("age", "").strip()
     if _NOT_KEPT.search(control):
@@ -179,10 +179,10 @@ def fresh_s(headers: Mapping[str, str]) -> float:
 
 
 class IssuerKeys(Service):
-    """Keeps an issuer's keys: fetched from the start on, when they get old, and when `refreshed` is asked for.
+    """Keys of an issuer, fetched at startup, when they become stale, and on `refreshed`.
 
-    `keys` is None until the first success, and empty when the issuer has taken back all of them. While the issuer
-    cannot be reached the last keys stay. `withdrawn` is called when one that there was is there no more.
+    `keys` is None until the first success, and empty if the issuer has withdrawn all of them. While the issuer cannot
+    be reached the last keys stay. `withdrawn` is called when a key has disappeared.
     """
 
     _log = Logger()
@@ -202,12 +202,12 @@ class IssuerKeys(Service):
         self._wait_s = RETRY_S
 
     def startService(self) -> None:
-        """Begin to fetch; nobody waits for it."""
+        """Start fetching keys in the background."""
         super().startService()  # type: ignore[no-untyped-call]
         self._begin()
 
     def stopService(self) -> None:
-        """Cancel the fetches of keys."""
+        """Stop fetching keys and cancel the timer."""
         super().stopService()  # type: ignore[no-untyped-call]
         if self._timer is not None:
             self._timer.cancel()
@@ -216,7 +216,7 @@ class IssuerKeys(Service):
             self._running.cancel()
 
     async def refreshed(self) -> None:
-        """Wait for keys that are fetched now; not if that has been done in the last RETRY_S."""
+        """Fetch the keys and wait for them; return at once if an attempt ended less than RETRY_S ago."""
         if self._running is None:
             if not self.running or self._clock.seconds() < self._not_before:
                 return

@@ -1,4 +1,4 @@
-"""Every token of an issuer: algorithm, header, audience, time and signature (reference AUTHN-33, AUTHN-48)."""
+"""Checks common to all OIDC tokens: algorithm, header, audience, times, signature (reference AUTHN-33, AUTHN-48)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNSIGNED = "oidc: verify token: failed to verify signature: failed to verify id 
 
 
 class TokenRules:
-    """Tokens may be signed by one of `algorithms`; `seconds` is the wall clock's."""
+    """Checks of a token's header and claims; `algorithms` may sign, `seconds` returns the time since the epoch."""
 
     def __init__(self, mapping: Mapping, algorithms: Iterable[str], seconds: Callable[[], float]) -> None:
         self._mapping = mapping
@@ -30,6 +30,6 @@ class TokenRules:
 
 
 def is_signed(token: Compact, keys: Sequence[Key]) -> bool:
-    """Report whether a key has signed the token: the one that it names, or any if it names no key."""
+    """Report whether one of the keys signed the token: only the one it names, or any if it names none."""
     kid, algorithm = token.header.get("kid"), token.header["alg"]
     return any(key.verifies(token, algorithm) for key in keys if not kid or key.kid == kid)

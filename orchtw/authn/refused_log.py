@@ -1,4 +1,4 @@
-"""One log line for each refused credential, with the reason and no secret; bounded, since anybody can cause them."""
+"""Log of rejected credentials: the reasons without secrets, rate-limited because any client can cause lines."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from orchtw.request import Request
 from orchtw.values.causes import go_quote
 
 LINES: Final = 10
-"""Written in each WINDOW_S; further ones are counted."""
+"""Most lines written per WINDOW_S; further rejections are only counted."""
 
 WINDOW_S: Final = 10.0
 
 
 class RefusedLog:
-    """Tells the operator why clients get a 401; the clients are told nothing."""
+    """Log of the reasons of 401 responses, for the operator: clients are not told."""
 
     _log = Logger()
 
@@ -27,7 +27,7 @@ class RefusedLog:
         self._written = self._dropped = 0
 
     def refused(self, request: Request, reasons: list[str]) -> None:
-        """A request's credentials were wrong, or missing where they are needed."""
+        """Log a request whose credentials were invalid, or missing while anonymous requests are off."""
         peer = request.peer
         if not self._may_write():
             self._dropped += 1

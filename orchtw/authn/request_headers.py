@@ -1,4 +1,4 @@
-"""Users whom a proxy names in headers: it knows who they are, and shows a certificate (reference AUTHN-38)."""
+"""Request-header authentication: a front proxy with a trusted certificate names the user (reference AUTHN-38)."""
 
 from __future__ import annotations
 
@@ -11,52 +11,53 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from orchtw.authn.lasting import FOREIGN, Vouched
 from orchtw.authn.method import AuthnHost, authenticated
-from orchtw.config import Config
+from orchtw.config.authentication import AuthenticationOptions, RequestHeaderOptions
 from orchtw.errors import ConfigError
 from orchtw.request import Request, UnreadableCertificate, UserInfo, utf8_text
 from orchtw.rules.front_proxy import unescaped_key
 
 FLAG: Final = "--requestheader-client-ca-file"
 
-_KEPT = 256  # certificates that have been looked at are remembered; those of proxies are few
+_KEPT = 256  # cached certificates; there are few front proxies
 _USAGES = frozenset({ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE})
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class HeaderNames:
-    """The headers of `--requestheader-*`, in lower case; `extra` are beginnings of names."""
+    """The headers of the `--requestheader-*` flags, in lower case; `extra` are prefixes."""
 
     user: tuple[str, ...]
     group: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, config: Config) -> HeaderNames:
-        """Those of the flags."""
+    def of(cls, options: RequestHeaderOptions) -> HeaderNames:
+        """Return the headers that the flags name."""
         return cls(
-            user=_lower(config.requestheader_username_headers),
-            group=_lower(config.requestheader_group_headers),
-            extra=_lower(config.requestheader_extra_headers_prefix),
+            user=_lower(options.username_headers),
+            group=_lower(options.group_headers),
+            extra=_lower(options.extra_headers_prefix),
         )
 
     def holds(self, name: str) -> bool:
-        """Report whether a header, named in lower case, is one of these."""
+        """Report whether `name`, in lower case, is one of these headers."""
         return name in self.user or name in self.group or name.startswith(self.extra)
 
 
 class _Known(NamedTuple):
+    """A certificate, and when it is trusted: spans of seconds since the epoch, one per issuer."""
+
     certificate: x509.Certificate
-    trusted: bool
-    begins: float
-    ends: float
+    spans: tuple[tuple[float, float], ...]
 
 
 class RequestHeaders:
-    """Authenticates by headers, if the connection's certificate is of a proxy that may say who asks.
+    """Authenticator for identity headers, if the connection's certificate is that of a trusted front proxy.
 
-    `allowed` are the common names that such a certificate may have, any if there are none. `seconds` is the time
-    since the epoch. An authority between the certificate and those of the file must be in the file.
+    `allowed` are the common names that such a certificate may have (empty: any). `seconds` returns the time since the
+    epoch. The certificate must be issued directly by an authority of the file: intermediates must be in the file.
     """
 
     def __init__(self, path: Path, names: HeaderNames, allowed: Sequence[str], seconds: Callable[[], float]) -> None:
@@ -67,18 +68,25 @@ class RequestHeaders:
         self.read()
 
     def read(self) -> None:
-        """Take over what the file holds now; one that cannot be used (ConfigError) changes nothing."""
+        """Reload the file; one that cannot be used (ConfigError) changes nothing."""
         self._authorities = load(self._path)
-        # By identity, as the edge shows one object for one certificate; the entry keeps it alive.
+        # Keyed by identity, as the edge passes one object for one certificate; the entry keeps it alive.
         self._known: dict[int, _Known] = {}
 
     def authenticate(self, request: Request) -> UserInfo | None:
-        """The user of the headers, which are then gone from every request; None without a name or such a proxy."""
+        """Return the user that the headers name; None without a name or a trusted proxy.
+
+        The headers are removed from the request in any case.
+        """
         user = self._user(request)
         holds = self._names.holds
         if any(map(holds, request.headers)):
             request.headers = {key: text for key, text in request.headers.items() if not holds(key)}
         return user
+
+    def lasts(self, request: Request) -> Vouched | None:
+        """Have requests that name a user asked about each time, see `lasting.Lasting`."""
+        return None if any(map(self._names.holds, request.headers)) else FOREIGN
 
     def _user(self, request: Request) -> UserInfo | None:
         certificate = request.peer.certificate
@@ -91,7 +99,7 @@ class RequestHeaders:
         return authenticated(user)
 
     def _groups(self, request: Request) -> Iterator[str]:
-        """A group for each line: what stands between commas is one group."""
+        """Return a group for each header line; commas do not separate groups."""
         return (text for header in self._names.group for line in request.lines(header) if (text := _text(line)))
 
     def _extra(self, request: Request) -> dict[str, tuple[str, ...]]:
@@ -108,37 +116,39 @@ class RequestHeaders:
         if known is None:
             if len(self._known) >= _KEPT:
                 self._known.clear()
-            known = self._known[id(certificate)] = _Known(
-                certificate,
-                self._is_proxy(certificate),
-                certificate.not_valid_before_utc.timestamp(),
-                certificate.not_valid_after_utc.timestamp(),
-            )
-        return known.trusted and known.begins <= self._seconds() <= known.ends
+            known = self._known[id(certificate)] = _Known(certificate, self._spans(certificate))
+        now = self._seconds()
+        return any(begin <= now <= end for begin, end in known.spans)
 
-    def _is_proxy(self, certificate: x509.Certificate) -> bool:
+    def _spans(self, certificate: x509.Certificate) -> tuple[tuple[float, float], ...]:
+        """Return when a certificate is that of a proxy: an issuer may expire while it is in use."""
         try:
-            return (
-                any(_issued(certificate, each, self._seconds()) for each in self._authorities)
-                and _is_for_clients(certificate)
-                and (not self._allowed or _common_name(certificate) in self._allowed)
-            )
+            if not _is_for_clients(certificate):
+                return ()
+            if self._allowed and _common_name(certificate) not in self._allowed:
+                return ()
+            issuers = [each for each in self._authorities if _issued(certificate, each)]
+            return tuple(_common_span(certificate, issuer) for issuer in issuers)
         except Exception:  # noqa: BLE001 - a certificate that cannot be read authenticates no one
-            return False
+            return ()
 
 
-def from_flags(host: AuthnHost, config: Config) -> RequestHeaders | None:
-    """The method of `--requestheader-client-ca-file`, which can be read again. Raises ConfigError as `load` does."""
-    path = config.requestheader_client_ca_file
+def from_flags(host: AuthnHost, options: AuthenticationOptions) -> RequestHeaders | None:
+    """Return the method of `--requestheader-client-ca-file`, or None, and register the file for reloads.
+
+    Raises ConfigError as `load` does.
+    """
+    path = options.request_header.client_ca_file
     if path is None:
         return None
-    method = RequestHeaders(path, HeaderNames.of(config), config.requestheader_allowed_names, host.seconds)
+    header = options.request_header
+    method = RequestHeaders(path, HeaderNames.of(header), header.allowed_names, host.seconds)
     host.reloads.add(FLAG, method.read)
     return method
 
 
 def load(path: Path) -> tuple[x509.Certificate, ...]:
-    """The authorities of a PEM file. Raises ConfigError."""
+    """Return the authorities of a PEM file. Raises ConfigError."""
     try:
         return tuple(x509.load_pem_x509_certificates(path.read_bytes()))
     except OSError as error:
@@ -147,9 +157,13 @@ def load(path: Path) -> tuple[x509.Certificate, ...]:
         raise ConfigError(f"{FLAG}: {path}: holds no readable PEM certificate") from error
 
 
-def _issued(certificate: x509.Certificate, authority: x509.Certificate, now: float) -> bool:
-    if not authority.not_valid_before_utc.timestamp() <= now <= authority.not_valid_after_utc.timestamp():
-        return False
+def _common_span(*certificates: x509.Certificate) -> tuple[float, float]:
+    """Return when all of the certificates are valid."""
+    begin = max(each.not_valid_before_utc.timestamp() for each in certificates)
+    return begin, min(each.not_valid_after_utc.timestamp() for each in certificates)
+
+
+def _issued(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
     try:
         certificate.verify_directly_issued_by(authority)
     except (ValueError, TypeError, InvalidSignature):

@@ -1,4 +1,4 @@
-"""One call for all who want to know the same at the same time."""
+"""Deduplication of concurrent calls: waiters for the same key share one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class SharedCalls(Generic[K, T]):
-    """Running calls by key. A waiter that is cancelled leaves alone; the last one to leave cancels the call."""
+    """Running calls by key. Cancelling a waiter does not stop the call unless it was the last one."""
 
     def __init__(self) -> None:
         self._running: dict[K, _Call[T]] = {}
@@ -25,7 +25,7 @@ class SharedCalls(Generic[K, T]):
         return key in self._running
 
     async def result(self, key: K, begin: Callable[[], Coroutine[Deferred[Any], Any, T]]) -> T:
-        """Return the result of the call for `key`, which is begun unless it runs already. Raises as it does."""
+        """Return the result of the call for `key`, which is started unless it is running. Raises as the call does."""
         call = self._running.get(key)
         if call is None:
             call = self._running[key] = _Call(lambda: self._forget(key, call))

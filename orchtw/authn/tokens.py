@@ -1,4 +1,7 @@
-"""The static token file: records of `token,user,uid[,"group1,group2"]`, read once (reference AUTHN-17)."""
+"""Static token file: records of `token,user,uid[,"group1,group2"]` (reference AUTHN-17).
+
+It is read at startup and on SIGHUP.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ from pathlib import Path
 from twisted.logger import Logger
 
 from orchtw.authn.csv_records import MalformedRecord, records
+from orchtw.authn.lasting import Vouched
 from orchtw.authn.method import AuthnHost, authenticated
-from orchtw.config import Config
+from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import ConfigError
 from orchtw.request import UserInfo
 
@@ -21,8 +25,8 @@ _log = Logger()
 class StaticTokens:
     """Users by token.
 
-    Only keyed digests are kept: how long a search takes tells nothing of a token without the key, which
-    lives as long as the process, and no dump or log holds a token.
+    Only keyed digests are kept, with a key that lives as long as the process: lookup times reveal nothing about a
+    token, and no memory dump or log contains one.
     """
 
     def __init__(self, users: Iterable[tuple[str, UserInfo]], key: bytes) -> None:
@@ -30,7 +34,7 @@ class StaticTokens:
         self._users = {self._digest(token): authenticated(user) for token, user in users}
 
     def find(self, token: str) -> UserInfo | None:
-        """The token's user, or None."""
+        """Return the token's user, or None."""
         return self._users.get(self._digest(token))
 
     def _digest(self, token: str) -> bytes:
@@ -38,7 +42,7 @@ class StaticTokens:
 
 
 class TokenFile:
-    """The tokens of a file as it was when it was last read. Raises ConfigError as `load` does."""
+    """The tokens of a file as last read. Raises ConfigError as `load` does."""
 
     def __init__(self, path: Path, key: bytes) -> None:
         self._path = path
@@ -46,29 +50,37 @@ class TokenFile:
         self.read()
 
     def read(self) -> None:
-        """Take over what the file holds now; a file that cannot be used (ConfigError) changes nothing."""
+        """Reload the file; one that cannot be used (ConfigError) changes nothing."""
         self._tokens = load(self._path, self._key)
 
     def find(self, token: str) -> UserInfo | None:
-        """The token's user, or None."""
+        """Return the token's user, or None."""
         return self._tokens.find(token)
 
+    def lasts(self, token: str) -> Vouched:
+        """Hold until the file is read again, see `lasting.LastingPlainTokens`."""
+        tokens = self._tokens
+        return Vouched(known=tokens.find(token) is not None, stands=(lambda: self._tokens is tokens,))
 
-def from_flags(host: AuthnHost, config: Config) -> TokenFile | None:
-    """The file of `--token-auth-file`, which can be read again. Raises ConfigError as `load` does."""
-    if config.token_auth_file is None:
+
+def from_flags(host: AuthnHost, options: AuthenticationOptions) -> TokenFile | None:
+    """Return the tokens of `--token-auth-file`, or None, and register the file for reloads.
+
+    Raises ConfigError as `load` does.
+    """
+    if options.token_auth_file is None:
         return None
-    file = TokenFile(config.token_auth_file, host.key)
+    file = TokenFile(options.token_auth_file, host.key)
     host.reloads.add("--token-auth-file", file.read)
     return file
 
 
 def load(path: Path, key: bytes) -> StaticTokens:
-    """The tokens of a file; `key` is 16 to 64 random bytes.
+    """Return the tokens of a file; `key` is 16 to 64 random bytes.
 
-    The file is CSV in UTF-8; a byte-order mark is no part of the first token. A token given twice counts as given
-    last, and a record without one is left out, each with a warning in the log that names the line. Raises ConfigError
-    for a file that cannot be read or a record too short.
+    The file is CSV in UTF-8; a byte-order mark is ignored. Of duplicate tokens the last counts, and a record with an
+    empty token is skipped, each with a logged warning that names the line. Raises ConfigError for a file that cannot
+    be read or parsed, or a record with too few columns.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")

@@ -1,4 +1,4 @@
-"""Methods in order: the first success wins, and without credentials a request is anonymous (reference AUTHN-3)."""
+"""Union of authentication methods: the first success wins; no credentials means anonymous (reference AUTHN-3)."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ from twisted.logger import Logger
 
 from orchtw.authn import methods, token_sources
 from orchtw.authn.bearer import BearerTokens
+from orchtw.authn.first_success import first_success
+from orchtw.authn.lasting import Lasting, Vouched, together
 from orchtw.authn.method import ANONYMOUS, Authenticator, AuthnHost, TokenReviewer, authenticated
 from orchtw.authn.websocket_tokens import WebSocketTokens
-from orchtw.config import Config
+from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import Unauthorized
 from orchtw.naming.names import Naming
+from orchtw.plugins.entry_points import NO_PLUGINS, Plugins
 from orchtw.request import Request, UserInfo
 
 _log = Logger()
 
 Refused = Callable[[Request, list[str]], None]
-"""Is told of a request that is refused, and of what its methods had against it."""
+"""Callback for a rejected request, with the methods' reasons."""
 
 
 def _say_nothing(request: Request, reasons: list[str]) -> None:
-    """Record nothing: the default without a log."""
+    """Ignore the rejection: the default without a log."""
 
 
 class AuthenticatorUnion:
-    """Tries each method. A method's refusal does not stop the next, but forbids going on as anonymous."""
+    """Methods tried in order. A rejection does not stop the search, but the request cannot become anonymous."""
 
     def __init__(
         self,
@@ -36,67 +39,61 @@ class AuthenticatorUnion:
         refused: Refused = _say_nothing,
         tokens: TokenReviewer | None = None,
     ) -> None:
-        """`refused` is told of each refusal and its reasons; `tokens` is what the methods know of bearer tokens."""
+        """`refused` is called for each rejected request; `tokens` authenticates bearer tokens for TokenReviews."""
         self.tokens: TokenReviewer = tokens or BearerTokens([])
-        self._methods = tuple(methods)
+        self._asked = tuple(methods)
+        self._methods = tuple(method.authenticate for method in methods)
         self._anonymous = anonymous
         self._refused = refused
 
     def authenticate(self, request: Request) -> UserInfo | Awaitable[UserInfo]:
-        """The user, at once unless a method has to ask somebody; then an awaitable of the user.
+        """Return the user, or an awaitable of the user if a method must call another process.
 
-        Raises Unauthorized (401) when credentials were wrong, or there were none and anonymous requests are off.
+        Raises Unauthorized (401) for invalid credentials, or without any while anonymous requests are off.
         """
         reasons: list[str] = []
-        for index, method in enumerate(self._methods):
-            try:
-                found = method.authenticate(request)
-            except Unauthorized as refusal:
-                reasons.append(refusal.why)
-                continue
-            if isinstance(found, UserInfo):
-                return authenticated(found)
-            if found is not None:
-                return self._go_on(request, found, index + 1, reasons)
-        return self._without(request, reasons)
+        found = first_success(self._methods, request, reasons)
+        if found is None or isinstance(found, UserInfo):
+            return self._decide(request, found, reasons)
+        return self._decide_later(request, found, reasons)
 
-    async def _go_on(
-        self, request: Request, asked: Awaitable[UserInfo | None], index: int, reasons: list[str]
+    def lasts(self, request: Request) -> Vouched | None:
+        """Return for how long the user of a request that has just been authenticated stays the same."""
+        return together(method.lasts(request) if isinstance(method, Lasting) else None for method in self._asked)
+
+    async def _decide_later(
+        self, request: Request, waiting: Awaitable[UserInfo | None], reasons: list[str]
     ) -> UserInfo:
-        """Wait for the first answer that takes time, then go on with the methods from `index`."""
-        found = None
-        try:
-            found = await asked
-        except Unauthorized as refusal:
-            reasons.append(refusal.why)
-        for method in self._methods[index:]:
-            if found is not None:
-                break
-            try:
-                answer = method.authenticate(request)
-                found = answer if answer is None or isinstance(answer, UserInfo) else await answer
-            except Unauthorized as refusal:
-                reasons.append(refusal.why)
-        return self._without(request, reasons) if found is None else authenticated(found)
+        return self._decide(request, await waiting, reasons)
 
-    def _without(self, request: Request, reasons: list[str]) -> UserInfo:
+    def _decide(self, request: Request, found: UserInfo | None, reasons: list[str]) -> UserInfo:
+        if found is not None:
+            return authenticated(found)
         if reasons or not self._anonymous:
             self._refused(request, reasons)
             raise Unauthorized
         return ANONYMOUS
 
 
-def chain(host: AuthnHost, config: Config, *, refused: Refused = _say_nothing) -> AuthenticatorUnion:
-    """The methods that the flags ask for, in the reference server's order.
+def chain(
+    host: AuthnHost,
+    options: AuthenticationOptions,
+    installed: Plugins = NO_PLUGINS,
+    *,
+    modes: Sequence[str] = (),
+    refused: Refused = _say_nothing,
+) -> AuthenticatorUnion:
+    """Return the union of the methods that the flags enable, in the reference server's order.
 
-    Anonymous requests are off when everybody may do everything. Raises ConfigError for files that cannot be used.
+    Anonymous requests are off if AlwaysAllow is among the authorization `modes`. Raises ConfigError for files that
+    cannot be used.
     """
-    first = [method for make in methods(config) if (method := make(host, config)) is not None]
-    sources = [source for make_source in token_sources(config) if (source := make_source(host, config)) is not None]
+    first = [method for make in methods(installed) if (method := make(host, options)) is not None]
+    sources = [found for make_source in token_sources(installed) if (found := make_source(host, options)) is not None]
     bearer = BearerTokens(sources, host.accounts.audiences)
     domains = Naming.orch().api_domain, Naming.kubernetes().api_domain
-    anonymous = config.anonymous_auth
-    if anonymous and "AlwaysAllow" in config.authorization_mode:
+    anonymous = options.anonymous_auth
+    if anonymous and "AlwaysAllow" in modes:
         _log.warn("anonymous-auth is not allowed with authorization mode AlwaysAllow: it is off. Use another mode")
         anonymous = False
     asked = [*first, bearer, WebSocketTokens(bearer, domains)]

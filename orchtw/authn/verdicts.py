@@ -1,4 +1,4 @@
-"""Cache of verdicts about tokens (reference AUTHN-6, AUTHN-37)."""
+"""Cache of authentication results by token (reference AUTHN-6, AUTHN-37)."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from orchtw.errors import Unauthorized
 from orchtw.request import UserInfo
 
 TOKENS: Final = 20_000
-"""Of which verdicts are kept at most, of each kind: clients choose tokens."""
+"""Maximum number of verdicts of each kind: clients can send any number of different tokens."""
 
 CHARACTERS: Final = 16 << 20
-"""Of all names and reasons that are kept, of each kind: whoever answers about tokens chooses those."""
+"""Limit, for each kind, of the total size of names and reasons, which the webhook chooses."""
 
 
 class Refused(NamedTuple):
-    """A token that is no good; `why` is for the log."""
+    """Verdict on an invalid token; `why` is for the log."""
 
     why: str
 
 
 class Accepted(NamedTuple):
-    """A good token's user, and the audiences that it is meant for, where somebody asks."""
+    """Verdict on a valid token: its user, and those of the requested audiences it is valid for."""
 
     user: UserInfo
     audiences: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class _Kept(NamedTuple):
 
 
 class _Shelf:
-    """Verdicts of one kind, the oldest first."""
+    """Verdicts of one kind, oldest first."""
 
     def __init__(self) -> None:
         self.kept: OrderedDict[bytes, _Kept] = OrderedDict()
@@ -63,10 +63,10 @@ class _Shelf:
 
 
 class Verdicts:
-    """Verdicts by keyed digest: no token is kept, and how long a search takes tells nothing of one.
+    """Verdicts by keyed digest: no token is kept, and lookup times reveal nothing about one.
 
-    `seconds` measures the time for which they are kept. When there are too many, the oldest go; users and refusals
-    have room of their own, so that nobody's guesses push out those who are known.
+    `seconds` is the clock for their lifetimes. When there are too many, the oldest are dropped; accepted and refused
+    tokens are limited separately, so that guesses cannot evict known users.
     """
 
     def __init__(self, key: bytes, seconds: Callable[[], float]) -> None:
@@ -89,7 +89,7 @@ class Verdicts:
         return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), key=self._key, digest_size=32).digest()
 
     def known(self, digest: bytes) -> Verdict | None:
-        """The verdict, if there is one that still holds."""
+        """Return the verdict for a digest, or None if it is unknown or has expired."""
         kept = self._users.kept.get(digest) or self._refused.kept.get(digest)
         if kept is None:
             return None
@@ -99,7 +99,7 @@ class Verdicts:
         return kept.verdict
 
     def keep(self, digest: bytes, verdict: Verdict, ttl_s: float) -> None:
-        """Remember a verdict; not at all if `ttl_s` is zero."""
+        """Keep a verdict for `ttl_s` seconds; drop it if that is not positive or the verdict is too large."""
         self._drop(digest)
         characters = _characters(verdict)
         if ttl_s > 0 and characters <= CHARACTERS:
@@ -107,7 +107,7 @@ class Verdicts:
             shelf.put(digest, _Kept(self._seconds() + ttl_s, verdict, characters))
 
     def clear(self) -> None:
-        """Forget all of them: what they were founded on holds no more."""
+        """Drop all verdicts, as when a key they rest on is withdrawn."""
         self._users.clear()
         self._refused.clear()
 
@@ -117,7 +117,7 @@ class Verdicts:
 
 
 def accepted(verdict: Verdict) -> Accepted:
-    """The user and audiences. Raises Unauthorized (401) if there are none."""
+    """Return the user and audiences of a verdict. Raises Unauthorized (401) if the token was refused."""
     if isinstance(verdict, Refused):
         raise Unauthorized(verdict.why)
     return verdict

@@ -1,4 +1,4 @@
-"""Tokens that a webhook knows: a TokenReview is sent, and its status says whose the token is
+"""Webhook token authentication: the webhook answers a TokenReview with the token's user
 (reference AUTHN-36, AUTHN-37).
 """
 
@@ -10,10 +10,10 @@ from typing import Any, Final
 import orjson
 from twisted.internet.defer import DeferredSemaphore
 
-from orchtw.authn.method import AuthnHost, ShownCredentials, authenticated, common
+from orchtw.authn.method import AuthnHost, ShownToken, authenticated, common
 from orchtw.authn.shared_calls import SharedCalls
 from orchtw.authn.verdicts import Accepted, Refused, Verdict, Verdicts, accepted
-from orchtw.config import Config
+from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import ConfigError, Unauthorized
 from orchtw.metrics.token_cache import TokenCache
 from orchtw.outbound import retries
@@ -25,26 +25,26 @@ from orchtw.wire.json_values import loads
 from orchtw.wire.objects import Object
 
 ANSWER_BYTES: Final = 256 * 1024
-"""Of an answer: ten thousand groups; to check one that is all extra keys takes 40 ms."""
+"""Size limit of a response: ten thousand groups. Checking one of only extra keys takes 40 ms."""
 
 _SHOWN: Final = 200
-"""Characters of the webhook's own error that the log gets."""
+"""Most characters of the webhook's error that are logged."""
 
 CALLS: Final = 100
-"""At a time; further tokens wait. Each is a connection, and anybody can think of tokens."""
+"""Maximum number of concurrent calls, each a connection; further tokens wait, since any client can invent tokens."""
 
 Ask = Callable[[bytes], Awaitable[bytes]]
 
 
 class BadTokenReview(Exception):
-    """An answer that is no TokenReview; the text says why."""
+    """A response that is not a valid TokenReview; the text says why."""
 
 
 class WebhookTokens:
-    """Asks about tokens and remembers the answers for `ttl_s`, both kinds; troubles are not remembered.
+    """Authenticator that calls the webhook and caches both kinds of verdict for `ttl_s`; failed calls are not cached.
 
-    `ask` sends a body and returns the answer's, or raises CallFailed. Requests with the same token at the same time
-    share one call.
+    `ask` posts a body and returns the response's, or raises CallFailed. Concurrent requests with the same token share
+    one call.
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class WebhookTokens:
         self._calls: SharedCalls[bytes, Verdict] = SharedCalls()
         self._seats = DeferredSemaphore(CALLS)
 
-    def find(self, shown: ShownCredentials) -> UserInfo | Awaitable[UserInfo]:
-        """The token's user. Raises Unauthorized (401) if the webhook does not know it or cannot be asked."""
+    def find(self, shown: ShownToken) -> UserInfo | Awaitable[UserInfo]:
+        """Return the token's user. Raises Unauthorized (401) if the webhook rejects the token or the call fails."""
         digest = self._verdicts.digest(shown.token, shown.audiences)
         known = self._verdicts.known(digest)
         if known is None:
@@ -76,7 +76,7 @@ class WebhookTokens:
         self._metrics.hit()
         return _user_of(known, shown)
 
-    async def _found(self, shown: ShownCredentials, digest: bytes) -> UserInfo:
+    async def _found(self, shown: ShownToken, digest: bytes) -> UserInfo:
         running = digest in self._calls
         asked = self._calls.result(digest, lambda: self._asked(shown.token, shown.audiences, digest))
         return _user_of(await self._metrics.missed(asked, shared=running), shown)
@@ -109,11 +109,13 @@ class WebhookTokens:
         }
 
 
-def from_flags(host: AuthnHost, config: Config) -> WebhookTokens | None:
-    """The webhook of `--authentication-token-webhook-config-file`. Raises ConfigError for a file that is no good."""
-    path = config.authentication_token_webhook_config_file
-    if path is None:
-        return None
+def from_flags(host: AuthnHost, options: AuthenticationOptions) -> WebhookTokens:
+    """Return the webhook of `--authentication-token-webhook-config-file`.
+
+    Raises ConfigError for an invalid file.
+    """
+    path = options.webhook.config_file
+    assert path is not None
     try:
         remote = load(path, host.naming, host.clock)
     except ConfigError as error:
@@ -126,24 +128,24 @@ def from_flags(host: AuthnHost, config: Config) -> WebhookTokens | None:
         ask,
         Verdicts(host.key, host.clock.seconds),
         api_version=host.naming.api_version(
-            f"authentication.orch.io/{config.authentication_token_webhook_version}"
+            f"authentication.orch.io/{options.webhook.version}"
         ),
-        ttl_s=config.authentication_token_webhook_cache_ttl_s,
+        ttl_s=options.webhook.cache_ttl_s,
         audiences=host.accounts.audiences,
         metrics=host.metrics.cache,
     )
 
 
-def _user_of(verdict: Verdict, shown: ShownCredentials) -> UserInfo:
+def _user_of(verdict: Verdict, shown: ShownToken) -> UserInfo:
     found = accepted(verdict)
     shown.accepted = found.audiences
     return found.user
 
 
 def verdict_of(body: bytes, api_version: str, audiences: Sequence[str] = (), own: Sequence[str] = ()) -> Verdict:
-    """Read the verdict of a TokenReview; of `audiences`, if given, it must accept one. Raises BadTokenReview.
+    """Parse a TokenReview; of `audiences`, if given, it must accept at least one. Raises BadTokenReview.
 
-    An answer that names no audiences accepts the API's `own`.
+    A response that names no audiences is valid for the API's `own`.
     """
     try:
         review = loads(body)
@@ -191,7 +193,7 @@ def _texts(obj: Object, name: str) -> tuple[str, ...]:
 
 
 def _line(text: str) -> str:
-    """Return the webhook's text without characters that could forge a line of the log."""
+    """Return the beginning of the webhook's text, with characters that could forge a log line replaced."""
     return "".join(char if char.isprintable() else " " for char in text[:_SHOWN])
 
 

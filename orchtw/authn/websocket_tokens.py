@@ -1,4 +1,4 @@
-"""Bearer tokens of WebSockets, for browsers, whose scripts cannot set an Authorization header
+"""Bearer tokens in WebSocket subprotocols, for browsers, whose scripts cannot set an Authorization header
 (reference AUTHN-11).
 """
 
@@ -8,6 +8,7 @@ import re
 from base64 import urlsafe_b64decode
 from collections.abc import Awaitable, Iterable
 
+from orchtw.authn.lasting import FOREIGN, Vouched
 from orchtw.authn.method import Authenticator
 from orchtw.errors import Unauthorized
 from orchtw.request import Request, UserInfo
@@ -18,10 +19,9 @@ _PADDED = 4
 
 
 class WebSocketTokens:
-    """Authenticates by the sub-protocol `base64url.bearer.authorization.<domain>.<token>`.
+    """Authenticator for the subprotocol `base64url.bearer.authorization.<domain>.<token>`.
 
-    `bearer` is asked about the token as if it had come in an Authorization header. `domains` are the API's, such as
-    `k8s.io`.
+    The token is passed to `bearer` as if in an Authorization header. `domains` are the API's, such as `k8s.io`.
     """
 
     def __init__(self, bearer: Authenticator, domains: Iterable[str]) -> None:
@@ -29,10 +29,10 @@ class WebSocketTokens:
         self._prefixes = tuple(f"{BEARER}{domain}." for domain in domains)
 
     def authenticate(self, request: Request) -> UserInfo | None | Awaitable[UserInfo | None]:
-        """The token's user, None without a token. The token is gone from the request afterwards.
+        """Return the token's user, or None without a token. The token is removed from the request.
 
-        Raises Unauthorized (401) for a token that nobody knows or that cannot be decoded, for two tokens, and when
-        nothing else is offered, which would leave no sub-protocol to agree on.
+        Raises Unauthorized (401) for a token that is unknown or cannot be decoded, for more than one token, and if no
+        other subprotocol is offered, which would leave none to agree on.
         """
         if PROTOCOLS not in request.headers or not is_websocket(request.headers):
             return None
@@ -54,8 +54,15 @@ class WebSocketTokens:
         )
         return self._bearer.authenticate(shown)
 
+    def lasts(self, request: Request) -> Vouched | None:
+        """Have WebSockets asked each time, see `lasting.Lasting`."""
+        return None if PROTOCOLS in request.headers else FOREIGN
+
     def _decoded(self, name: str) -> str:
-        """The token as a header holds it: a character a byte. A blank would end it there, so none may be in it."""
+        """Decode the token to one character per byte, as in a header, where whitespace would end it.
+
+        Raises Unauthorized (401) if it cannot be decoded or contains whitespace.
+        """
         encoded = next(name.removeprefix(prefix) for prefix in self._prefixes if name.startswith(prefix))
         if not _ENCODED.fullmatch(encoded):
             raise Unauthorized

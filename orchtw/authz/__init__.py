@@ -1,6 +1,7 @@
-"""Authorization: one authorizer per mode, the union that asks them, and the text of a refusal.
+"""Authorization: one authorizer per mode, their union, and the text of a 403.
 
-Users come from `authn`. `MODES` makes what `--authorization-mode` can name.
+Users come from `authn`. `MODES` has a factory for each built-in `--authorization-mode`; the larger modes are
+imported if the flag names them.
 """
 
 from __future__ import annotations
@@ -8,29 +9,52 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from orchtw.authz import node, policy_file, webhook
 from orchtw.authz.decision import Authorizer, AuthzHost
 from orchtw.authz.fixed import AlwaysAllow, AlwaysDeny
 from orchtw.authz.rbac import RBAC
-from orchtw.config import Config
-from orchtw.plugins import AuthorizationPlugin
+from orchtw.config.authorization import AuthorizationOptions
+from orchtw.plugins import AuthorizationPlugin, Plugins
 
-MakeAuthorizer = Callable[[AuthzHost, Config], Authorizer]
+MakeAuthorizer = Callable[[AuthzHost, AuthorizationOptions], Authorizer]
+
+
+def _node(host: AuthzHost, options: AuthorizationOptions) -> Authorizer:
+    from orchtw.authz.node import from_flags
+
+    return from_flags(host, options)
+
+
+def _abac(host: AuthzHost, options: AuthorizationOptions) -> Authorizer:
+    from orchtw.authz.policy_file import from_flags
+
+    return from_flags(options, host.naming)
+
+
+def _webhook(host: AuthzHost, options: AuthorizationOptions) -> Authorizer:
+    from orchtw.authz.webhook import from_flags
+
+    return from_flags(host, options)
+
 
 MODES: Mapping[str, MakeAuthorizer] = MappingProxyType(
     {
-        "Node": node.from_flags,
-        "ABAC": lambda host, config: policy_file.from_flags(config, host.naming),
-        "Webhook": webhook.from_flags,
-        "RBAC": lambda host, config: RBAC(host.roles, host.naming),
-        "AlwaysAllow": lambda host, config: AlwaysAllow(),
-        "AlwaysDeny": lambda host, config: AlwaysDeny(),
+        "Node": _node,
+        "ABAC": _abac,
+        "Webhook": _webhook,
+        "RBAC": lambda host, options: RBAC(host.roles, host.naming),
+        "AlwaysAllow": lambda host, options: AlwaysAllow(),
+        "AlwaysDeny": lambda host, options: AlwaysDeny(),
     }
 )
-"""Factories by mode. They raise ConfigError for a file that cannot be used."""
+"""Factories by mode. They raise ConfigError for a file that is unreadable or invalid."""
 
 
-def factories(config: Config) -> list[MakeAuthorizer]:
-    """The factories of `--authorization-mode`, in its order, built in or plugins'; the names have been checked."""
-    plugins = config.plugins.of(AuthorizationPlugin)
-    return [MODES[mode] if mode in MODES else plugins[mode].make for mode in config.authorization_mode]
+def authorizers(host: AuthzHost, options: AuthorizationOptions, installed: Plugins) -> list[Authorizer]:
+    """Return the authorizers of `--authorization-mode`, in its order, built-in and plugins'.
+
+    The names must have been validated. Raises ConfigError for a file that is unreadable or invalid.
+    """
+    plugins, values = installed.of(AuthorizationPlugin), installed.values
+    return [
+        MODES[mode](host, options) if mode in MODES else plugins[mode].make(host, values) for mode in options.mode
+    ]

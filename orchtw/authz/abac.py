@@ -1,4 +1,4 @@
-"""Mode ABAC: policies of a file, any of which may allow a request (reference AUTHZ-25)."""
+"""Mode ABAC: a request is allowed if any policy of a file matches it (reference AUTHZ-25)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_MATCH: Final = Decision(None, "No policy matched.")
 
 @attrs.frozen(slots=True, kw_only=True)
 class AbacPolicy:
-    """One line of the file: who may do what. `*` stands for anything; an empty text only for itself."""
+    """One policy of the file. `*` matches anything; an empty string matches only an empty one."""
 
     user: str = ""
     group: str = ""
@@ -29,13 +29,13 @@ class AbacPolicy:
     path: str = ""
 
     def for_authenticated(self) -> AbacPolicy:
-        """The same, where `*` in the place of user or group stands for every authenticated user."""
+        """Return the policy with `*` as user or group replaced by group `system:authenticated`."""
         if _ANY not in (self.user, self.group):
             return self
         return attrs.evolve(self, user="", group=AUTHENTICATED)
 
     def allows(self, info: RequestInfo) -> bool:
-        """Report whether the policy covers the request of any user."""
+        """Report whether the policy covers the request; its user and group are not checked."""
         if self.readonly and info.verb not in READS:
             return False
         if not info.is_resource:
@@ -58,9 +58,9 @@ class AbacPolicy:
 
 
 class Policies:
-    """Authorizer that allows what one of the policies allows, without an opinion on the rest.
+    """Authorizer that allows a request if a policy does, and has no opinion otherwise.
 
-    Policies are indexed by subject, so that those for other users cost a request nothing.
+    Policies are indexed by subject, so that a request is only checked against those of its user.
     """
 
     def __init__(self, policies: Iterable[AbacPolicy]) -> None:
@@ -73,14 +73,14 @@ class Policies:
                 self._of_group.setdefault(policy.group, []).append(policy)
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
-        """Allowed, or no opinion."""
+        """Allow the request, or return no opinion."""
         for policy in self._for(user):
             if policy.allows(info):
                 return ALLOWED
         return _NO_MATCH
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
-        """The policies for the user, as rules."""
+        """Return the policies that apply to the user in a namespace, as rules."""
         resources, paths = [], []
         for policy in self._for(user):
             if policy.resource and policy.namespace in (_ANY, namespace):

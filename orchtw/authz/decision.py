@@ -1,10 +1,10 @@
-"""Contract of authorizers, and their decisions (reference AUTHZ-1, AUTHZ-5)."""
+"""Interface of authorizers, and their decisions (reference AUTHZ-1, AUTHZ-5)."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from random import Random
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import attrs
 from twisted.application.service import MultiService
@@ -19,10 +19,10 @@ from orchtw.rules.rbac import PolicyRule
 
 @attrs.frozen(slots=True)
 class Decision:
-    """`allowed` True or False decides; None is no opinion, so the next authorizer is asked.
+    """Decision of an authorizer: `allowed` is None for no opinion, so that the next authorizer is asked.
 
-    `reason` goes to the audit log and, on a refusal, to the user. `error` is why there is no better answer, such as a
-    server that could not be asked.
+    `reason` goes to the audit log and, if the request is refused, to the user. `error` is an evaluation error, such
+    as a failed webhook call.
     """
 
     allowed: bool | None
@@ -31,7 +31,7 @@ class Decision:
 
     @property
     def why(self) -> str:
-        """Return reason and error together, for the text of a refusal."""
+        """Return reason and error joined, for the text of a 403."""
         return "\n".join(text for text in (self.reason, self.error) if text)
 
 
@@ -40,7 +40,7 @@ ALLOWED, NO_OPINION = Decision(True), Decision(None)
 
 @attrs.frozen(slots=True, kw_only=True)
 class ResourceRule:
-    """Verbs on resources; "*" stands for all."""
+    """Allowed verbs on resources; `*` matches all."""
 
     verbs: tuple[str, ...]
     groups: tuple[str, ...]
@@ -50,7 +50,7 @@ class ResourceRule:
 
 @attrs.frozen(slots=True, kw_only=True)
 class PathRule:
-    """Verbs on non-resource paths; "*" stands for all, at the end of a path for what is below it."""
+    """Allowed verbs on non-resource paths; `*` matches all, and at the end of a path any suffix."""
 
     verbs: tuple[str, ...]
     paths: tuple[str, ...]
@@ -58,8 +58,9 @@ class PathRule:
 
 @attrs.frozen(slots=True, kw_only=True)
 class UserRules:
-    """Rules of a user in a namespace; `incomplete`: there may be more. `error` says why, or what is wrong with the
-    user's roles (reference AUTHZ-29).
+    """Rules of a user in a namespace (reference AUTHZ-29).
+
+    `incomplete` means that there may be more. `error` says why, or what is wrong with the user's roles.
     """
 
     resources: tuple[ResourceRule | PolicyRule, ...] = ()
@@ -69,7 +70,7 @@ class UserRules:
 
 
 def together(errors: Sequence[str]) -> str:
-    """Errors as the reference server shows several: in brackets, each once."""
+    """Join errors as the reference server does: each once, in brackets if several."""
     once = list(dict.fromkeys(error for error in errors if error))
     return once[0] if len(once) == 1 else f"[{', '.join(once)}]" if once else ""
 
@@ -82,11 +83,10 @@ EVERYTHING = UserRules(
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class AuthzHost:
-    """Services of the process to its authorizers.
+    """Services that the process provides to its authorizers.
 
-    `targets` lead to stored objects, `roles` to roles by user. `caller` calls webhooks; what follows stored
-    objects is a child of `services`, which start once the caches are filled and before the first request. `clock` is
-    the reactor.
+    `targets` finds stored objects, `roles` the roles of a user. `caller` calls webhooks. Children of `services` start
+    once the caches are filled and before the first request. `clock` is the reactor.
     """
 
     naming: Naming
@@ -103,10 +103,25 @@ class AuthzHost:
 
 
 class Authorizer(Protocol):
-    """One mode of `--authorization-mode`."""
+    """An authorizer, as `--authorization-mode` names them."""
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision | Awaitable[Decision]:
-        """Decide whether the user may do this: at once where possible, else as an awaitable."""
+        """Decide whether the user may do this; the result is an awaitable only if it takes a call or a thread."""
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
-        """Return what the mode allows the user in a namespace and on non-resource paths."""
+        """Return the rules for the user in a namespace and on non-resource paths."""
+
+
+Stands = Sequence[Callable[[], bool]]
+"""Functions of which each reports whether something is as it was; none: it never changes."""
+
+
+@runtime_checkable
+class Lasting(Protocol):
+    """An authorizer that can say for how long a decision holds."""
+
+    def lasts(self, user: UserInfo, info: RequestInfo) -> Stands | None:
+        """Return what to look at before the decision just made is repeated for equal requests, whatever their name.
+
+        None: that cannot be told, or it depends on the name.
+        """

@@ -1,4 +1,4 @@
-"""Nobody gives away rights that he does not have: what writes of roles and bindings are asked for (Escalation)."""
+"""Privilege escalation checks on writes of roles and bindings (reference AUTHZ-20 to AUTHZ-23)."""
 
 from __future__ import annotations
 
@@ -24,29 +24,32 @@ ROLES: Final = frozenset({"roles", "clusterroles"})
 BINDINGS: Final = frozenset({"rolebindings", "clusterrolebindings"})
 _AGGREGATION: Final = "must have cluster-admin privileges to use the aggregationRule"
 _COLLECTED: Final = ("ownerReferences", "finalizers", "managedFields", "resourceVersion", "generation")
-"""Metadata that is for the garbage collector, or follows from a write: to change it gives nobody a right."""
+"""Metadata that the garbage collector or the server sets: changing it grants no rights (reference AUTHZ-20)."""
 
 BYTES_A_RULE: Final = 256
 BYTES_AN_ATOM: Final = 64
-"""As how much input held rules and wanted combinations count: many are compared off the reactor."""
+"""Cost of a held rule and of a wanted combination, in bytes of input: large comparisons run in a thread."""
 
 MAX_BYTES: Final = 4 << 20
-"""As how much a comparison counts at most."""
+"""Upper limit of a comparison's cost, in bytes of input."""
 
 MAX_TOLD: Final = 128
-"""Missing rules that a refusal tells."""
+"""Most missing rules listed in a 403."""
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class GrantChecks:
-    """See `Permissions`. `authorizer` is asked for verbs escalate and bind, `roles` for what the writer holds."""
+    """Implementation of `Permissions`: `authorizer` decides on verbs, `roles` has the rules that the writer holds."""
 
     authorizer: Authorizer
     roles: LiveRoles
     run: Compute
 
     async def creating(self, write: Write) -> None:
-        """Verb create, for updates and applies that come to it (reference AUTHZ-3)."""
+        """Check verb create for an update or apply that creates its object (reference AUTHZ-3).
+
+        Raises Forbidden (403).
+        """
         request = write.request
         if request is None or request.info is None:
             return
@@ -56,14 +59,17 @@ class GrantChecks:
             raise forbidden(write.user, info, decision.reason)
 
     def concerns(self, write: Write) -> bool:
-        """Requests that write roles and bindings, but for those of administrators."""
+        """Report whether a request writes roles or bindings and its user is not in `system:masters`."""
         resource = write.target.resource
         if resource.group != self.roles.group or resource.plural not in ROLES | BINDINGS:
             return False
         return write.request is not None and MASTERS not in write.user.groups
 
     async def granting(self, write: Write, new: Object, old: Object | None) -> None:
-        """The writer holds what the role or the binding gives, or may give it regardless (AUTHZ-20, AUTHZ-23)."""
+        """Check that the writer holds the rights of a role or binding, or may grant them (AUTHZ-20, AUTHZ-23).
+
+        Raises Forbidden (403), and NotFound (404) for a binding whose role does not exist.
+        """
         if old is not None and _without_collected(new) == _without_collected(old):
             return
         await self.roles.settled()
@@ -82,7 +88,7 @@ class GrantChecks:
         await self._confirm(write, new, wanted)
         if new.get("aggregationRule") or (old or {}).get("aggregationRule"):
             held, _ = self.roles.held(write.user, write.namespace)
-            if await self._missing(held, EVERYTHING):
+            if await self._missing(write, new, held, EVERYTHING):
                 raise self._refusal(write, new, _AGGREGATION)
 
     async def _binding(self, write: Write, new: Object) -> None:
@@ -90,7 +96,7 @@ class GrantChecks:
         kind, name = role.get("kind"), role.get("name", "")
         plurals = {"Role": "roles", "ClusterRole": "clusterroles"}
         if kind not in plurals or role.get("apiGroup") != self.roles.group:
-            return  # validation refuses it
+            return  # validation rejects it
         if await self._may(write.user, "bind", plurals[kind], write.namespace, name):
             return
         rules = self.roles.rules((write.namespace if kind == "Role" else "", name))
@@ -99,13 +105,10 @@ class GrantChecks:
         await self._confirm(write, new, rules)
 
     async def _confirm(self, write: Write, new: Object, wanted: Sequence[PolicyRule]) -> None:
-        """Raises Forbidden (403) unless the writer holds all these rules in the namespace (reference AUTHZ-21)."""
+        """Raise Forbidden (403) unless the writer holds all these rules in the namespace (reference AUTHZ-21)."""
         user = write.user
         held, errors = self.roles.held(user, write.namespace)
-        try:
-            missing = await self._missing(held, wanted)
-        except TooManyRules as error:
-            raise self._refusal(write, new, str(error)) from None
+        missing = await self._missing(write, new, held, wanted)
         if not missing:
             return
         text = (
@@ -116,10 +119,18 @@ class GrantChecks:
             text += f"; resolution errors: [{_aggregate(errors)}]"
         raise self._refusal(write, new, text)
 
-    async def _missing(self, held: Sequence[PolicyRule], wanted: Sequence[PolicyRule]) -> list[str]:
-        """Return the wanted rules that are not held, as lines. Raises TooManyRules."""
+    async def _missing(
+        self, write: Write, new: Object, held: Sequence[PolicyRule], wanted: Sequence[PolicyRule]
+    ) -> list[str]:
+        """Return the wanted rules that are not held, one a line.
+
+        Raises Forbidden (403) if they are too many to compare.
+        """
         size = BYTES_A_RULE * len(held) + BYTES_AN_ATOM * sum(rule.atoms for rule in wanted)
-        found: list[str] = await self.run(min(size, MAX_BYTES), partial(_told, held, wanted))
+        try:
+            found: list[str] = await self.run(min(size, MAX_BYTES), partial(_told, held, wanted))
+        except TooManyRules as error:
+            raise self._refusal(write, new, str(error)) from None
         return found
 
     async def _may(self, user: UserInfo, verb: str, plural: str, namespace: str, name: str) -> bool:

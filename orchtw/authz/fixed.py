@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from orchtw.authz.decision import ALLOWED, EVERYTHING, Decision, UserRules
+from orchtw.authz.decision import ALLOWED, EVERYTHING, Decision, Stands, UserRules
 from orchtw.request import RequestInfo, UserInfo
 
 _FORBIDDEN = Decision(None, "Everything is forbidden.")
 
 
 class AlwaysAllow:
-    """Everybody may do everything."""
+    """Authorizer that allows every request."""
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
         """Allow every request of every user."""
         return ALLOWED
+
+    def lasts(self, user: UserInfo, info: RequestInfo) -> Stands:
+        """Hold for ever, see `Lasting`."""
+        return ()
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """Return rules that allow everything."""
@@ -21,10 +25,10 @@ class AlwaysAllow:
 
 
 class AlwaysDeny:
-    """Nobody may do anything, but for those whom an earlier authorizer allowed."""
+    """Authorizer that never allows a request; authorizers before it still may."""
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
-        """No opinion, with the reason that the refusal will carry."""
+        """Return no opinion, with the reason for the 403."""
         return _FORBIDDEN
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:

@@ -1,4 +1,4 @@
-"""The index of roles and bindings, fed from their caches: a change is in it before its writer is answered."""
+"""Live index of roles and bindings, fed from their caches: it has a change before the writer gets its response."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ CLUSTER_BINDINGS: Final = "clusterrolebindings"
 BINDINGS: Final = "rolebindings"
 
 Place = tuple[str, str, str]
-"""Kind, namespace and name of a large object; roles of both kinds are one kind."""
+"""Kind, namespace and name of a large object; Roles and ClusterRoles share a kind."""
 
 
 class LiveRoles:
-    """Roles by user, kept up to date from the caches, which it follows from the first question on at the latest.
+    """Roles by user, kept up to date from the caches; following them starts with the first lookup at the latest.
 
-    `run` reads large objects in a thread (None: at once). They grant nothing until that is done; `reading` reports
-    the objects that a user waits for.
+    `run` decodes large objects in a thread (None: at once). They grant nothing until that is done; `reading` returns
+    a Deferred for those that concern a user.
     """
 
     def __init__(self, targets: Targets, naming: Naming, run: Compute | None = None) -> None:
@@ -52,11 +52,11 @@ class LiveRoles:
         self._follows = False
 
     def listen(self, changed: Callable[[], None]) -> None:
-        """Call `changed`, which must not raise, whenever somebody may have got or lost rights."""
+        """Call `changed`, which must not raise, whenever a user may have gained or lost rights."""
         self._listeners = (*self._listeners, changed)
 
     def follow(self) -> None:
-        """Take in what is there, then follow what happens; once the caches are filled."""
+        """Index the bindings in the caches, which must be filled, and follow changes. Further calls do nothing."""
         if self._follows:
             return
         self._follows = True
@@ -70,7 +70,7 @@ class LiveRoles:
                 changes.put(entry)
 
     async def settled(self) -> None:
-        """Return once everything counts that was acknowledged before, by whatever process."""
+        """Wait until the index has every change acknowledged so far, by any process."""
         self.follow()
         if (wait := self._stored("roles").cache.freshness.due(MOST_RECENT)) is not None:
             await wait
@@ -83,17 +83,20 @@ class LiveRoles:
         await self.large.done()
 
     def grants(self, user: UserInfo, namespace: str) -> Iterator[Grant]:
-        """The roles that the user has in the whole cluster and in the namespace, if any."""
+        """Return the roles that the user has cluster-wide and in the namespace (empty: only cluster-wide)."""
         self.follow()
         return self._index.grants(user, namespace)
 
     def rules(self, role: RoleKey) -> Sequence[PolicyRule] | None:
-        """The rules of a role; None: there is no such role."""
+        """Return the rules of a role, or None if there is no such role."""
         self.follow()
         return self._index.rules(role)
 
     def reading(self, user: UserInfo, namespace: str) -> Deferred[None] | None:
-        """Fires when something that may give the user rights is read, or changed; None: nothing is read."""
+        """Return a Deferred for an object being decoded that may grant the user rights, or None.
+
+        It fires when the object is decoded or changes.
+        """
         if not self.large.busy:
             return None
         for plural, scope in ((CLUSTER_BINDINGS, ""), (BINDINGS, namespace)):
@@ -105,12 +108,12 @@ class LiveRoles:
         return None
 
     def missing(self, role: RoleKey) -> str:
-        """Return the text about a role that is bound and does not exist."""
+        """Return the error text for a role that is bound but does not exist."""
         kind = "role" if role[0] else "clusterrole"
         return f'{kind}.{self.group} "{role[1]}" not found'
 
     def held(self, user: UserInfo, namespace: str) -> tuple[list[PolicyRule], list[str]]:
-        """All rules of the user's roles, and what is said of those that are not there, once each."""
+        """Return all rules of the user's roles, and an error for each role that does not exist."""
         rules: list[PolicyRule] = []
         missing: dict[str, None] = {}
         for grant in self.grants(user, namespace):
@@ -169,20 +172,20 @@ def _place(role: RoleKey) -> Place:
 
 @attrs.frozen(slots=True, eq=False)
 class _Reading:
-    """Object that is being read, and the waiters for it."""
+    """A large object being decoded, and the waiters for it."""
 
     entry: Entry
     waiting: list[Deferred[None]] = attrs.field(factory=list)
 
     def end(self) -> Deferred[None]:
-        """Fires when it has been read, or the object has changed."""
+        """Return a Deferred that fires when the object is decoded or changes."""
         waiting: Deferred[None] = Deferred()
         self.waiting.append(waiting)
         return waiting
 
 
 class Large:
-    """Reads large objects off the reactor; of one that has changed meanwhile the newer state counts."""
+    """Decoder of large objects in a thread; results for objects that have changed meanwhile are dropped."""
 
     _log = Logger()
 
@@ -193,27 +196,27 @@ class Large:
 
     @property
     def busy(self) -> bool:
-        """Report whether anything is being read."""
+        """Report whether any object is being decoded."""
         return bool(self._reading)
 
     def concerns(self, entry: Entry) -> bool:
-        """Report whether reading the entry would hold the reactor."""
+        """Report whether decoding the entry would block the reactor for too long."""
         return self.run is not None and len(entry.raw) > LARGE_BYTES
 
     def one(self, place: Place) -> Deferred[None] | None:
-        """The end of what is done with that object; None: it is not being read."""
+        """Return a Deferred for the end of decoding that object, or None if it is not being decoded."""
         found = self._reading.get(place)
         return None if found is None else found.end()
 
     def any_of(self, kind: str, namespace: str) -> Deferred[None] | None:
-        """The same, of any object of a kind in a namespace."""
+        """Return a Deferred as `one` does, for any object of a kind in a namespace."""
         for place, found in self._reading.items():
             if place[:2] == (kind, namespace):
                 return found.end()
         return None
 
     def read(self, place: Place, entry: Entry, work: Callable[[], T], keep: Callable[[T], None]) -> None:
-        """Do `work`, then `keep` what it gives, unless the object has changed."""
+        """Run `work` and pass its result to `keep`, unless the object has changed."""
         known = self._reading.get(place)
         if known is not None and known.entry is entry:
             return
@@ -222,19 +225,19 @@ class Large:
         Deferred.fromCoroutine(self._read(place, entry, work, keep)).addErrback(self._failed, place, entry)
 
     def forget(self, place: Place) -> None:
-        """Drop a read: the object has changed or is gone. `release` resumes its waiters."""
+        """Drop the decoding of an object that has changed or is gone; `release` resumes its waiters."""
         found = self._reading.pop(place, None)
         if found is not None:
             self._ended += found.waiting
 
     def release(self) -> None:
-        """Tell those whose wait is over, once everything says how things are."""
+        """Resume waiters whose object is decoded or dropped; the index must be up to date."""
         ended, self._ended = self._ended, []
         for each in ended:
             each.callback(None)
 
     async def done(self) -> None:
-        """Return once nothing is being read."""
+        """Wait until no object is being decoded."""
         while self._reading:
             await next(iter(self._reading.values())).end()
 
@@ -242,7 +245,7 @@ class Large:
         assert self.run is not None
         try:
             found = await self.run(len(entry.raw), work)
-        except TooManyRequests:  # it counts all the same
+        except TooManyRequests:  # the thread's queue is full, but the change must take effect
             found = work()
         if self._is_read(place, entry):
             self.forget(place)
@@ -261,17 +264,17 @@ class Large:
 
 
 class _Changes:
-    """Hands on the events of a cache."""
+    """Cache follower that passes each event to `take`."""
 
     def __init__(self, take: Callable[[Event], None]) -> None:
         self.take = take
 
     def closed(self) -> None:
-        """The kinds are of the release and do not go away."""
+        """Do nothing: the kinds are built in and always served."""
 
 
 class _BindingChanges:
-    """Keeps the bindings of one kind in the index; one that cannot be read gives nobody anything."""
+    """Cache follower that keeps the bindings of one kind in the index; one that cannot be decoded grants nothing."""
 
     _log = Logger()
 
@@ -283,7 +286,7 @@ class _BindingChanges:
         self._large = large
 
     def take(self, event: Event) -> None:
-        """Something has happened to a binding."""
+        """Apply a cache event to the index."""
         if event.new is not None:
             self.put(event.new)
         elif event.old is not None:
@@ -291,7 +294,7 @@ class _BindingChanges:
         self._tell()
 
     def put(self, entry: Entry) -> None:
-        """The binding is there."""
+        """Put a binding into the index, once it is decoded if it is large."""
         self._gone(entry)
         if self._large.concerns(entry):
             place = self._plural, entry.namespace, entry.name

@@ -1,15 +1,15 @@
-"""Mode Node: the agents of nodes may see what runs on them (reference AUTHZ-30 to AUTHZ-33)."""
+"""Mode Node: node agents may read objects that the pods on their node use (reference AUTHZ-30 to AUTHZ-33)."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
-from orchtw.authz.decision import ALLOWED, NO_OPINION, AuthzHost, Decision, UserRules
+from orchtw.authz.decision import ALLOWED, NO_OPINION, AuthzHost, Decision, Stands, UserRules
 from orchtw.authz.node_graph import NodeGraph
 from orchtw.authz.node_references import ACCOUNTS, CLAIMS, CONFIG_MAPS, SECRETS, Reference
 from orchtw.authz.node_rules import NodeRules
-from orchtw.config import Config
+from orchtw.config.authorization import AuthorizationOptions
 from orchtw.naming.names import Naming
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.values.causes import go_quote
@@ -25,7 +25,10 @@ Check = Callable[[str, RequestInfo], Answer]
 
 
 class NodeAuthorizer:
-    """Allows users `system:node:<name>` in group `system:nodes` what the pods on that node need; refuses nothing."""
+    """Authorizer that allows users `system:node:<name>` in group `system:nodes` what the pods on that node need.
+
+    It never denies a request.
+    """
 
     def __init__(self, graph: NodeGraph, naming: Naming) -> None:
         self._graph = graph
@@ -44,8 +47,8 @@ class NodeAuthorizer:
         }
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Answer:
-        """Allowed, or no opinion."""
-        if not user.name.startswith(PREFIX) or GROUP not in user.groups:
+        """Allow the request, or return no opinion with a reason."""
+        if not _is_node(user):
             return NO_OPINION
         node = user.name.removeprefix(PREFIX)
         if not node:
@@ -55,9 +58,12 @@ class NodeAuthorizer:
         return ALLOWED if self._rules.allow(info) else NO_OPINION
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
-        """Nothing, and for nodes the reason why that is not all."""
-        is_node = user.name.startswith(PREFIX) and GROUP in user.groups
-        return _UNLISTED if is_node else UserRules()
+        """Return no rules, and for nodes the reason why the list is incomplete."""
+        return _UNLISTED if _is_node(user) else UserRules()
+
+    def lasts(self, user: UserInfo, info: RequestInfo) -> Stands | None:
+        """Hold for ever for all but nodes, see `Lasting`."""
+        return None if _is_node(user) else ()
 
     def _read(self, node: str, info: RequestInfo) -> Answer:
         if info.verb not in ("get", "list", "watch"):
@@ -114,6 +120,10 @@ class NodeAuthorizer:
         return _nameless(info) or _related(node, self._graph.refers(node, reference))
 
 
+def _is_node(user: UserInfo) -> bool:
+    return user.name.startswith(PREFIX) and GROUP in user.groups
+
+
 def _only_get(info: RequestInfo) -> Decision | None:
     if info.verb != "get":
         return Decision(None, "can only get individual resources of this type")
@@ -138,8 +148,8 @@ def _decided(node: str, found: bool) -> Decision:
     return Decision(None, f"no relationship found between node '{node}' and this object")
 
 
-def from_flags(host: AuthzHost, config: Config) -> NodeAuthorizer:
-    """The authorizer, whose graph is filled when the host's services start."""
+def from_flags(host: AuthzHost, options: AuthorizationOptions) -> NodeAuthorizer:
+    """Return the authorizer; its graph is a child of the host's services."""
     graph = NodeGraph(host.targets, host.naming, host.clock)
     graph.setServiceParent(host.services)  # type: ignore[no-untyped-call]
     return NodeAuthorizer(graph, host.naming)

@@ -1,7 +1,7 @@
 """Graph of pods by node and of their references, kept up to date from the caches (reference AUTHZ-31, AUTHZ-38).
 
-A node's pods are known by a field of their cache entries. Their references are read at the first question about
-the node, each pod once: writes of pods cost next to nothing, and so does a start with many.
+A node's pods are found by a field of their cache entries. Pods are decoded, once each, only when their node makes a
+request: that keeps writes of pods cheap, and startup with many pods fast.
 """
 
 from __future__ import annotations
@@ -26,30 +26,33 @@ from orchtw.watch.log import Event
 from orchtw.wire.objects import Object
 
 SLICE_S: Final = 0.01
-"""Of reading at a time; then others have as long, however many wait for what is read."""
+"""Time spent decoding in one reactor turn, and then left to other work, however many requests wait."""
 
 STRIDE: Final = 64
-"""Pods that are taken in between two looks at the clock."""
+"""Pods taken from the startup snapshot between two looks at the clock."""
 
 _NODE: Final = "spec.nodeName"
 
 
 @attrs.define(slots=True, eq=False)
 class _Node:
-    """The pods of a node: keys of those that are yet to be read, and references of the others."""
+    """The pods of a node: keys of those not decoded yet, and references of the others.
+
+    `referred` counts the pods by reference.
+    """
 
     unread: set[str] = attrs.field(factory=set)
     read: dict[str, frozenset[Reference]] = attrs.field(factory=dict)
     referred: Counter[Reference] = attrs.field(factory=Counter)
 
     def add(self, key: str, references: frozenset[Reference]) -> None:
-        """A pod has been read."""
+        """Add the references of a pod."""
         self.unread.discard(key)
         self.read[key] = references
         self.referred.update(references)
 
     def forget(self, key: str) -> None:
-        """A pod is gone."""
+        """Drop a pod that is gone from the node."""
         self.unread.discard(key)
         for reference in self.read.pop(key, ()):
             self.referred[reference] -= 1
@@ -58,7 +61,7 @@ class _Node:
 
 
 class _Volumes:
-    """Secrets of PersistentVolumes, and whose claims these are for. See `Follower`."""
+    """Secrets of PersistentVolumes, and the claims bound to the volumes. Implements `Follower`."""
 
     def __init__(self, stored: Stored) -> None:
         self._stored = stored
@@ -74,7 +77,7 @@ class _Volumes:
         self._stored.cache.leave(self)
 
     def take(self, event: Event) -> None:
-        """Take in an event, as a `Follower`."""
+        """Drop what is known of a changed volume, and decode it again later."""
         self.unread.discard(event.key)
         for secret in self._secrets.pop(event.key, ()):
             of_secret = self._claims[secret]
@@ -85,10 +88,10 @@ class _Volumes:
             self.unread.add(event.key)
 
     def closed(self) -> None:
-        """Never happens: the resource is one of the release."""
+        """Do nothing: the resource is built in, so its cache never closes."""
 
     def read(self, key: str, volume: Object | None) -> None:
-        """Take in one of the unread."""
+        """Record the secrets and the claim of an unread volume; None if it is gone or damaged."""
         self.unread.discard(key)
         claim, secrets = of_volume(volume or {})
         if claim is not None and secrets:
@@ -97,12 +100,12 @@ class _Volumes:
                 self._claims.setdefault(secret, {})[key] = claim
 
     def claims_of(self, secret: Reference) -> set[Reference]:
-        """The claims of the volumes that use a secret."""
+        """Return the claims of the volumes that use a secret."""
         return set(self._claims.get(secret, {}).values())
 
 
 class NodeGraph(Service):
-    """Says whether pods on a node refer to an object; empty until it is started. See `Follower`."""
+    """Graph that tells whether pods on a node refer to an object; empty until started. Implements `Follower`."""
 
     _log = Logger()
 
@@ -121,7 +124,7 @@ class NodeGraph(Service):
         self._overtaken: set[str] | None = None
 
     def startService(self) -> None:
-        """Follow, and take in what there is when a node asks for the first time."""
+        """Follow the caches; existing pods are indexed when a node makes its first request."""
         super().startService()  # type: ignore[no-untyped-call]
         self._left, self._overtaken = iter([entry.key for entry in self._pods.cache.snapshot()]), set()
         self._pods.cache.follow(self)
@@ -134,7 +137,10 @@ class NodeGraph(Service):
         self._of_volumes.close()
 
     def refers(self, node: str, reference: Reference) -> bool | Awaitable[bool]:
-        """Report whether pods on the node refer to an object, secrets also by volumes: at once if all are read."""
+        """Report whether pods on the node refer to an object (to secrets also by way of volumes).
+
+        The result is an awaitable if not all of them are decoded.
+        """
         answer = self._known(node, reference)
         return self._slowly(node, reference) if answer is None else answer
 
@@ -144,12 +150,12 @@ class NodeGraph(Service):
         return claim is not None and self.refers(node, claim)
 
     def has_attachment(self, node: str, name: str) -> bool:
-        """Report whether a VolumeAttachment is for the node."""
+        """Report whether a VolumeAttachment exists and is for the node."""
         spec: Object = (self._loaded(self._attachments, name) or {}).get("spec") or {}
         return bool(node == spec.get("nodeName"))
 
     def _known(self, node: str, reference: Reference) -> bool | None:
-        """The answer, or None if there is more to read than a slice lasts."""
+        """Return the answer, or None if there is more to decode than fits in a slice."""
         if not self._take_rest():
             return None
         pods = self._nodes.get(node)
@@ -173,7 +179,7 @@ class NodeGraph(Service):
     # Following
 
     def take(self, event: Event) -> None:
-        """A pod has come, gone, or been changed; what it refers to never changes while it stays on its node."""
+        """Apply a change of a pod, whose references are immutable while it stays on its node."""
         old, new = self._node_of(event.old), self._node_of(event.new)
         if self._overtaken is not None:
             self._overtaken.add(event.key)
@@ -188,7 +194,7 @@ class NodeGraph(Service):
             self._arrived(event.new)
 
     def closed(self) -> None:
-        """Never happens: the resource is one of the release."""
+        """Do nothing: the resource is built in, so its cache never closes."""
 
     def _node_of(self, entry: Entry | None) -> str:
         return "" if entry is None else entry.fields[self._node_field]
@@ -200,7 +206,7 @@ class NodeGraph(Service):
     # Reading
 
     def _take_rest(self) -> bool:
-        """Take in, for a slice, pods that were there at the start; whether all have been."""
+        """Index pods of the startup snapshot for a slice; report whether all are indexed."""
         if self._overtaken is None:
             return True
         now_s = self._clock.seconds()
@@ -208,7 +214,7 @@ class NodeGraph(Service):
             return False
         for count, key in enumerate(self._left):
             if key not in self._overtaken:
-                with suppress(InternalError):  # one that is damaged
+                with suppress(InternalError):  # a damaged object
                     self._arrived(self._pods.cache.get(key))
             if not count % STRIDE and self._clock.seconds() >= now_s + SLICE_S:
                 self._resume_s = self._clock.seconds() + SLICE_S
@@ -227,7 +233,7 @@ class NodeGraph(Service):
         return self._read(volumes.unread, lambda key: volumes.read(key, self._loaded(self._volumes, key)))
 
     def _read(self, unread: set[str], read: Callable[[str], None]) -> bool:
-        """Read for a slice, unless one has just ended; whether there is nothing left."""
+        """Decode for a slice, unless one has just ended; report whether all are decoded."""
         now_s = self._clock.seconds()
         if not unread or now_s < self._resume_s:
             return not unread
@@ -239,19 +245,19 @@ class NodeGraph(Service):
         return not unread
 
     def _references(self, pod: Object | None) -> frozenset[Reference]:
-        """Return the references that a pod opens to its node: none for a mirror pod."""
+        """Return the references that its node may read because of a pod; empty for a mirror pod."""
         if pod is None or self._mirror in (pod["metadata"].get("annotations") or {}):
             return frozenset()
         return of_pod(pod)
 
     def _loaded(self, stored: Stored, key: str) -> Object | None:
-        """An object as it is in the cache; None if there is none, or none that can be read."""
+        """Return a cached object, or None if it does not exist or cannot be decoded."""
         try:
             entry = stored.cache.get(key)
             return None if entry is None else stored.load(entry)
         except InternalError:
             return None
-        except Exception:  # noqa: BLE001 - one object that cannot be read is not the end of all others
+        except Exception:  # noqa: BLE001 - one undecodable object must not break requests for the others
             self._log.failure("{key} cannot be read", key=key)
             return None
 

@@ -1,4 +1,4 @@
-"""References of pods and volumes that a node may see (reference AUTHZ-31)."""
+"""References of pods and volumes to objects that their node may read (reference AUTHZ-31)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CLAIMS: Final = "persistentvolumeclaims"
 ACCOUNTS: Final = "serviceaccounts"
 
 Reference = tuple[str, str, str]
-"""Resource, namespace, name."""
+"""Resource, namespace and name of an object."""
 
 _SECRET_SOURCES: Final = (
     ("azureFile", "secretName"),
@@ -27,7 +27,7 @@ _SECRET_SOURCES: Final = (
     ("secret", "secretName"),
     ("storageos", "secretRef"),
 )
-"""Where a pod's volume names a secret: directly, or by a reference with a name."""
+"""Fields of a pod's volume that name a secret: directly, or by a reference with a name."""
 
 _VOLUME_SECRETS: Final = (
     ("cephfs", "secretRef"),
@@ -40,10 +40,10 @@ _VOLUME_SECRETS: Final = (
     ("scaleIO", "secretRef"),
     ("storageos", "secretRef"),
 )
-"""Where a PersistentVolume names a secret that node agents use."""
+"""Fields of a PersistentVolume that name a secret which node agents use."""
 
 _OWN_NAMESPACE: Final = frozenset({"cephfs", "flexVolume", "iscsi", "rbd", "scaleIO"})
-"""Whose secrets are in the claim's namespace unless they say another."""
+"""Volume types whose secrets default to the claim's namespace."""
 
 
 def of_pod(pod: Object) -> frozenset[Reference]:
@@ -61,7 +61,7 @@ def of_pod(pod: Object) -> frozenset[Reference]:
 
 
 def of_volume(volume: Object) -> tuple[Reference | None, frozenset[Reference]]:
-    """The claim of a PersistentVolume, and the secrets that come with it; nothing without a claim."""
+    """Return the claim that a PersistentVolume is bound to, and its secrets; None and no secrets if it is unbound."""
     spec = volume.get("spec") or {}
     claim = spec.get("claimRef")
     if not claim:

@@ -1,5 +1,5 @@
-"""Rules of every node, whatever runs on it: those of role `system:node` for resources that the Node authorizer
-does not look at more closely (reference ROLE-6, AUTHZ-32).
+"""Rules that hold for every node: those of role `system:node` for resources that the Node authorizer does not check
+by object (reference ROLE-6, AUTHZ-32).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _RULES: Final = (
     ("storage.orch.io", ("csidrivers",), _READ),
     ("node.orch.io", ("runtimeclasses",), _READ),
 )
-"""Group, resources, verbs."""
+"""API group, resources and verbs of each rule."""
 
 
 class NodeRules:
-    """The rules under the names of a vocabulary."""
+    """The rules, with API groups named by `naming`."""
 
     def __init__(self, naming: Naming) -> None:
         self._allowed = frozenset(
@@ -40,6 +40,6 @@ class NodeRules:
         )
 
     def allow(self, info: RequestInfo) -> bool:
-        """Report whether every node may do it."""
+        """Report whether every node may make this request."""
         resource = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
         return info.is_resource and (info.verb, info.group, resource) in self._allowed

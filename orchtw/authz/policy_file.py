@@ -1,4 +1,4 @@
-"""The file of `--authorization-policy-file`: a JSON object on each line (reference AUTHZ-24)."""
+"""Parser of `--authorization-policy-file`: a JSON object on each line (reference AUTHZ-24)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from twisted.logger import Logger
 
 from orchtw.authz.abac import AbacPolicy, Policies
-from orchtw.config import Config
+from orchtw.config.authorization import AuthorizationOptions
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
 from orchtw.values.causes import go_quote
@@ -18,26 +18,27 @@ _FLAG: Final = "--authorization-policy-file"
 _GROUP: Final = "abac.authorization.orch.io"
 _KIND: Final = "Policy"
 _SHOWN: Final = 200
-"""Characters of a wrong line that the error repeats."""
+"""Most characters of an invalid line that the error quotes."""
 
 _log = Logger()
 
 
 class _Wrong(ValueError):
-    """A line that is no policy; the text says why."""
+    """An invalid policy line; the text says why."""
 
 
-def from_flags(config: Config, naming: Naming) -> Policies:
-    """The policies of the file, which is read once. Raises ConfigError, naming file and line."""
-    path = config.authorization_policy_file
+def from_flags(options: AuthorizationOptions, naming: Naming) -> Policies:
+    """Return the authorizer for the policies of the file, which is read once. Raises ConfigError as `load` does."""
+    path = options.policy_file
     assert path is not None
     return Policies(load(path, naming))
 
 
 def load(path: Path, naming: Naming) -> list[AbacPolicy]:
-    """The policies of a file in UTF-8; blank lines and those that begin with `#` are skipped.
+    """Return the policies of a UTF-8 file; blank lines and lines that begin with `#` are skipped.
 
-    Lines of the oldest form, which have no version, are taken with a warning in the log. Raises ConfigError.
+    Unversioned and v0 lines are accepted, with one logged warning. Raises ConfigError, naming the file and, for an
+    invalid policy, the line.
     """
     policies, unversioned = [], 0
     for number, line in enumerate(_text(path).split("\n"), 1):
@@ -67,7 +68,7 @@ def _text(path: Path) -> str:
 
 
 def _policy(text: str, naming: Naming) -> tuple[AbacPolicy, bool]:
-    """The policy of a line, and whether it says its version."""
+    """Parse a line into its policy, and whether it is of v1beta1. Raises _Wrong."""
     try:
         line = loads(text)
     except ValueError as error:
@@ -102,7 +103,7 @@ def _versioned(spec: dict[str, Any]) -> AbacPolicy:
 
 
 def _unversioned(line: dict[str, Any]) -> AbacPolicy:
-    """Convert the oldest form, in which a field that is left out means anything, in every API group."""
+    """Convert an unversioned or v0 policy, in which an omitted field matches anything, in every API group."""
     user, group = _field(line, "user", str, ""), _field(line, "group", str, "")
     namespace, resource = _field(line, "namespace", str, ""), _field(line, "resource", str, "")
     return AbacPolicy(
@@ -117,7 +118,7 @@ def _unversioned(line: dict[str, Any]) -> AbacPolicy:
 
 
 def _field(fields: dict[str, Any], name: str, kind: type, missing: Any) -> Any:
-    """A field of that type; missing and null are the same."""
+    """Return a field, or `missing` if it is absent or null. Raises _Wrong for another type."""
     value = fields.get(name)
     if value is None:
         return missing

@@ -1,4 +1,4 @@
-"""Mode RBAC: what roles and bindings allow (reference AUTHZ-16 to AUTHZ-19)."""
+"""Mode RBAC: decisions by roles and bindings, and their cache (reference AUTHZ-16 to AUTHZ-19)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 import attrs
 
-from orchtw.authz.decision import Decision, UserRules
+from orchtw.authz.decision import Decision, Stands, UserRules
 from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.rbac_index import Grant
 from orchtw.naming.names import Naming
@@ -17,44 +17,44 @@ from orchtw.request import RequestInfo, UserInfo
 Key = tuple[object, ...]
 
 MAX_KNOWN: Final = 20_000
-"""Questions whose answers are kept until a role or a binding changes: some 10 MB."""
+"""Maximum number of decisions cached until a role or binding changes: some 10 MB."""
 
 MAX_KEY: Final = 512
-"""Characters of what a client makes up and an answer is kept by."""
+"""Longest client-chosen part of a cache key, in characters; decisions with a longer one are not cached."""
 
 MAX_REASONS: Final = 32
-"""Missing roles that a refusal tells."""
+"""Most missing roles listed in a 403 or a rules review."""
 
 AT_ONCE: Final = 20_000
-"""Rules and names that are looked at on the reactor, which takes some 8 ms; more of them are in a thread."""
+"""Most rules and names checked on the reactor, which takes some 8 ms; more are checked in a thread."""
 
 MAX_TOLD: Final = 10_000
-"""Rules that are told of a user; a role of an installation has some twenty."""
+"""Most rules listed for a user; typical roles have some twenty."""
 
 STEP_BYTES: Final = 256
-"""As how much input one of them counts there."""
+"""Cost of checking one rule, in bytes of input."""
 
 MAX_ROUNDS: Final = 8
-"""How often a question waits for what is being read anew: somebody may change it all the time."""
+"""Most times a decision waits for roles to be decoded: they may keep changing."""
 
 
 @attrs.frozen(slots=True)
 class _Answer:
-    """Decisions for objects of the names in `named`, and for all others."""
+    """Cached decisions of a key: by object name in `named`, and for all other names."""
 
     other: Decision
     named: dict[str, Decision]
 
     def of(self, info: RequestInfo) -> Decision:
-        """The decision on one object, or path."""
+        """Return the decision on the requested object or path."""
         return self.named.get(info.name, self.other) if self.named else self.other
 
 
 class RBAC:
-    """Answers a question once by looking at the user's roles, then from memory until any of them changes.
+    """Authorizer by the user's roles; decisions are cached until any role or binding changes.
 
-    A question that would be refused waits for roles and bindings that are being read, if they may concern it: what
-    was written before it counts, however large it is (reference AUTHZ-39).
+    A request that would be refused first waits for large roles and bindings that are still being decoded and may
+    allow it: earlier writes take effect whatever their size (reference AUTHZ-39).
     """
 
     def __init__(self, roles: LiveRoles, naming: Naming) -> None:
@@ -65,14 +65,14 @@ class RBAC:
         roles.listen(self._forget)
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision | Awaitable[Decision]:
-        """Allowed, or no opinion; an awaitable of it where much is to be looked at or read first."""
+        """Allow the request, or return no opinion; an awaitable if there is much to check or to decode first."""
         decision = self._decide(user, info)
         if decision is None or (not decision.allowed and self._roles.large.busy):
             return self._settle(user, info)
         return decision
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
-        """The rules of the roles that the user has."""
+        """Return the rules of the user's roles, at most MAX_TOLD."""
         held, errors = self._roles.held(user, namespace)
         told = held[:MAX_TOLD]
         if len(held) > len(told):
@@ -84,13 +84,21 @@ class RBAC:
             error=_together(errors),
         )
 
+    def lasts(self, user: UserInfo, info: RequestInfo) -> Stands | None:
+        """Hold an allowance of all names until any role or binding changes, see `Lasting`."""
+        known, key = self._place(user, info)
+        answer = known.get(key)
+        if answer is None or answer.named or not answer.other.allowed or not info.is_resource:
+            return None
+        return (lambda: self._known is known,)
+
     def _forget(self) -> None:
-        """Somebody may have got or lost rights."""
+        """Drop all cached decisions: a user may have gained or lost rights."""
         self._known = {}
         self._paths = {}
 
     async def _settle(self, user: UserInfo, info: RequestInfo) -> Decision:
-        """The decision once what concerns it has been read."""
+        """Return the decision once the roles and bindings that concern it are decoded."""
         namespace = info.namespace if info.is_resource else ""
         for _ in range(MAX_ROUNDS):
             decision = self._decide(user, info) or await self._decide_elsewhere(user, info)
@@ -101,7 +109,7 @@ class RBAC:
         return self._decide(user, info) or await self._decide_elsewhere(user, info)
 
     def _decide(self, user: UserInfo, info: RequestInfo) -> Decision | None:
-        """Return a decision that is cached or quick to make; None if there is too much to look at."""
+        """Return a decision that is cached or quick to make; None if there are more than AT_ONCE rules to check."""
         known, key = self._place(user, info)
         answer = known.get(key)
         if answer is None:
@@ -113,7 +121,7 @@ class RBAC:
         return answer.of(info)
 
     async def _decide_elsewhere(self, user: UserInfo, info: RequestInfo) -> Decision:
-        """The same, off the reactor; as the roles are now."""
+        """Make the decision in a thread, by the roles as they are now; cache it unless they change meanwhile."""
         known, key = self._place(user, info)
         grants = self._grants(user, info)
         steps = sum(len(each.rules or ()) for each in grants)
@@ -125,7 +133,7 @@ class RBAC:
         return answer.of(info)
 
     def _place(self, user: UserInfo, info: RequestInfo) -> tuple[dict[Key, _Answer], Key]:
-        """Where the answer is remembered, and by what."""
+        """Return the cache of the decision, and its key there."""
         if not info.is_resource:
             return self._paths, (user.name, user.groups, info.verb, info.path)
         key = (user.name, user.groups, info.namespace, info.verb, info.group, info.resource, info.subresource)
@@ -146,7 +154,7 @@ class RBAC:
 def _looked_at(
     grants: Sequence[Grant], info: RequestInfo, limit: int | None, refused: Callable[[], Decision]
 ) -> _Answer | None:
-    """The answer by these roles; None: that takes more than `limit` steps."""
+    """Return the decisions by these roles, or None if that takes more than `limit` steps."""
     return _resource(grants, info, limit, refused) if info.is_resource else _path(grants, info, limit, refused)
 
 
@@ -183,14 +191,14 @@ def _path(
 
 
 def _together(reasons: list[str]) -> str:
-    """Several errors as one text; without brackets where there is one."""
+    """Join errors into one text, in brackets if several."""
     if len(reasons) > MAX_REASONS:
         reasons = [*reasons[:MAX_REASONS], f"and {len(reasons) - MAX_REASONS} more"]
     return f"[{', '.join(reasons)}]" if len(reasons) > 1 else "".join(reasons)
 
 
 def _keep(known: dict[Key, _Answer], key: Key, answer: _Answer, info: RequestInfo) -> None:
-    """Remember an answer, unless the requester has made up something long."""
+    """Cache an answer, unless the client-chosen part of the key is longer than MAX_KEY."""
     texts = (info.verb, info.group, info.resource, info.subresource) if info.is_resource else (info.verb, info.path)
     if sum(map(len, texts)) > MAX_KEY:
         return

@@ -1,6 +1,6 @@
 """Index of roles and bindings by subject, kept up to date one object at a time.
 
-It knows plain objects and no caches; what follows from it is computed on demand (reference AUTHZ-16).
+It works on plain objects, without caches; rules of roles are loaded on demand (reference AUTHZ-16).
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from orchtw.wire.objects import Object
 SERVICE_ACCOUNT: Final = "system:serviceaccount:"
 
 RoleKey = tuple[str, str]
-"""Namespace (empty: a ClusterRole) and name."""
+"""Namespace (empty: a ClusterRole) and name of a role."""
 
 Subject = tuple[str, str]
-"""Kind (User or Group) and name; a service account is the user that it is."""
+"""Kind (User or Group) and name; a service account is the User of its name."""
 
 MAX_KEPT: Final = 20_000
-"""Roles whose rules are kept ready."""
+"""Maximum number of roles whose rules are cached."""
 
 _KINDS: Final = ("User", "Group")
 
 
 @attrs.frozen(slots=True, eq=False)
 class Binding:
-    """Binding: its key, the namespace in which it holds (empty: everywhere), its role and its subjects.
+    """A binding: its key, the namespace it applies to (empty: all), its role and its subjects.
 
-    `subjects` map to their position, and to the text of the binding when that subject granted a right.
+    `subjects` maps each subject to its position, and to the reason of a decision that allows it something.
     """
 
     key: tuple[str, str]
@@ -43,7 +43,7 @@ class Binding:
 
     @classmethod
     def of(cls, obj: Object) -> Binding:
-        """A RoleBinding, or a ClusterRoleBinding, which has no namespace."""
+        """Read a RoleBinding or ClusterRoleBinding."""
         meta, role = obj["metadata"], obj.get("roleRef") or {}
         namespace, name = meta.get("namespace", ""), meta["name"]
         key = namespace if role.get("kind") == "Role" else "", role.get("name", "")
@@ -59,7 +59,7 @@ class Binding:
 
 
 def _subject(subject: Object) -> tuple[Subject | None, str]:
-    """Return a subject and its text; a ServiceAccount without a namespace matches no one."""
+    """Return a subject and its text; None for a ServiceAccount without a namespace and for unknown kinds."""
     kind, name, namespace = subject.get("kind", ""), subject.get("name", ""), subject.get("namespace", "")
     if kind == "ServiceAccount":
         if not namespace:
@@ -70,7 +70,7 @@ def _subject(subject: Object) -> tuple[Subject | None, str]:
 
 @attrs.frozen(slots=True)
 class Grant:
-    """A role that a user has: its rules (None: there is no such role), and how to tell where it came from."""
+    """A role bound to a user: its rules (None: there is no such role), and the reason of a decision by it."""
 
     role: RoleKey
     rules: Sequence[PolicyRule] | None
@@ -78,7 +78,10 @@ class Grant:
 
 
 class RoleIndex:
-    """`load_role` gives the rules of a role, None where there is none; they are kept until the role changes."""
+    """Index of bindings by subject, with cached rules of roles.
+
+    `load_role` returns the rules of a role, or None if there is no such role.
+    """
 
     def __init__(self, load_role: Callable[[RoleKey], Sequence[PolicyRule] | None]) -> None:
         self._load_role = load_role
@@ -87,14 +90,14 @@ class RoleIndex:
         self._by_subject: dict[tuple[str, Subject], dict[tuple[str, str], Binding]] = {}
 
     def put(self, binding: Binding) -> None:
-        """A binding is new, or has changed."""
+        """Add a binding, or replace a changed one."""
         self.remove(binding.key)
         self._bindings[binding.key] = binding
         for subject in binding.subjects:
             self._by_subject.setdefault((binding.namespace, subject), {})[binding.key] = binding
 
     def remove(self, key: tuple[str, str]) -> None:
-        """The binding of that namespace and name is gone."""
+        """Remove the binding of that namespace and name."""
         old = self._bindings.pop(key, None)
         if old is None:
             return
@@ -105,11 +108,11 @@ class RoleIndex:
                 del self._by_subject[place]
 
     def forget_role(self, key: RoleKey) -> None:
-        """The role has changed, or is gone."""
+        """Drop the cached rules of a role that has changed or is gone."""
         self._rules.pop(key, None)
 
     def rules(self, key: RoleKey) -> Sequence[PolicyRule] | None:
-        """The rules of a role; None: there is no such role."""
+        """Return the rules of a role, or None if there is no such role."""
         if key not in self._rules:
             if len(self._rules) >= MAX_KEPT:
                 self._rules.clear()
@@ -117,13 +120,13 @@ class RoleIndex:
         return self._rules[key]
 
     def grants(self, user: UserInfo, namespace: str) -> Iterator[Grant]:
-        """The roles that the user has: those of the whole cluster, then those of the namespace, if any, by name."""
+        """Yield the user's roles, cluster-wide ones first, each part in order of the bindings' names."""
         for scope in (("", namespace) if namespace else ("",)):
             for binding, reason in self._bound(user, scope):
                 yield Grant(binding.role, self.rules(binding.role), reason)
 
     def _bound(self, user: UserInfo, scope: str) -> Iterable[tuple[Binding, str]]:
-        """The bindings of a scope that apply to the user, each with the first subject that does."""
+        """Return the bindings of a scope that apply to the user, each with the text of the first matching subject."""
         who = [("User", user.name), *(("Group", group) for group in user.groups)]
         places = [found for subject in who if (found := self._by_subject.get((scope, subject)))]
         if not places:

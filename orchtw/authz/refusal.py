@@ -1,4 +1,4 @@
-"""The text of a 403 (reference ERR-26)."""
+"""Text of 403 responses from authorization (reference ERR-26)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from orchtw.values.causes import go_quote
 
 
 def forbidden(user: UserInfo, info: RequestInfo, reason: str = "") -> Forbidden:
-    """Says who may not do what, and where; an authorizer's reason goes behind a colon.
+    """Return the 403 for a request, with the authorizer's reason after a colon.
 
-    What the requester may have made up is escaped like text in HTML: no browser takes it for anything else.
+    Client-chosen parts are HTML-escaped, so that no browser interprets them.
     """
     why = escape(f"User {go_quote(user.name)} cannot {info.verb} {_what(info)}", quote=False)
     if reason:

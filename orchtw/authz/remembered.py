@@ -1,4 +1,4 @@
-"""Decisions that somebody else took, for a while (reference AUTHZ-35)."""
+"""Cache of the authorization webhook's decisions (reference AUTHZ-35)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from orchtw.authz.decision import Decision
 
 MAX_DECISIONS: Final = 8192
 MAX_REASON: Final = 1000
-"""Characters of reason and error: longer ones are not remembered, so that the memory has a bound."""
+"""Longest reason and error of a cached decision, in characters, to bound the cache's memory."""
 
 
 class Remembered:
-    """Decisions by key, each for its own time; of too many those that were used least recently go first."""
+    """LRU cache of decisions by key, each with its own lifetime."""
 
     def __init__(self, seconds: Callable[[], float], limit: int = MAX_DECISIONS) -> None:
         self._seconds = seconds
@@ -24,7 +24,7 @@ class Remembered:
         return len(self._kept)
 
     def find(self, key: bytes) -> Decision | None:
-        """The decision, unless its time is over."""
+        """Return the decision, or None if it is not cached or has expired."""
         found = self._kept.pop(key, None)
         if found is None or found[0] <= self._seconds():
             return None
@@ -32,7 +32,7 @@ class Remembered:
         return found[1]
 
     def keep(self, key: bytes, decision: Decision, for_s: float) -> None:
-        """Remember a decision; not at all for a time of zero."""
+        """Cache a decision for `for_s` seconds; 0 caches nothing."""
         if for_s <= 0 or len(decision.reason) + len(decision.error) > MAX_REASON:
             return
         self._kept.pop(key, None)

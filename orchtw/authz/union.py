@@ -1,24 +1,28 @@
-"""All authorizers in their order: the first that allows or denies decides (reference AUTHZ-5)."""
+"""Union of authorizers: the first that allows or denies decides (reference AUTHZ-5)."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
-from orchtw.authz import factories
-from orchtw.authz.decision import Authorizer, AuthzHost, Decision, UserRules, together
+from orchtw.authz import authorizers
+from orchtw.authz.decision import Authorizer, AuthzHost, Decision, Lasting, Stands, UserRules, together
 from orchtw.authz.masters import Masters
-from orchtw.config import Config
+from orchtw.config.authorization import AuthorizationOptions
+from orchtw.plugins.entry_points import NO_PLUGINS, Plugins
 from orchtw.request import RequestInfo, UserInfo
 
 
 class AuthorizerUnion:
-    """Asks each authorizer; the reasons of those without an opinion are joined, and so are their errors."""
+    """Authorizers asked in order; if all have no opinion, their reasons and errors are joined."""
 
     def __init__(self, authorizers: Sequence[Authorizer]) -> None:
         self._authorizers = tuple(authorizers)
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision | Awaitable[Decision]:
-        """The first opinion, else None with the reasons of all: at once unless an authorizer has to ask somebody."""
+        """Return the first decision that allows or denies, else no opinion with the reasons of all.
+
+        The result is an awaitable if it reaches an authorizer that returns one.
+        """
         undecided: list[Decision] = []
         for index, authorizer in enumerate(self._authorizers):
             decision = authorizer.authorize(user, info)
@@ -30,7 +34,7 @@ class AuthorizerUnion:
         return _joined(undecided)
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
-        """Return what all members together allow."""
+        """Return the rules of all authorizers together."""
         found = [each.rules_for(user, namespace) for each in self._authorizers]
         return UserRules(
             resources=tuple(rule for rules in found for rule in rules.resources),
@@ -39,10 +43,23 @@ class AuthorizerUnion:
             error=together([rules.error for rules in found]),
         )
 
+    def lasts(self, user: UserInfo, info: RequestInfo) -> Stands | None:
+        """Return what the opinions up to the first decision depend on, see `Lasting`."""
+        looks: list[Callable[[], bool]] = []
+        for authorizer in self._authorizers:
+            stands = authorizer.lasts(user, info) if isinstance(authorizer, Lasting) else None
+            decision = None if stands is None else authorizer.authorize(user, info)
+            if stands is None or not isinstance(decision, Decision):
+                return None
+            looks += stands
+            if decision.allowed is not None:
+                return tuple(looks) if decision.allowed else None
+        return None
+
     async def _go_on(
         self, user: UserInfo, info: RequestInfo, asked: Awaitable[Decision], index: int, undecided: list[Decision]
     ) -> Decision:
-        """Wait for the first answer that takes time, then go on with the authorizers from `index`."""
+        """Await an authorizer's decision, then go on with the authorizers from `index`."""
         decision = await asked
         for authorizer in self._authorizers[index:]:
             if decision.allowed is not None:
@@ -58,9 +75,11 @@ def _joined(undecided: Sequence[Decision]) -> Decision:
     return Decision(None, reason, together([each.error for each in undecided]))
 
 
-def chain(host: AuthzHost, config: Config) -> AuthorizerUnion:
-    """`system:masters` first, then the modes of `--authorization-mode` in their order.
+def chain(
+    host: AuthzHost, options: AuthorizationOptions, installed: Plugins = NO_PLUGINS
+) -> AuthorizerUnion:
+    """Return the union of `system:masters` and the modes of `--authorization-mode`, in this order.
 
-    Raises ConfigError for files of a mode that cannot be used.
+    Raises ConfigError for a mode's file that is unreadable or invalid.
     """
-    return AuthorizerUnion((Masters(), *(make(host, config) for make in factories(config))))
+    return AuthorizerUnion((Masters(), *authorizers(host, options, installed)))

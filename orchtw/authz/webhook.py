@@ -1,4 +1,4 @@
-"""Mode Webhook: another server is asked by SubjectAccessReviews (reference AUTHZ-34, AUTHZ-35)."""
+"""Mode Webhook: another server decides on SubjectAccessReviews (reference AUTHZ-34, AUTHZ-35)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchtw.authn.shared_calls import SharedCalls
 from orchtw.authz.decision import AuthzHost, Decision, UserRules
 from orchtw.authz.remembered import Remembered
 from orchtw.authz.webhook_review import decision_of, review, spec_of
-from orchtw.config import Config
+from orchtw.config.authorization import AuthorizationOptions
 from orchtw.errors import ConfigError
 from orchtw.outbound import retries
 from orchtw.outbound.answers import BadResponse
@@ -25,23 +25,23 @@ from orchtw.request import RequestInfo, UserInfo
 from orchtw.wire.objects import Object
 
 LONG_QUESTION: Final = 10_000
-"""Characters that the requester chose, from which on an answer is not remembered (reference AUTHZ-35)."""
+"""Length of the client-chosen attributes, in characters, from which decisions are not cached (reference AUTHZ-35)."""
 
 ANSWER_BYTES: Final = 256 * 1024
-"""Of an answer, which is a few words: so much JSON is read in a millisecond or two."""
+"""Size limit of a response, which is normally short: this much JSON is parsed in one or two milliseconds."""
 
 LOG_INTERVAL_S: Final = 1.0
-"""Between two lines about troubles: requests may come in thousands while the webhook is away."""
+"""Minimum time between logged errors: thousands of requests may arrive while the webhook is down."""
 
 _UNLISTED: Final = UserRules(incomplete=True, error="webhook authorizer does not support user rule resolution")
 
 Ask = Callable[[bytes], Awaitable[bytes]]
-"""The webhook's answer to a review, both as JSON. Raises CallFailed."""
+"""Function that sends a review and returns the webhook's response, both as JSON. It raises CallFailed."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class WebhookSettings:
-    """Reviews are of `version` of the group that `api_version` names whole; answers are remembered so long."""
+class AuthzWebhookSettings:
+    """Settings of the webhook: the review's `version`, its full `api_version`, and lifetimes of cached decisions."""
 
     version: str
     api_version: str
@@ -50,15 +50,15 @@ class WebhookSettings:
 
 
 class Webhook:
-    """Authorizer that calls a webhook by `ask`, once for equal questions at the same time.
+    """Authorizer that calls a webhook through `ask`; concurrent identical reviews share one call.
 
-    A webhook that cannot be asked has no opinion; that is not cached. Permissions are cached apart from refusals:
-    users who are allowed nothing cannot evict them.
+    A failed call is no opinion and is not cached. Allowed decisions have a cache of their own, so that users without
+    permissions cannot evict them.
     """
 
     _log = Logger()
 
-    def __init__(self, ask: Ask, settings: WebhookSettings, clock: IReactorTime) -> None:
+    def __init__(self, ask: Ask, settings: AuthzWebhookSettings, clock: IReactorTime) -> None:
         self._ask = ask
         self._settings = settings
         self._clock = clock
@@ -79,7 +79,7 @@ class Webhook:
         return self._calls.result(key, lambda: self._asked(key, spec, remember=_length(info) < LONG_QUESTION))
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
-        """Nothing, and the reason why that is not all."""
+        """Return no rules, and the reason why the list is incomplete."""
         return _UNLISTED
 
     async def _asked(self, key: bytes, spec: Object, *, remember: bool) -> Decision:
@@ -105,14 +105,14 @@ class Webhook:
 
 
 def _length(info: RequestInfo) -> int:
-    """Characters of what the requester chose."""
+    """Return the length of the client-chosen attributes, in characters."""
     texts = (info.namespace, info.verb, info.group, info.version, info.resource, info.subresource, info.name)
     return sum(map(len, texts)) + len(info.path)
 
 
-def from_flags(host: AuthzHost, config: Config) -> Webhook:
-    """The webhook of `--authorization-webhook-config-file`. Raises ConfigError for a file that is no good."""
-    path = config.authorization_webhook_config_file
+def from_flags(host: AuthzHost, options: AuthorizationOptions) -> Webhook:
+    """Return the webhook of `--authorization-webhook-config-file`. Raises ConfigError for an invalid file."""
+    path = options.webhook.config_file
     assert path is not None
     try:
         remote = load(path, host.naming, host.clock)
@@ -122,11 +122,11 @@ def from_flags(host: AuthzHost, config: Config) -> Webhook:
     def ask(body: bytes) -> Awaitable[bytes]:
         return retries.post(host.caller, remote, body, host.clock, host.random, limit_bytes=ANSWER_BYTES)
 
-    version = config.authorization_webhook_version
-    settings = WebhookSettings(
+    version = options.webhook.version
+    settings = AuthzWebhookSettings(
         version=version,
         api_version=host.naming.translate(f"authorization.orch.io/{version}"),
-        authorized_ttl_s=config.authorization_webhook_cache_authorized_ttl_s,
-        unauthorized_ttl_s=config.authorization_webhook_cache_unauthorized_ttl_s,
+        authorized_ttl_s=options.webhook.cache_authorized_ttl_s,
+        unauthorized_ttl_s=options.webhook.cache_unauthorized_ttl_s,
     )
     return Webhook(ask, settings, host.clock)

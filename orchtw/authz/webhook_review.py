@@ -1,4 +1,4 @@
-"""Questions to a webhook and its answers: SubjectAccessReviews in both versions (reference AUTHZ-34, AUTHZ-37)."""
+"""SubjectAccessReviews sent to a webhook, and its responses, in both versions (reference AUTHZ-34, AUTHZ-37)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchtw.wire.objects import Object
 
 KIND: Final = "SubjectAccessReview"
 _GROUPS: Final = {"v1beta1": "group", "v1": "groups"}
-"""How versions call the groups."""
+"""JSON key of the groups in each version."""
 
 _BOTH: Final = "webhook subject access review returned both allow and deny response"
 
@@ -47,14 +47,14 @@ def spec_of(user: UserInfo, info: RequestInfo, version: str) -> Object:
 
 
 def review(spec: Object, api_version: str) -> bytes:
-    """The question as it is sent."""
+    """Encode a review for sending."""
     meta = {"creationTimestamp": None}
     whole = {"kind": KIND, "apiVersion": api_version, "metadata": meta, "spec": spec, "status": {"allowed": False}}
     return orjson.dumps(whole)
 
 
 def decision_of(answer: bytes, api_version: str) -> Decision:
-    """Return the decision of a response. Raises BadAnswer for one that cannot be understood: it allows nothing."""
+    """Return the decision of a response. Raises BadResponse for one that is not a valid SubjectAccessReview."""
     whole = answered(answer)
     check_type(whole, KIND, api_version)
     status = field(whole, "status", dict, {})

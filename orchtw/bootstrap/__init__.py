@@ -1,5 +1,5 @@
-"""Objects that every installation has: made at the start, looked after every minute, one subject per module
-(reference CTRL-6 to CTRL-9).
+"""Objects of every installation: made at the start, checked every minute (reference CTRL-6 to CTRL-9).
 
-They are written through the registry like anybody's, whether requests may name their resource or not.
+Each module has one subject. The objects are written through the registry like any others, even if requests may not
+name their resource.
 """

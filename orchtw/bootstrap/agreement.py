@@ -14,10 +14,10 @@ UNKNOWN = "it is not known yet which other servers there are"
 
 
 class Agreement:
-    """Compares `facts` with those of the servers that are alive.
+    """Compares `facts` with those of the live servers.
 
-    Of two that differ in what must be the same, the one that came later waits until the other has gone. `changed` is
-    called when that is found out, or is over. A server that nobody shares a store with agrees with all there are.
+    If two servers differ in a fatal fact, the later one waits until the other has gone. `changed` is called when that
+    begins and when it ends. A server that shares its store with no other always agrees.
     """
 
     _log = Logger()
@@ -37,12 +37,12 @@ class Agreement:
 
     @property
     def objection(self) -> str:
-        """Why it may not; empty: it may."""
+        """Reason why the server may not; empty: it may."""
         return "" if self.agreed else "; ".join(self._blocking) or UNKNOWN
 
     @property
     def remarks(self) -> Sequence[str]:
-        """Return a sentence for each server that differs."""
+        """One sentence for each server that differs."""
         return [_sentence(record, found) for record, found in self._found.values() if found]
 
     def families(self) -> Iterator[Read]:
@@ -57,7 +57,7 @@ class Agreement:
             yield (fact.name,), count
 
     async def look(self) -> None:
-        """Compare with the servers that are alive now, and say what comes of it. Raises what the store raises."""
+        """Compare with the live servers, and report a change. Raises the store's errors."""
         if not self._leases.shared:
             return
         records = await self._leases.records()
@@ -72,7 +72,7 @@ class Agreement:
         found = {each.name: (each, differences(self._facts, each.facts)) for each in others}
         since = next((each.since for each in records if each.name == mine), 0) or float("inf")
         earlier = [each for each in others if (each.since, each.name) < (since, mine)]
-        # The first of all counts where none has been accepted yet: two that start at once do not wait for each other.
+        # If none has been accepted yet, the first of all counts: two that start at once do not wait for each other.
         judges = [each for each in earlier if each.accepted] or earlier[:1]
         fatal = {each.name: [one for one in found[each.name][1] if one.fatal] for each in judges}
         blocking = [_sentence(each, fatal[each.name]) for each in judges if fatal[each.name]]
@@ -80,12 +80,12 @@ class Agreement:
         self._known, self._found, self._blocking = True, found, blocking
 
     def _say(self, found: Mapping[str, tuple[Record, Sequence[Difference]]], blocking: Sequence[str]) -> None:
-        """Log what is new."""
+        """Log new differences, and those that are resolved."""
         if blocking and blocking != self._blocking:
             why = "; ".join(blocking)
             self._log.error("this server is not ready and runs no controllers: {why}", why=why)
         elif self._blocking and not blocking:
-            self._log.info("no server that is alive stands in the way any more")
+            self._log.info("this server agrees with all live servers again")
         for name, (record, differing) in found.items():
             if differing and not blocking and (name not in self._found or self._found[name][1] != differing):
                 self._log.warn("{what}", what=_sentence(record, differing))

@@ -1,6 +1,4 @@
-"""APIServices for what this server serves itself: made, kept and removed as its group versions come and go
-(reference AGG-2, AGG-14).
-"""
+"""APIServices of this server's own group versions, as these come and go (reference AGG-2, AGG-14)."""
 
 from __future__ import annotations
 
@@ -31,18 +29,22 @@ from orchtw.wire.objects import Object
 ON_START, ALWAYS = "onstart", "true"
 
 SETTLE_S: Final = 30.0
-"""After the start, before APIServices of custom group versions that are not served are removed: those may be yet to
-come."""
+"""Delay after the start before APIServices of unserved custom group versions are removed.
+
+Their definitions may be yet to come.
+"""
 
 GATHER_S: Final = 0.1
-"""After a change: others that come meanwhile are seen to together."""
+"""Delay after a change, so that further changes are handled together with it."""
 
 RETRY_S: Final = 1.0
 
 
 class Registration:
-    """Those of the release are seen to once, at the start; those of custom resources always. What carries no label
-    of the server's is not touched.
+    """Creator and remover of APIServices.
+
+    Those of the release are made once, at the start; those of custom resources are maintained always. Objects without
+    the server's label are not touched.
     """
 
     _log = Logger()
@@ -61,26 +63,26 @@ class Registration:
         self._stopped = False
 
     def follow(self) -> None:
-        """From now on see to what changes; the caches are filled."""
+        """Begin to follow changes; called once the caches are filled."""
         self._settled_at = self._clock.seconds() + SETTLE_S
         self._at_start = frozenset(self._services.all)
         self._services.listen(self._changed)
         self._maker.targets.follow(self._resources_changed)
 
     def stop(self) -> None:
-        """See to nothing any more."""
+        """Stop following changes, and cancel the timer."""
         self._stopped = True
         if self._timer is not None and self._timer.active():
             self._timer.cancel()
 
     async def run(self) -> None:
-        """Bring all of them in line. Raises what the first refused write raises."""
+        """Reconcile all of them. Raises the error of the first rejected write."""
         managed = (each.group_version for each in self._services.all.values() if each.managed)
         served = ((info.name, version) for info in self._maker.targets.groups for version in info.versions)
         await self._bring_in_line(dict.fromkeys((*served, *managed)))
 
     async def _bring_in_line(self, group_versions: Iterable[GroupVersion]) -> None:
-        """See to those of some group versions."""
+        """Reconcile the APIServices of some group versions."""
         own, targets = self._maker.naming.group(GROUP), self._maker.targets
         wanted: dict[str, Object] = {}
         names: list[str] = []
@@ -124,9 +126,9 @@ class Registration:
     def _failed(self, failure: Failure, due: Iterable[GroupVersion]) -> None:
         self._due.update(due)
         if isinstance(error := failure.value, StatusError):
-            self._log.warn("APIServices cannot be made: {why}", why=error.message)
+            self._log.warn("failed to create APIServices: {why}", why=error.message)
         else:
-            self._log.failure("APIServices cannot be made", failure=failure)
+            self._log.failure("failed to create APIServices", failure=failure)
         self._soon(RETRY_S)
 
     def _deed(self, name: str, wanted: Object | None) -> Coroutine[Any, Any, object] | None:
@@ -156,7 +158,7 @@ class Registration:
 
 
 def wanted_service(targets: Targets, group: str, version: str, label: str) -> dict[str, Object]:
-    """By name the APIService of what this server serves of a group version; empty: it serves nothing of it."""
+    """Return the APIService of a served group version, by name; empty: it is not served here."""
     if (group, version) not in targets.versions:
         return {}
     labels = {label: ON_START if (group, version) in targets.release_versions else ALWAYS}

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 import attrs
 
-from orchtw.bootstrap.server_leases import LeasePlace, ServerLeases
+from orchtw.bootstrap.server_leases import ServerLeases, ServerPlace
 from orchtw.wire.objects import Object
 
 LEASE: Final = "lease"
@@ -16,29 +16,29 @@ NONE: Final = "none"
 
 
 class EndpointReconciler(Protocol):
-    """Of this server's `leases`, what says where it is and whether it is about to end."""
+    """Rule for the endpoints, by this server's `leases`: its place, and whether it is about to end."""
 
-    async def places(self, endpoints: Object | None) -> list[LeasePlace] | None:
-        """The servers to name, in order; None: leave the endpoints to others. `endpoints` are the present ones.
+    async def places(self, endpoints: Object | None) -> list[ServerPlace] | None:
+        """Return the servers to name, in order; None: leave the endpoints to others.
 
-        Raises what the store raises.
+        `endpoints` are the present ones. Raises the store's errors.
         """
 
 
 @attrs.frozen(slots=True)
 class ByLease:
-    """Those that have renewed their leases."""
+    """Endpoints of the servers that have renewed their leases."""
 
     leases: ServerLeases
 
-    async def places(self, endpoints: Object | None) -> list[LeasePlace]:
+    async def places(self, endpoints: Object | None) -> list[ServerPlace]:
         """Return the servers whose leases are alive."""
         return await self.leases.living()
 
 
 @attrs.frozen(slots=True)
 class ByCount:
-    """Those that have entered themselves, `count` at most: who enters has those behind it leave, in a ring.
+    """Endpoints of the servers that have entered themselves, `count` at most; a new one displaces the next.
 
     A server that ends without notice stays until others need its place.
     """
@@ -46,7 +46,7 @@ class ByCount:
     leases: ServerLeases
     count: int
 
-    async def places(self, endpoints: Object | None) -> list[LeasePlace]:
+    async def places(self, endpoints: Object | None) -> list[ServerPlace]:
         """Return this server and the others that the endpoints name, up to the configured count."""
         mine = self.leases.place
         others = [each for each in _named(endpoints) if each != mine]
@@ -60,10 +60,10 @@ class ByCount:
 
 @attrs.frozen(slots=True)
 class ByNobody:
-    """The endpoints are somebody else's."""
+    """Endpoints that are maintained elsewhere."""
 
     async def places(self, endpoints: Object | None) -> None:
-        """Leave the endpoints to others: return None."""
+        """Return None: leave the endpoints to others."""
 
 
 RECONCILERS: Final[Mapping[str, Callable[[ServerLeases, int], EndpointReconciler]]] = {
@@ -71,14 +71,14 @@ RECONCILERS: Final[Mapping[str, Callable[[ServerLeases, int], EndpointReconciler
     LEASE: lambda leases, count: ByLease(leases),
     NONE: lambda leases, count: ByNobody(),
 }
-"""By the value of `--endpoint-reconciler-type`; the number is `--apiserver-count`."""
+"""Constructors by the value of `--endpoint-reconciler-type`; the number is `--apiserver-count`."""
 
 
-def _named(endpoints: Object | None) -> list[LeasePlace]:
-    """The servers that endpoints name."""
+def _named(endpoints: Object | None) -> list[ServerPlace]:
+    """Return the servers that the endpoints name."""
     subsets = (endpoints or {}).get("subsets") or []
     return [
-        LeasePlace(address["ip"], port["port"])
+        ServerPlace(address["ip"], port["port"])
         for subset in subsets
         for port in subset.get("ports") or []
         for address in subset.get("addresses") or []

@@ -1,7 +1,6 @@
-"""ConfigMap `extension-apiserver-authentication`, by which extension servers verify this server and its clients
-(reference AGG-7, AGG-12).
+"""ConfigMap by which extension servers verify this server and its clients (reference AGG-7, AGG-12).
 
-Servers on one store may have authorities of their own, so that each adds what is its own to what is there.
+Servers on one store may have authorities of their own, so each adds its own to the present ones.
 """
 
 from __future__ import annotations
@@ -23,9 +22,7 @@ CLIENT_CA, PROXY_CA = "client-ca-file", "requestheader-client-ca-file"
 
 @attrs.frozen(slots=True, kw_only=True)
 class AuthenticationInfo:
-    """Authorities of client certificates and of front proxies, as PEM text, with the names of proxies and of their
-    user headers.
-    """
+    """Authorities of client certificates and of front proxies, as PEM text, and the proxies' names and headers."""
 
     client_ca: str = ""
     proxy_ca: str = ""
@@ -35,9 +32,9 @@ class AuthenticationInfo:
     allowed_names: tuple[str, ...] = ()
 
     def merged(self, data: Mapping[str, str], now: datetime) -> dict[str, str]:
-        """The ConfigMap's data with this in it, and without certificates that have expired by `now`.
+        """Return the ConfigMap's data with this added, and without certificates that have expired by `now`.
 
-        What is there stays in front: otherwise two servers would put themselves before each other for ever.
+        Present entries stay in front: otherwise two servers would reorder them for ever.
         """
         client_ca = _bundle((data.get(CLIENT_CA, ""), self.client_ca), now)
         found = {**data, CLIENT_CA: client_ca}
@@ -60,7 +57,7 @@ class AuthenticationInfo:
 
 
 async def publish_authentication_info(maker: Maker, info: AuthenticationInfo) -> None:
-    """Keep the ConfigMap at what is to be known now."""
+    """Update the ConfigMap with the present information."""
     namespace = maker.naming.system_namespace
     meta = {"name": NAME, "namespace": namespace}
     target = maker.targets.stored_target("", "v1", "configmaps")
@@ -71,7 +68,7 @@ async def publish_authentication_info(maker: Maker, info: AuthenticationInfo) ->
 
 
 def _bundle(bundles: Iterable[str], now: datetime) -> str:
-    """Each certificate of these once that has not expired; what cannot be read is dropped."""
+    """Return each unexpired certificate of these bundles once; unreadable ones are dropped."""
     found: dict[bytes, None] = {}
     for bundle in bundles:
         for certificate in _certificates(bundle):

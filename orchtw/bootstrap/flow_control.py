@@ -1,4 +1,4 @@
-"""The flow schemas and priority levels of every installation, made and kept up (reference FLOW-7)."""
+"""The flow schemas and priority levels of every installation, made and maintained (reference FLOW-7)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _SCHEMAS: Final = "flowschemas"
 
 
 async def keep_flow_objects(maker: Maker) -> None:
-    """Make what is missing, renew what is to follow the release, and remove what an older release has left.
+    """Make missing objects, update those that follow the release, and remove those of older releases.
 
-    Raises what the store raises.
+    Raises the store's errors.
     """
     for plural in (_LEVELS, _SCHEMAS):
         expected = dict(_specs(plural, maker.naming))
@@ -47,10 +47,10 @@ async def _keep(maker: Maker, plural: str, name: str, spec: Object) -> None:
 
 
 def renewed(live: Object, expected: Object, *, annotation: str, fixed: bool) -> Object | None:
-    """The live object as it should be; None: it is so.
+    """Return the updated object; None if nothing changes.
 
-    Its annotation says whether it follows the release. Where it says nothing, an object that nobody has changed does,
-    and it is noted. Mandatory objects always do.
+    Its annotation decides whether it follows the release. Without one, an unchanged object does, and gets the
+    annotation. Mandatory objects always do.
     """
     said = _said(live, annotation)
     follows = fixed or (said == "true" if said in ("true", "false") else live["metadata"].get("generation", 1) <= 1)
@@ -67,7 +67,7 @@ def _said(obj: Object, annotation: str) -> str:
 
 
 def _specs(plural: str, naming: Naming) -> Iterator[tuple[str, Object]]:
-    """Names and specs of one kind; the mandatory ones come first."""
+    """Return names and specs of one kind; the mandatory ones come first."""
     if plural == _LEVELS:
         return chain(mandatory.PRIORITY_LEVELS.items(), suggested.PRIORITY_LEVELS.items())
     return chain(mandatory.FLOW_SCHEMAS.items(), suggested.flow_schemas(naming))

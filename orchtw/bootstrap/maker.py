@@ -1,4 +1,4 @@
-"""Writer of the server's own objects: under its own name, and only where one is missing or differs."""
+"""Writer of the server's own objects: as the server's user, and only where one is missing or differs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from orchtw.writes.write_path import WritePath
 
 
 def system_user(naming: Naming) -> UserInfo:
-    """The server itself, as the writer of its own objects."""
+    """Return the server's own user, which writes its objects."""
     return UserInfo(name=naming.api_server_user, groups=(naming.administrators_group,))
 
 
@@ -32,7 +32,7 @@ def system_user(naming: Naming) -> UserInfo:
 class Maker:
     """Writes bootstrap objects; groups are given in the neutral spelling, everything else in the vocabulary's own.
 
-    What another writer keeps undoing is left as it is for a while, as `contests` say.
+    An object that another writer keeps changing back is left alone for a while, as `contests` decide.
     """
 
     targets: Targets
@@ -41,7 +41,7 @@ class Maker:
     contests: Contests = attrs.field(factory=lambda: Contests(monotonic))
 
     async def ensure(self, group: str, version: str, plural: str, obj: Object) -> bool:
-        """Create `obj` if there is none of its name, not even a damaged one; returns whether it is new."""
+        """Create `obj` if there is none of its name, not even a damaged one; report whether it was created."""
         write = self._write(group, version, plural, obj)
         target = write.target
         if (wait := target.stored.cache.freshness.due(MOST_RECENT)) is not None:
@@ -58,7 +58,7 @@ class Maker:
         return True
 
     async def ensure_content(self, group: str, version: str, plural: str, obj: Object) -> None:
-        """Create `obj`, or give the one of its name the same members beside metadata, and its labels."""
+        """Create `obj`, or set the members other than metadata, and the labels, of the present object."""
         if await self.ensure(group, version, plural, obj):
             return
         write = self._write(group, version, plural, obj)
@@ -80,9 +80,9 @@ class Maker:
     async def complete(
         self, group: str, version: str, plural: str, obj: Object, merge: Callable[[Object, Object], Object | None]
     ) -> bool:
-        """Create `obj`, or give the one of its name what `merge` makes of it and `obj`; None leaves it.
+        """Create `obj`, or replace the present object by the result of `merge`; None leaves it.
 
-        Returns whether anything was written.
+        Reports whether anything was written.
         """
         if await self.ensure(group, version, plural, obj):
             return True
@@ -102,7 +102,7 @@ class Maker:
         return await self._publish(write, obj, renew)
 
     async def _publish(self, write: Write, content: Object, change: Transform) -> bool:
-        """Write what `change` makes of an object, unless that has to wait; whether anything was written."""
+        """Write the object that `change` returns, unless that has to wait; report whether anything was written."""
         live = write.target.stored.get(write.namespace, write.name) if _is_readable(write) else None
 
         def found() -> Object | None:
@@ -117,13 +117,13 @@ class Maker:
         return changed
 
     def find(self, group: str, version: str, plural: str, obj: Object) -> Object | None:
-        """The object of the name of `obj` as it is at present; None: there is none that can be read."""
+        """Return the present object of the name of `obj`; None if there is none, or an unreadable one."""
         write = self._write(group, version, plural, obj)
         entry = write.target.stored.get(write.namespace, write.name) if _is_readable(write) else None
         return None if entry is None else write.target.load(entry)
 
     async def remove_unless(self, group: str, version: str, plural: str, obj: Object, key: str) -> None:
-        """Remove the object of the name of `obj` if it has another value by a key that cannot be changed."""
+        """Remove the object of the name of `obj` if it differs in an immutable key."""
         write = self._write(group, version, plural, obj)
         stored = write.target.stored
         live = stored.get(write.namespace, write.name) if _is_there(write) else None
@@ -149,8 +149,9 @@ class Maker:
     async def change_status(
         self, group: str, version: str, plural: str, name: str, change: Callable[[Object], Object | None]
     ) -> None:
-        """Give the object of that name the status that `change` makes of its own; None leaves it. One that is gone
-        is left so.
+        """Set the status of an object to the result of `change`; None leaves it.
+
+        A missing object is not created.
         """
         write = self._write(group, version, plural, {"metadata": {"name": name}}, "status")
 
@@ -178,9 +179,9 @@ class Maker:
 
 
 async def together(works: Iterable[Callable[[], Coroutine[Any, Any, object]]]) -> None:
-    """Carry out all of these at a time: the store commits together what is written together.
+    """Run all of these concurrently: the store commits concurrent writes together.
 
-    All are tried; the first refusal is raised.
+    All are tried; the first error is raised.
     """
     started = [Deferred.fromCoroutine(work()) for work in works]
     for _, result in await DeferredList(started, consumeErrors=True):
@@ -189,7 +190,7 @@ async def together(works: Iterable[Callable[[], Coroutine[Any, Any, object]]]) -
 
 
 def _nothing() -> None:
-    """There is no object yet."""
+    """Return no content: there is no object yet."""
 
 
 def _shown(write: Write) -> str:

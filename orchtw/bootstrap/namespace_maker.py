@@ -1,4 +1,4 @@
-"""Creation of a namespace on behalf of a plugin: under the server's own name, by the same rules as for clients."""
+"""Creation of a namespace for a plugin: as the server's user, by the same rules as for clients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchtw.writes.write_path import WritePath
 
 
 async def make_namespace(name: str, targets: Targets, writes: WritePath, naming: Naming) -> None:
-    """Create a namespace, unless it is there. Raises Invalid (422) for a bad name, and what admission raises."""
+    """Create a namespace if it is missing. Raises Invalid (422) for a bad name, and admission's errors."""
     target = targets.stored_target("", "v1", "namespaces")
     wanted = target.codec.normalise({"metadata": {"name": name}})
     target.codec.set_defaults(wanted)

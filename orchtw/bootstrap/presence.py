@@ -1,4 +1,4 @@
-"""Keeps saying that this server is alive, and follows who else is (reference CTRL-7, CTRL-52)."""
+"""Renewal of this server's lease, and comparison with the other servers (reference CTRL-7, CTRL-52)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from orchtw.bootstrap.server_leases import RENEWAL_S, ServerLeases
 from orchtw.errors import StatusError
 
 WAITING_S = 1.0
-"""Between looks of a server that waits for others to go."""
+"""Interval of a server that waits for others to go."""
 
 
 class Presence:
     """Renews the lease every `RENEWAL_S`, and compares this server with the others.
 
-    `renewed` is called after that, if they agree; at the start it is not.
+    `renewed` is called after that, if they agree, but not at the start.
     """
 
     _log = Logger()
@@ -40,12 +40,12 @@ class Presence:
         self._stopped = False
 
     async def start(self) -> None:
-        """Say so for the first time; on a store of one server there is nobody to say it to."""
+        """Renew the lease for the first time; a store of one server needs none."""
         if self._leases.shared:
             await self._say()
 
     def stop(self) -> None:
-        """Say it no more."""
+        """Stop renewing the lease."""
         self._stopped = True
         if self._next is not None and self._next.active():
             self._next.cancel()
@@ -54,10 +54,10 @@ class Presence:
         Deferred.fromCoroutine(self._say(self._renewed)).addErrback(self._failed)
 
     def _failed(self, failure: Failure) -> None:
-        self._log.failure("the servers' leases could not be looked after", failure=failure)
+        self._log.failure("failed to maintain the servers' leases", failure=failure)
 
     async def _say(self, then: Callable[[], Awaitable[None]] | None = None) -> None:
-        """A store that takes no writes is tried again: reads are served meanwhile."""
+        """Renew the lease and compare; a failure is logged and retried, while reads are served."""
         try:
             await self._try(self._leases.renew)
             if not self._stopped:
@@ -73,4 +73,4 @@ class Presence:
         try:
             await work()
         except StatusError as error:
-            self._log.warn("the server's lease could not be looked after: {why}", why=error.message)
+            self._log.warn("failed to renew this server's lease: {why}", why=error.message)

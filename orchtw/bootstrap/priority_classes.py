@@ -1,4 +1,4 @@
-"""The priority classes of pods that the system cannot do without (reference CTRL-8)."""
+"""The priority classes of pods that are critical for the system (reference CTRL-8)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLUSTER_CRITICAL = (
 
 
 async def create_priority_classes(maker: Maker) -> None:
-    """Make both classes where they are missing."""
+    """Create both classes where they are missing."""
     for name, value, description in (NODE_CRITICAL, CLUSTER_CRITICAL):
         obj = {"metadata": {"name": name}, "value": value, "description": description}
         await maker.ensure("scheduling.orch.io", "v1", "priorityclasses", obj)

@@ -1,4 +1,4 @@
-"""The roles and bindings that every installation has, made and completed once in a process (reference ROLE-1)."""
+"""The roles and bindings of every installation, made and completed once in a process (reference ROLE-1)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _ROLES: Final = frozenset({"clusterroles", "roles"})
 _SOURCE: Final = Path(__file__).with_name("roles.json")
 
 Merge = Callable[[Object, Object], Object | None]
-"""From the live object and the expected one to what is to be stored; None: nothing."""
+"""Function of the live and the expected object that returns the one to store; None: no change."""
 
 
 async def reconcile_roles(maker: Maker) -> None:
-    """Make what is missing and complete what is there, all at a time. Raises what the store raises."""
+    """Create missing objects and complete present ones, concurrently. Raises the store's errors."""
     expected = list(expected_objects(maker.naming))
     await together(partial(_reconcile, maker, plural, obj) for plural, obj in expected if plural in _ROLES)
     await together(partial(_reconcile, maker, plural, obj) for plural, obj in expected if plural not in _ROLES)
 
 
 async def _reconcile(maker: Maker, plural: str, obj: Object) -> None:
-    """One object. A binding to another role is made anew, for its role cannot be changed (reference ROLE-2)."""
+    """Reconcile one object; recreate a binding to another role, since that is immutable (reference ROLE-2)."""
     autoupdate = maker.naming.translate(AUTOUPDATE)
     if plural in _ROLES:
         await maker.complete(GROUP, "v1", plural, obj, partial(completed_role, autoupdate=autoupdate))
@@ -44,7 +44,7 @@ async def _reconcile(maker: Maker, plural: str, obj: Object) -> None:
 
 
 def expected_objects(naming: Naming) -> Iterator[tuple[str, Object]]:
-    """Each object with the plural of its kind, in the served vocabulary."""
+    """Yield each object with the plural of its kind, in the served vocabulary."""
     source: dict[str, list[dict[str, Any]]] = loads(_SOURCE.read_bytes())
     for plural, records in source.items():
         for record in records:
@@ -53,7 +53,7 @@ def expected_objects(naming: Naming) -> Iterator[tuple[str, Object]]:
 
 
 def completed_role(live: Object, expected: Object, *, autoupdate: str) -> Object | None:
-    """The live role with the rules, selectors, labels and annotations that it lacks; None: it lacks nothing."""
+    """Return the live role with its missing rules, selectors, labels and annotations; None: nothing is missing."""
     if _protected(live, autoupdate):
         return None
     wanted = {**live, "metadata": _completed_metadata(live, expected)}
@@ -70,8 +70,9 @@ def completed_role(live: Object, expected: Object, *, autoupdate: str) -> Object
 
 
 def completed_binding(live: Object, expected: Object, *, autoupdate: str) -> Object | None:
-    """The live binding with the subjects, labels and annotations that it lacks; None: it lacks nothing, or has
-    another role.
+    """Return the live binding with its missing subjects, labels and annotations.
+
+    None: nothing is missing, or it has another role.
     """
     if _protected(live, autoupdate) or live.get("roleRef") != expected["roleRef"]:
         return None
@@ -86,7 +87,7 @@ def completed_binding(live: Object, expected: Object, *, autoupdate: str) -> Obj
 def _missing_rules(live: Object, expected: Object) -> list[Object]:
     try:
         return [rule.to_json() for rule in uncovered(rules_of(live), rules_of(expected))]
-    except TooManyRules:  # somebody's work, which is more than can be compared
+    except TooManyRules:  # too many to compare: an administrator has added some
         held = live.get("rules") or []
         return [rule for rule in expected["rules"] if rule not in held]
 

@@ -1,4 +1,4 @@
-"""The record of a store in which its servers hand their keys over, sealed (reference CTRL-54)."""
+"""Record in a store by which its servers hand their keys over, sealed (reference CTRL-54)."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _NAMESPACES: Final = f"{REGISTRY}namespaces/"
 
 
 class Reason(Enum):
-    """Why a server without keys must not make new ones."""
+    """Reason why a server without keys must not make new ones."""
 
     SERVERS = "a server is alive that has not handed over its keys"
     OBJECTS = "it has objects, whose servers have not handed over their keys"
 
 
 async def found_or_made(store: Store, made: bytes) -> bytes | Reason:
-    """The sealed keys of the store; `made` become those of an empty one, if no other server is faster.
+    """Return the sealed keys of the store; for an empty one store `made`, unless another server is faster.
 
-    Raises what the store raises.
+    Raises the store's errors.
     """
     found = await record(store)
     if found is not None:
@@ -37,13 +37,13 @@ async def found_or_made(store: Store, made: bytes) -> bytes | Reason:
 
 
 async def record(store: Store) -> KeyValue | None:
-    """The record, if there is one. Raises what the store raises."""
+    """Return the record, if there is one. Raises the store's errors."""
     return await store.get(KEY)
 
 
 async def replace(store: Store, sealed: bytes, found: KeyValue | None) -> bool:
-    """Write the record in the place of the one that was found; whether no other server has been faster.
+    """Replace the record that was found; report whether no other server was faster.
 
-    Raises what the store raises.
+    Raises the store's errors.
     """
     return bool((await store.commit(Op(KEY, sealed, 0 if found is None else found.revision))).revision)

@@ -1,7 +1,7 @@
-"""A Lease for each server, by which others know which servers there are (reference CTRL-40).
+"""A Lease for each server, by which others know the servers (reference CTRL-40).
 
-Unlike the records of `server_leases`, which say where servers can be reached, these are objects of the API, and
-switched on by a feature gate.
+Unlike the records of `server_leases`, which hold the servers' addresses, these are objects of the API, and enabled by
+a feature gate.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ServerIdentity:
         self._now = now
 
     async def renew(self) -> None:
-        """Say that this server is there. Raises StatusError."""
+        """Renew this server's Lease. Raises StatusError."""
         naming = self._maker.naming
         meta = {
             "name": self.server_id,
@@ -54,7 +54,7 @@ class ServerIdentity:
 
 
 def _is_over(lease: Object, now: datetime) -> bool:
-    """Report whether a Lease has expired, or does not say when it does."""
+    """Report whether a Lease has expired, or has no expiry."""
     spec = lease.get("spec") or {}
     renewed, duration_s = spec.get("renewTime"), spec.get("leaseDurationSeconds")
     if not renewed or not duration_s:

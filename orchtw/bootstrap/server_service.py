@@ -1,4 +1,4 @@
-"""The Service by which workloads find the API servers, and where these really are (reference CTRL-7)."""
+"""The Service by which workloads find the API servers, and its endpoints (reference CTRL-7)."""
 
 from __future__ import annotations
 
@@ -11,36 +11,38 @@ from twisted.internet.task import deferLater
 
 from orchtw.bootstrap.endpoint_reconcilers import EndpointReconciler
 from orchtw.bootstrap.maker import Maker
-from orchtw.bootstrap.server_leases import LeasePlace
+from orchtw.bootstrap.server_leases import ServerPlace
 from orchtw.errors import Invalid
 from orchtw.rules.services import family_of
 
 PORT = 443
-"""Where the Service listens, whatever port the servers have."""
+"""Port of the Service, for servers on any port."""
 
 TRIES: Final = 50
 PAUSE_S: Final = 0.1
-"""Between two tries: the other server's write takes as long on a busy machine."""
+"""Delay between two attempts: the other server's write takes as long on a busy machine."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class ServerService:
-    """`cluster_ip` is the first address of the service range; `mine` is where this server is, `reconciler` knows of
-    others; `clock` is for pauses.
+    """The Service and its endpoints.
+
+    `cluster_ip` is the first address of the service range; `mine` is this server's place, `reconciler` finds those of
+    others; `clock` is for delays.
     """
 
     clock: IReactorTime
     cluster_ip: str
-    mine: LeasePlace
+    mine: ServerPlace
     reconciler: EndpointReconciler
 
     async def publish(self, maker: Maker) -> None:
-        """Make the Service where it is missing, and let its endpoints name the servers there are."""
+        """Create the Service if it is missing, and update its endpoints."""
         await self._make(maker)
         await self.point(maker)
 
     async def _make(self, maker: Maker) -> None:
-        """Another server that starts now may have taken the address for the same Service and be about to store it."""
+        """Create the Service; retry if its address is taken, perhaps by another starting server's same Service."""
         for tries_left in reversed(range(TRIES)):
             try:
                 await maker.ensure("", "v1", "services", self._service(maker))
@@ -51,9 +53,9 @@ class ServerService:
                 await deferLater(self.clock, PAUSE_S)
 
     async def point(self, maker: Maker) -> None:
-        """Let the endpoints name the servers there are, also one that only this machine reaches.
+        """Update the endpoints to the live servers, even one that only this machine can reach.
 
-        Other endpoints may not have an address of the loopback.
+        Other endpoints may not have a loopback address.
         """
         present = maker.find("", "v1", "endpoints", {"metadata": self._meta(maker, {})})
         places = await self.reconciler.places(present)
@@ -68,10 +70,10 @@ class ServerService:
         await maker.ensure_content("", "v1", "endpoints", {"metadata": meta, "subsets": subsets})
         await self._point_slice(maker, places)
 
-    async def _point_slice(self, maker: Maker, places: Sequence[LeasePlace]) -> None:
-        """A slice has addresses of one family and one set of ports.
+    async def _point_slice(self, maker: Maker, places: Sequence[ServerPlace]) -> None:
+        """Update the slice, which has addresses of one family and one set of ports.
 
-        Every server makes the same choice, as each would else undo the others': the lowest port, IPv4 before IPv6.
+        Every server makes the same choice, or they would undo each other's: the lowest port, IPv4 before IPv6.
         """
         naming = maker.naming
         port = min((each.port for each in places), default=self.mine.port)

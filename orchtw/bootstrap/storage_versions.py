@@ -1,15 +1,14 @@
-"""StorageVersions of the release's resources, as this server stores and reads them (reference VER-19)."""
+"""StorageVersions of the release's resources, with the versions that this server uses (reference VER-19)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
 import attrs
 
 from orchtw.bootstrap.maker import Maker, together
-from orchtw.config import Config
 from orchtw.errors import StatusError
 from orchtw.naming.names import Naming
 from orchtw.registry.targets import Targets
@@ -19,16 +18,16 @@ from orchtw.wire.objects import Object
 STORAGE_VERSIONS: Final = ("internal.apiserver.orch.io", "v1alpha1", "storageversions")
 
 
-def states_versions(config: Config, naming: Naming, targets: Targets) -> bool:
-    """Report whether servers publish StorageVersions: two gates ask for it, and the API is served."""
+def states_versions(gates: Mapping[str, bool], naming: Naming, targets: Targets) -> bool:
+    """Report whether servers publish StorageVersions: two gates enable it, and the API is served."""
     group, version, plural = STORAGE_VERSIONS
-    asked = config.gates["APIServerIdentity"] and config.gates["StorageVersionAPI"]
+    asked = gates["APIServerIdentity"] and gates["StorageVersionAPI"]
     return asked and targets.find(naming.group(group), version, plural) is not None
 
 
 @attrs.frozen(slots=True)
 class Statement:
-    """Of one resource: the name of its object, the version it is stored in, and those that can be read."""
+    """Versions of one resource: the name of its object, the storage version, and the readable ones."""
 
     group: str
     plural: str
@@ -38,7 +37,7 @@ class Statement:
 
 
 def statements(targets: Targets) -> Iterator[Statement]:
-    """Of each resource that is served and is the release's own."""
+    """Yield the statement of each served resource of the release."""
     seen = set()
     for target in targets.served():
         resource = target.resource
@@ -51,7 +50,7 @@ def statements(targets: Targets) -> Iterator[Statement]:
 
 
 class Unstated:
-    """The resources, by group and plural, of which this server has not said anything yet, and why not."""
+    """The resources, by group and plural, that this server has not published yet, and the last error."""
 
     def __init__(self, targets: Targets) -> None:
         self.resources = {(each.group, each.plural) for each in statements(targets)}
@@ -59,7 +58,7 @@ class Unstated:
 
 
 async def publish(maker: Maker, server: str, now: Callable[[], str], unstated: Unstated) -> None:
-    """Make the objects where they are missing, and let each have what `server` says. Raises StatusError."""
+    """Create missing objects, and publish `server`'s versions in each. Raises StatusError."""
     await together(partial(_publish, maker, server, each, now, unstated) for each in statements(maker.targets))
 
 

@@ -6,7 +6,7 @@ from orchtw.bootstrap.maker import Maker
 
 
 async def create_namespaces(maker: Maker) -> None:
-    """Make the four namespaces where they are missing."""
+    """Create the four namespaces where they are missing."""
     naming = maker.naming
     names = (naming.default_namespace, naming.system_namespace, naming.public_namespace, naming.node_lease_namespace)
     for name in names:

@@ -1,4 +1,4 @@
-"""Runs the bootstrap steps at the start and again every minute, so that what somebody deleted comes back."""
+"""Execution of the bootstrap steps at the start and every minute, which restores deleted objects."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from orchtw.errors import StatusError
 
 INTERVAL_S = 60.0
 RETRY_S = 1.0
-"""After a look in which a step was refused: the server is not ready before all have been carried out."""
+"""Delay after a run with a failed step: the server is not ready before all have succeeded."""
 
 
 @attrs.define(slots=True, kw_only=True)
 class Step:
-    """One subject: `ended` is told after each try whether it has been carried out."""
+    """One subject: `ended` is called after each attempt with its success."""
 
     name: str
     run: Callable[[], Awaitable[None]]
@@ -27,9 +27,9 @@ class Step:
 
 
 class Upkeep:
-    """The steps in their order: later ones write into namespaces that the first one makes.
+    """Runner of the steps, in order: later ones write into namespaces that the first one makes.
 
-    While this server `may` not, it makes nothing.
+    While this server `may` not, no step runs.
     """
 
     _log = Logger()
@@ -43,17 +43,17 @@ class Upkeep:
         self._refused: set[str] = set()
 
     async def start(self) -> None:
-        """Carry out all steps, then look again from time to time."""
+        """Run all steps, then again at intervals."""
         await self._look()
 
     def stop(self) -> None:
-        """Cancel the next look; one that runs ends by itself."""
+        """Cancel the next run; a current one ends by itself."""
         self._stopped = True
         if self._next is not None and self._next.active():
             self._next.cancel()
 
     def look_soon(self) -> None:
-        """Look in the next turn of the reactor, or once more behind a look that is under way."""
+        """Run the steps in the next turn of the reactor, or once more after a current run."""
         if self._next is not None and self._next.active():
             self._next.reset(0)
         else:
@@ -63,11 +63,11 @@ class Upkeep:
         Deferred.fromCoroutine(self._look()).addErrback(self._failed)
 
     def _failed(self, failure: Failure) -> None:
-        self._log.failure("the bootstrap objects could not be looked after", failure=failure)
+        self._log.failure("failed to maintain the bootstrap objects", failure=failure)
         self._wait(INTERVAL_S)
 
     async def _look(self) -> None:
-        """A step that is refused (a full disk, say) is logged and tried again soon; reads are served meanwhile."""
+        """Run the steps. A failed one (a full disk, say) is logged and retried soon; reads are served meanwhile."""
         for step in self._steps:
             if not self._may():
                 step.ended(False)

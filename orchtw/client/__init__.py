@@ -1,5 +1,5 @@
 """Client of controllers: the `Client` interface, informers, the keyed work queue, leader election.
 
-`InProcessClient` reaches this server's own registry without HTTP. No controller is here, and nothing below this
-band may import it.
+`InProcessClient` uses this server's own registry without HTTP. Controllers are elsewhere, and no lower layer may
+import this package.
 """

@@ -1,4 +1,4 @@
-"""Event records: what a controller tells people about an object."""
+"""Recorder of Events, by which controllers report to users."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from orchtw.registry.system_metadata import rfc3339
 from orchtw.wire.objects import Object
 
 NAMESPACE_OF_CLUSTER = "default"
-"""Where events are about objects that are in no namespace (reference KIND-31)."""
+"""Namespace of events about cluster-scoped objects (reference KIND-31)."""
 
 MESSAGE_LIMIT = 1024
-"""Characters of a message that are kept."""
+"""Limit of a message's characters."""
 
 
 class EventRecorder:
-    """Writes Events under one component's name; a refused one is logged, never raised."""
+    """Writes Events under one component's name; a rejected one is logged, never raised."""
 
     _log = Logger()
 
@@ -51,4 +51,9 @@ class EventRecorder:
         try:
             await self._client.create(self._client.resource("", "v1", "events"), namespace, event)
         except (StatusError, KeyError) as error:
-            self._log.warn("no event {reason} on {name}: {error}", reason=reason, name=involved["name"], error=error)
+            self._log.warn(
+                "failed to record event {reason} on {name}: {error}",
+                reason=reason,
+                name=involved["name"],
+                error=error,
+            )

@@ -1,7 +1,7 @@
-"""The client of controllers that run inside the server: the registry's own write path and caches, no HTTP.
+"""Client of controllers that run inside the server: the registry's write path and caches, without HTTP.
 
-Admission and validation happen as for any request; authentication, authorization, audit and flow control, which
-guard the edge, do not.
+Admission and validation apply as to any request; authentication, authorization, audit and flow control, which guard
+the edge, do not.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from orchtw.writes.deletion import Deletion
 from orchtw.writes.write_path import WritePath
 
 DELETES_AT_A_TIME = 64
-"""Of one deletecollection: the store commits together what is queued together."""
+"""Concurrent deletes of one deletecollection: the store commits queued writes together."""
 
-_reader = OwnerMetadataReader()  # of all clients of the process: it only remembers what it has read
+_reader = OwnerMetadataReader()  # shared by all clients of the process: it is only a cache
 
 
 class CachedItem:
-    """A cache entry as item: it keeps the entry's bytes and decodes them anew whenever it is asked."""
+    """A cache entry as item: it keeps the entry's bytes and decodes them on each access."""
 
     __slots__ = ("_entry", "_target")
 
@@ -53,7 +53,7 @@ class CachedItem:
 
     @property
     def key(self) -> str:
-        """See `Item`, as all of these."""
+        """Key of the object. See `Item`, also for the members below."""
         return self._entry.key
 
     @property
@@ -73,7 +73,7 @@ class CachedItem:
         return len(self._entry.raw)
 
     def owner_metadata(self) -> OwnerMetadata:
-        return _reader.read(self._entry.raw) or OwnerMetadata.of(
+        return _reader.read(*self._target.stored.message(self._entry)) or OwnerMetadata.of(
             self._target.stored.metadata(self._entry, owned=False)
         )
 
@@ -85,7 +85,7 @@ class CachedItem:
 
 
 class CachedItems(Sequence[CachedItem]):
-    """Cache entries as items, each made when it is asked for."""
+    """Cache entries as items, each made on access."""
 
     def __init__(self, target: Target, entries: Sequence[Entry]) -> None:
         self._target = target
@@ -111,7 +111,7 @@ class CachedItems(Sequence[CachedItem]):
 
 
 class Follow:
-    """A watch on a resource's cache: what happens is handed on in the turn in which it is committed."""
+    """A watch on a resource's cache: events are delivered in the turn in which they are committed."""
 
     _log = Logger()
 
@@ -120,7 +120,7 @@ class Follow:
         self._receiver: Receiver | None = receiver
 
     def start(self, since: int) -> None:
-        """Hand on what the log holds after `since`, then follow; an expired `since` ends the watch."""
+        """Deliver the events of the log after `since`, then follow; an expired `since` ends the watch."""
         cache = self._target.stored.cache
         try:
             missed = cache.log.since(since)
@@ -138,11 +138,11 @@ class Follow:
         self._target.stored.cache.leave(self)
 
     def closed(self) -> None:
-        """See `Follower`, as `take`."""
+        """End the watch, as `Follower.closed`."""
         self._end(None)
 
     def take(self, event: Event) -> None:
-        """A receiver that fails must not cost others the event: it begins anew with a list."""
+        """Deliver an event; a receiver that fails must not affect others: it has to list again."""
         if self._receiver is None:
             return
         try:
@@ -162,7 +162,7 @@ class Follow:
 
 
 Asked = Callable[[str, Resource, str], None]
-"""Is told of each request: its verb as metrics have it, its resource and sub-resource."""
+"""Function that is called for each request: with its verb as metrics name it, resource and sub-resource."""
 
 
 def _nobody(verb: str, resource: Resource, subresource: str) -> None:
@@ -171,7 +171,7 @@ def _nobody(verb: str, resource: Resource, subresource: str) -> None:
 
 @attrs.frozen(slots=True, eq=False)
 class Registry:
-    """The parts of the server that in-process clients share. `asked` is told of their requests."""
+    """The parts of the server that in-process clients share. `asked` is called for their requests."""
 
     targets: Targets
     writes: WritePath
@@ -185,10 +185,10 @@ class Registry:
 
 
 class InProcessClient:
-    """See `Client`. What it reads, it reads from the caches, once these have every acknowledged write.
+    """Client of this process' registry. It reads from the caches, once these have every acknowledged write.
 
-    `manager` comes to own the fields that are written. `guard` is asked before each write and at its commit: it gives
-    what the store has to compare, and raises Fenced (503) where this client may not write any more.
+    `manager` owns the fields that are written. `guard` is called before each write and at its commit: it returns the
+    guard for the store to compare, and raises Fenced (503) when this client may not write any more.
     """
 
     def __init__(
@@ -201,19 +201,19 @@ class InProcessClient:
         self._user = user
 
     def _asked(self, verb: str, resource: Resource, subresource: str = "") -> Target:
-        """The target of a request, which is counted. Raises NotFound (404)."""
+        """Return the target of a request, and count it. Raises NotFound (404)."""
         self._registry.asked(verb, resource, subresource)
         return self._index.target(resource)
 
     async def discover(self) -> Discovered:
-        """Never fails: the resources are this process' own."""
+        """Return this process' own resources; never fails."""
         return Discovered(self._index.resources())
 
     def follow_discovery(self, changed: ResourcesChanged) -> Callable[[], None]:
         return self._index.listen(changed)
 
     def resource(self, group: str, version: str, plural: str) -> Resource:
-        """See `Client`, as all of these."""
+        """Return the resource of a path. See `Client`, also for the methods below."""
         return self._index.by_path(group, version, plural)
 
     def resource_of(self, api_version: str, kind: str) -> Resource | None:
@@ -272,7 +272,7 @@ class InProcessClient:
         target = self._asked("PATCH", resource, subresource)
 
         def apply(live: Object | None) -> Object:
-            """The live object with the changes; its version is a precondition only if they name one."""
+            """Return the live object with the changes; its version is a precondition only if they name one."""
             if live is None:
                 raise NotFound.of(resource.plural, resource.group, name)
             live["metadata"].pop("resourceVersion")
@@ -290,7 +290,7 @@ class InProcessClient:
         fields, now = writes.field_manager(target, ""), writes.timestamp()
 
         def merge(live: Object | None) -> Object:
-            """The live object with what is wanted, or as it is if that changes nothing."""
+            """Return the live object with the applied fields, or as it is if nothing changes."""
             if live is None:
                 raise NotFound.of(resource.plural, resource.group, name)
             outcome = fields.on_apply(live, document, manager, now, force=True)

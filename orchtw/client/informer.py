@@ -1,4 +1,4 @@
-"""List and watch: a `Reflector` keeps an `EventSink` up to date; an `Informer` is the sink of most controllers."""
+"""List and watch: a `Reflector` keeps an `ItemSink` up to date; an `Informer` is the sink of most controllers."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from orchtw.responses.slices import Steps, in_turns
 from orchtw.watch.turns import ReactorTurns
 
 RELIST = Backoff(first_s=0.8, factor=2.0, limit_s=30.0, jitter=0.5)
-"""Between attempts at a list or watch that fails."""
+"""Backoff between attempts at a list or watch that fails."""
 
 _FOR_GOOD = frozenset({400, 401, 403, 404, 405, 406, 415, 422})
-"""Codes of a list that is not allowed, or that there is not."""
+"""Status codes of a list that is not allowed, or not served."""
 
 
-class EventSink(Protocol):
+class ItemSink(Protocol):
     """Sink of a reflector: a copy of one resource that is kept up to date."""
 
     def replaced(self, items: Sequence[Item]) -> Steps[None]:
-        """That is all there is now: after the start, and when the watch has missed something.
+        """Replace all objects: after the start, and when the watch has missed something.
 
-        A step takes in one of them; nothing else is told before the last step.
+        A step handles one of them; no other call comes before the last step.
         """
 
     def changed(self, item: Item) -> None:
-        """The object is new, or changed."""
+        """Handle a new or changed object."""
 
     def removed(self, item: Item) -> None:
-        """The object is gone; `item` is its last state."""
+        """Handle the end of an object; `item` is its last state."""
 
 
 class Reflector:
     """Lists a resource, watches it from there, and lists again when the watch has expired (410).
 
-    `synced` says whether the first list has reached the sink, which long lists do in several of the `turns`; without
-    any it is at once. `refused`: the last attempt at a list was turned down for good, as far as one can tell.
+    `synced`: the first list has reached the sink, a long one in several of the `turns`, without them at once.
+    `refused`: the last attempt at a list failed in a way that seems permanent.
     """
 
     _log = Logger()
@@ -54,7 +54,7 @@ class Reflector:
         self,
         client: Client,
         resource: Resource,
-        sink: EventSink,
+        sink: ItemSink,
         clock: IReactorTime,
         random: Random,
         turns: ReactorTurns | None,
@@ -75,7 +75,7 @@ class Reflector:
         self._stopped = False
 
     def start(self) -> None:
-        """Begin; where client and server are one process, a short list has reached the sink when this returns."""
+        """Begin; with an in-process client, a short list has reached the sink when this returns."""
         self._stopped = False
         self._relist()
 
@@ -93,7 +93,7 @@ class Reflector:
             self._watch = None
 
     def changed(self, item: Item) -> None:
-        """See `Receiver`, as `removed` and `ended`."""
+        """Pass on a change, as `Receiver`; see there also for `removed` and `ended`."""
         self._progress(item)
         self._sink.changed(item)
 
@@ -135,7 +135,7 @@ class Reflector:
         if isinstance(failure.value, StatusError):
             self.refused = failure.value.code in _FOR_GOOD
         else:
-            self._log.failure("{plural}: the list could not be taken in", failure, plural=self.resource.plural)
+            self._log.failure("{plural}: failed to process the list", failure, plural=self.resource.plural)
         self._fail(failure.value, self._relist)
 
     def _rewatch(self) -> None:
@@ -145,8 +145,8 @@ class Reflector:
             self.ended(error)
 
     def _fail(self, error: object, again: Callable[[], None]) -> None:
-        if not isinstance(error, NotFound):  # what is not served any more will be left soon
-            self._log.warn("{plural} cannot be followed: {error}", plural=self.resource.plural, error=error)
+        if not isinstance(error, NotFound):  # a resource that is no longer served is dropped soon
+            self._log.warn("failed to watch {plural}: {error}", plural=self.resource.plural, error=error)
         self._failures += 1
         self._later(RELIST.delay_s(self._failures, self._random), again)
 
@@ -154,21 +154,20 @@ class Reflector:
         self._waiting = self._clock.callLater(delay_s, self._go_on, act)
 
     def _go_on(self, act: Callable[[], None]) -> None:
-        self._waiting = None  # it would keep this alive
+        self._waiting = None  # a reference would keep this object alive
         act()
 
 
 Handler = Callable[[Item | None, Item | None], None]
-"""Called with an object's old and new item: None, item when it is new; item, None when it is gone."""
+"""Function of an object's old and new item: None, item for a new object; item, None for a removed one."""
 
 
 class Informer:
-    """All objects of a resource by key, and a call of each handler for every change.
+    """All objects of a resource by key, with handlers that are called for every change.
 
-    Items are the cache's own bytes in process: nothing is kept decoded. Every `resync_s` (0: never) each
-    object is handed to the handlers again as a change from itself to itself. `turns` are as a reflector's. With a
-    `name` all is as if there were no objects of other names: who looks after one in each namespace need not know the
-    others.
+    In process, items are the cache's own bytes: nothing is kept decoded. Every `resync_s` (0: never) each object is
+    passed to the handlers again as a change from itself to itself. `turns` are those of the reflector. With a `name`,
+    objects of other names are ignored, for controllers of one object in each namespace.
     """
 
     _log = Logger()
@@ -201,7 +200,7 @@ class Informer:
         return self._reflector.synced
 
     def handle(self, handler: Handler) -> None:
-        """Call `handler` for every change from now on; before `start`, for everything there is."""
+        """Call `handler` for every change from now on; if added before `start`, for all present objects too."""
         self._handlers.append(handler)
 
     def start(self) -> None:
@@ -219,7 +218,7 @@ class Informer:
             self._repeating.cancel()
 
     def replaced(self, items: Sequence[Item]) -> Steps[None]:
-        """See `EventSink`, as `changed` and `removed`: only what differs is handed on."""
+        """Replace the items, as `ItemSink.replaced`; only differences are passed on."""
         gone = set(self.items)
         name, known, handlers = self._name, self.items, self._handlers
         for item in items:
@@ -230,7 +229,7 @@ class Informer:
                 old = known.get(item.key)
                 if old is None or old.version != item.version:
                     self.changed(item)
-            else:  # it is new, as all are at a start
+            else:  # it is new, as all are at the start
                 known[item.key] = item
                 for handler in handlers:
                     handler(None, item)
@@ -260,15 +259,15 @@ class Informer:
             self._resync = self._clock.callLater(self._resync_s, self._again)
 
     def _again(self) -> None:
-        """Hand on all that is there, then wait for the next time."""
+        """Pass on all items, then schedule the next time."""
         self._resync = None
         self._repeating = repeating = Deferred.fromCoroutine(_taken(self._turns, self._repeat()))
         repeating.addCallbacks(lambda _: self._schedule(), self._not_repeated)
 
     def _not_repeated(self, failure: Failure) -> None:
-        """The next period tries again, unless nobody wants it."""
+        """Log the failure and schedule the next resync, unless it was cancelled."""
         if not isinstance(failure.value, CancelledError):
-            self._log.failure("{plural} could not be handed on again", failure, plural=self._plural)
+            self._log.failure("{plural}: resync failed", failure, plural=self._plural)
             self._schedule()
 
     def _repeat(self) -> Steps[None]:
@@ -280,7 +279,7 @@ class Informer:
 
 
 async def _taken(turns: ReactorTurns | None, steps: Steps[None]) -> None:
-    """All steps have been made, in turns if there are any."""
+    """Run all steps, in turns if there are any."""
     if turns is None:
         deque(steps, maxlen=0)
     else:

@@ -1,4 +1,4 @@
-"""One of several controller hosts works at a time: the one that holds a Lease (reference CTRL-4)."""
+"""Leader election: only the controller host that holds a Lease works (reference CTRL-4)."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from orchtw.client.interface import Client, Item
 from orchtw.client.tenure import Tenure
 from orchtw.client.vital_signs import VitalSigns
 from orchtw.errors import AlreadyExists, NotFound, StatusError
-from orchtw.storage.interface import KeptHistory
+from orchtw.storage.interface import KeptValue
 from orchtw.watch.turns import ReactorTurns
 from orchtw.wire.objects import Object
 
 JITTER = 1.2
-"""Candidates wait up to that much longer than the retry period, so that they do not come at once."""
+"""Factor by which candidates may exceed the retry period, so that they do not compete at the same time."""
 
 REWRITE_SHARE = 2 / 3
-"""Of a Lease's duration: 10 s of 15, which are six writes a minute."""
+"""Fraction of a Lease's duration between its writes: 10 s of 15, which are six writes a minute."""
 
 MOST_SHOWN = 100
-"""Characters of a holder's name in the log: whoever may write the Lease chooses it."""
+"""Limit of a holder's name in the log: it may have been written by any user with access."""
 
 MOST_TRANSITIONS = 2**31 - 1
-"""A Lease counts its changes of hand up to there; one that somebody filled can still be taken."""
+"""Limit of a Lease's transition counter; beyond it the Lease can still be taken."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Terms:
-    """The lease and its times. A leader renews every `retry_period_s` and gives up after `renew_deadline_s` without.
+    """The Lease and its times. A leader renews every `retry_period_s`, and gives up after `renew_deadline_s`.
 
     Others take over `lease_duration_s` after the last renewal they saw, by their own clock. `name` is that of the
-    Lease, `identity` what its holder is called in it.
+    Lease, `identity` the holder's name in it.
     """
 
     identity: str
@@ -53,20 +53,20 @@ class Terms:
 
     @property
     def rewrite_s(self) -> float:
-        """Return the interval of Lease writes where renewals show by other signs: short of its expiry for others."""
+        """Interval of Lease writes if renewals are shown by other signs: shorter than its duration."""
         return self.lease_duration_s * REWRITE_SHARE
 
 
 class LeaderElector:
     """One campaign: takes the Lease, renews it, and reports both ends of being the leader.
 
-    `started` is called when the Lease is held, `lost` in the turn in which it is known to be lost: another holder
-    stands in it, or it could not be renewed in time. The campaign is over then. `tenure` is the right to write that
-    comes with it, and ends before that is told. `group` is the API group of Leases, `now` the time in seconds since
-    the epoch that is written into them. Becoming the leader is told by `events`.
+    `started` is called when the Lease is held, `lost` in the turn in which its loss is known: it has another holder,
+    or could not be renewed in time. The campaign is over then. `tenure` is the right to write that comes with the
+    Lease, and ends before `lost` is called. `group` is the API group of Leases, `now` the time in seconds since the
+    epoch for them. `events` record the start of the leadership.
 
-    With `signs` a renewal shows a sign of life, and the Lease itself is written now and then, so that others who know
-    nothing of these signs see it renewed. Without, each renewal is a write of the Lease.
+    With `signs` a renewal is a sign of life, and the Lease itself is written only periodically, for clients without
+    access to these signs. Without them, each renewal is a write of the Lease.
     """
 
     _log = Logger()
@@ -100,7 +100,7 @@ class LeaderElector:
         self._on_started = started
         self._on_lost = lost
         self._signs = signs
-        self._sign: KeptHistory | None = None
+        self._sign: KeptValue | None = None
         self._seen: Any = None
         self._seen_at = self._written_at = 0.0
         self._next: IDelayedCall | None = None
@@ -118,7 +118,7 @@ class LeaderElector:
         self._try()
 
     async def stop(self) -> None:
-        """Stop being a candidate; a leader releases the Lease, so that nobody need wait for it to expire."""
+        """Stop being a candidate; a leader releases the Lease, so that others need not wait for its expiry."""
         led = self.leading
         self._end()
         if led:
@@ -160,11 +160,11 @@ class LeaderElector:
         try:
             held = await (self._renew() if self.leading else self._acquire())
         except StatusError as error:
-            self._log.info("the lease {name} was not taken: {error}", name=self._terms.name, error=error)
+            self._log.info("failed to acquire lease {name}: {error}", name=self._terms.name, error=error)
         self._settle(held, began)
 
     def _settle(self, held: bool | None, began: float) -> None:
-        """Act on the outcome of the attempt that `began` then, None if it is open, and schedule the next."""
+        """Act on the outcome of an attempt that started at `began` (None: unknown), and schedule the next."""
         self._trying = None
         if self._stopped:
             return
@@ -179,7 +179,7 @@ class LeaderElector:
         self._next = self._clock.callLater(self._terms.retry_period_s * spread, self._try)
 
     def _extend(self, until: float) -> None:
-        """Hold the Lease until then. An attempt may hang for longer than that, so that a timer sees to it."""
+        """Extend the Lease until then. An attempt may hang for longer than that, so a timer watches over it."""
         self._tenure.extend(until)
         if self._expiry is not None and self._expiry.active():
             self._expiry.cancel()
@@ -199,7 +199,7 @@ class LeaderElector:
         self._on_started()
 
     def _lease_seen(self, old: Item | None, new: Item | None) -> None:
-        """See the Lease change hands when it does; one that was deleted is made again, if nobody is faster."""
+        """Note a change of the Lease's holder; after a deletion, create it again if no other is faster."""
         item = new or old
         if self._stopped or item is None or item.namespace != self._terms.namespace:
             return
@@ -213,13 +213,13 @@ class LeaderElector:
             self._lose(f"it is held by {holder[:MOST_SHOWN]!r}" if holder else "it was released")
 
     def _hasten(self) -> None:
-        """Write the Lease with the next attempt, and make that soon."""
+        """Write the Lease with the next attempt, in the next turn."""
         self._written_at = float("-inf")
         if self._next is not None and self._next.active():
             self._next.reset(0)
 
     async def _acquire(self) -> bool:
-        """Take the Lease unless its holder lives. Raises StatusError, also when another was faster."""
+        """Take the Lease unless its holder is alive. Raises StatusError, also when another was faster."""
         lease = await self._read()
         if lease is None:
             return await self._create() and await self._signed()
@@ -231,7 +231,7 @@ class LeaderElector:
         return await self._write(lease) and await self._signed()
 
     async def _renew(self) -> bool:
-        """Keep the Lease; False: another has it. Raises StatusError, also when that is open."""
+        """Renew the Lease; False: another has it. Raises StatusError, also when the outcome is unknown."""
         if self._sign is None:
             return await self._rewrite()
         if not await self._sign.renew():
@@ -242,8 +242,8 @@ class LeaderElector:
         try:
             return await self._rewrite()
         except StatusError as error:
-            self._log.info("the lease {name} was not written: {error}", name=self._terms.name, error=error)
-            return True  # the sign of life is what counts among ourselves
+            self._log.info("failed to update lease {name}: {error}", name=self._terms.name, error=error)
+            return True  # among our own servers the sign of life counts
 
     async def _lives(self, holder: str, spec: Object) -> bool:
         """Report whether a holder has renewed in time, by our own clock, or shows a sign of life."""
@@ -253,13 +253,13 @@ class LeaderElector:
         return self._signs is not None and await self._signs.seen(holder)
 
     async def _signed(self) -> bool:
-        """Show the sign of life, where there are any."""
+        """Give the sign of life, if signs are used."""
         if self._signs is not None:
             self._sign = await self._signs.give(self._terms.identity, self._terms.lease_duration_s)
         return True
 
     async def _rewrite(self) -> bool:
-        """Write the Lease again, if it is ours; one that is gone is made again."""
+        """Write the Lease again, if it is ours; create a missing one."""
         lease = await self._read()
         if lease is None:
             return await self._create()
@@ -272,7 +272,7 @@ class LeaderElector:
             return None
 
     async def _write(self, lease: Object) -> bool:
-        """Take or renew the Lease in the state that was read."""
+        """Take or renew the Lease, in the state that was read."""
         spec, time = _spec(lease), _micro_time(self._now())
         mine = spec.get("holderIdentity") == self._terms.identity
         transitions = spec.get("leaseTransitions") or 0
@@ -300,14 +300,14 @@ class LeaderElector:
         self._observe(lease["spec"])
 
     async def _tell(self, message: str) -> None:
-        """An Event about the Lease (reference CTRL-5)."""
+        """Record an Event about the Lease (reference CTRL-5)."""
         metadata = self._lease["metadata"]
         involved = {"kind": "Lease", "apiVersion": f"{self._group}/v1"}
         involved |= {name: metadata[name] for name in ("namespace", "name", "uid", "resourceVersion")}
         await self._events.record(involved, "Normal", "LeaderElection", message)
 
     def _observe(self, spec: Object) -> None:
-        """Note when the lease was last seen to change, by our own clock: clocks of hosts differ."""
+        """Note when the Lease was last seen to change, by our own clock: clocks of hosts differ."""
         if spec != self._seen:
             self._seen = spec
             self._seen_at = self._clock.seconds()
@@ -331,11 +331,11 @@ class LeaderElector:
             if self._sign is not None:
                 await self._sign.end()
         except StatusError as error:
-            self._log.info("the lease {name} was not released: {error}", name=terms.name, error=error)
+            self._log.info("failed to release lease {name}: {error}", name=terms.name, error=error)
 
 
 def _spec(lease: Object) -> Object:
-    """The spec of a Lease, which anybody who may write Leases can leave out."""
+    """Return the spec of a Lease, which other writers may have left out."""
     spec: Object = lease.get("spec") or {}
     return spec
 
@@ -349,5 +349,5 @@ def _cancelled(failure: Failure) -> None:
 
 
 def _micro_time(time_s: float) -> str:
-    """A MicroTime as the API writes it."""
+    """Return the API's MicroTime of a time."""
     return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

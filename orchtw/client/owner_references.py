@@ -1,4 +1,4 @@
-"""Metadata that the garbage collector reads: owner references, finalizers, termination."""
+"""Metadata for the garbage collector: owner references, finalizers, termination."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import attrs
 from orchtw.schema.codec.wire import LENGTH, VARINT, read_varint
 
 SHARED_REFERENCES: Final = 10_000
-"""References that are kept to be shared; with more different ones the table starts again."""
+"""Limit of the table of shared references; beyond it, the table is emptied."""
 
 LONGEST_SHARED: Final = 1024
-"""Bytes of a reference that is kept: longer ones are rare and not worth keeping."""
+"""Limit of a shared reference's bytes: longer ones are rare."""
 
 # Tags: an object's metadata; in it uid, deletionTimestamp, ownerReferences, finalizers.
 _METADATA, _UID, _DELETION, _OWNER, _FINALIZER = 0x0A, 0x2A, 0x4A, 0x6A, 0x72
@@ -37,7 +37,7 @@ class OwnerReference:
 
 @attrs.frozen(slots=True)
 class OwnerMetadata:
-    """The uid, and what the garbage collector goes by."""
+    """The uid, and the metadata that the garbage collector uses."""
 
     uid: str
     owners: tuple[OwnerReference, ...] = ()
@@ -46,7 +46,7 @@ class OwnerMetadata:
 
     @classmethod
     def of(cls, meta: Mapping[str, Any]) -> OwnerMetadata:
-        """The owner metadata in an object's metadata."""
+        """Return the owner metadata in an object's metadata."""
         owners = meta.get("ownerReferences")
         return cls(
             meta.get("uid", ""),
@@ -57,7 +57,7 @@ class OwnerMetadata:
 
 
 def reference(owner: Mapping[str, Any]) -> OwnerReference:
-    """An owner reference as a value; what many dependents have in common is kept once."""
+    """Return an owner reference as a value, shared between dependents."""
     return OwnerReference(
         owner.get("uid", ""),
         intern(owner.get("apiVersion", "")),
@@ -68,27 +68,28 @@ def reference(owner: Mapping[str, Any]) -> OwnerReference:
 
 
 class OwnerMetadataReader:
-    """Reads owner metadata off encoded objects without decoding them, whatever the size of their managed fields.
+    """Reads owner metadata from encoded objects without decoding them, for managed fields of any size.
 
-    Dependents of one owner carry the same reference: it is decoded once and shared, so that following 10,000
-    creations of owned pods costs a sixth of what decoding their metadata does.
+    Dependents of one owner carry the same reference: it is decoded once and shared, so following 10,000 creations of
+    owned pods costs a sixth of decoding their metadata.
     """
 
     def __init__(self) -> None:
         self._references: dict[bytes, OwnerReference] = {}
 
-    def read(self, raw: bytes) -> OwnerMetadata | None:
-        """That of an object that begins with its metadata, fields in the order of their numbers; else None."""
-        if raw[0] != _METADATA:
+    def read(self, raw: bytes, start: int = 0) -> OwnerMetadata | None:
+        """Return that of an object that begins at `start` with its metadata, fields in ascending number; else None.
+        """
+        if raw[start] != _METADATA:
             return None
-        length, position = read_varint(raw, 1)
+        length, position = read_varint(raw, start + 1)
         end = position + length
         uid, terminating = "", False
         owners: list[OwnerReference] = []
         finalizers: list[str] = []
         while position < end:
             tag = raw[position]
-            if tag > _LAST_TAG:  # all that matters has passed; later fields have tags of two bytes
+            if tag > _LAST_TAG:  # all relevant fields have passed; later ones have tags of two bytes
                 break
             position += 1
             if tag & 7 == VARINT:
@@ -127,7 +128,7 @@ class OwnerMetadataReader:
 
 
 def _decode_reference(raw: bytes) -> OwnerReference:
-    """An encoded OwnerReference; unknown fields are passed over."""
+    """Decode an OwnerReference; unknown fields are skipped."""
     texts: dict[int, str] = {}
     flags: dict[int, bool] = {}
     position = 0

@@ -14,7 +14,7 @@ _LABELS: Final = ("name",)
 
 
 class Queues:
-    """The families; `of` makes what one queue tells. `seconds` is a clock that nobody sets."""
+    """Metric families of work queues. `seconds` is a monotonic clock."""
 
     def __init__(self, registry: Registry, seconds: Callable[[], float]) -> None:
         self._seconds = seconds
@@ -34,7 +34,7 @@ class Queues:
                  "Seconds that the longest of what is being worked on has taken so far.", _LABELS))  # fmt: skip
 
     def of(self, name: str) -> Queue:
-        """The metrics of the queue with this name."""
+        """Return the metrics of the queue with this name."""
         return self._queues.setdefault(name, Queue(self, name, self._seconds))
 
     def _unfinished(self) -> Iterator[tuple[Values, float]]:
@@ -47,7 +47,7 @@ class Queues:
 
 
 class Queue:
-    """See `QueueMetrics`. `running` has when what is being worked on was begun, in order."""
+    """Metrics of one queue, as `QueueMetrics`. `running` has the start times of keys in work, in order."""
 
     def __init__(self, queues: Queues, name: str, seconds: Callable[[], float]) -> None:
         self._seconds = seconds
@@ -57,7 +57,7 @@ class Queue:
         self.running: list[float] = []
 
     def added(self, depth: int) -> None:
-        """See `QueueMetrics`, as all of these."""
+        """Count an added key. See `QueueMetrics`, also for the methods below."""
         self._adds.value += 1
         self._depth.value = depth
 

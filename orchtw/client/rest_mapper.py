@@ -1,4 +1,4 @@
-"""The resources of the registry as controllers name them."""
+"""Mapping of the registry's resources to those of clients."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchtw.registry.targets import Path, Targets
 
 
 class RESTMapper:
-    """Resources by path and by kind; all are read when the first is asked for, then changes are followed."""
+    """Resources by path and by kind; all are read on first use, then changes are followed."""
 
     def __init__(self, targets: Targets) -> None:
         self._targets = targets
@@ -23,12 +23,12 @@ class RESTMapper:
         targets.follow(self._changed)
 
     def resources(self) -> Sequence[Resource]:
-        """Each stored resource that is served in any version."""
+        """Return each stored resource that is served in any version."""
         self._read()
         return tuple(self._home)
 
     def listen(self, changed: ResourcesChanged) -> Callable[[], None]:
-        """Tell `changed` which of `resources` have gone and come. What comes back ends it."""
+        """Call `changed` with the removed and added `resources`. Returns a function that ends it."""
         self._read()
         self._followers = (*self._followers, changed)
 
@@ -38,17 +38,17 @@ class RESTMapper:
         return leave
 
     def by_path(self, group: str, version: str, plural: str) -> Resource:
-        """The resource of that path; KeyError when it is not served."""
+        """Return the resource of that path. Raises KeyError if it is not served."""
         self._read()
         return self._by_path[group, version, plural]
 
     def by_kind(self, api_version: str, kind: str) -> Resource | None:
-        """The resource that serves that kind."""
+        """Return the resource that serves that kind, or None."""
         self._read()
         return self._by_kind.get((api_version, kind))
 
     def target(self, resource: Resource) -> Target:
-        """The target of a resource that has been found before. Raises NotFound (404) once it is gone."""
+        """Return the target of a resource found before. Raises NotFound (404) once it is gone."""
         self._read()
         target = self._home.get(resource)
         if target is None:
@@ -61,7 +61,7 @@ class RESTMapper:
             self._learn(self._targets.served(), {})
 
     def _changed(self, gone: Sequence[Target], come: Sequence[Target]) -> None:
-        """Let go of the targets of a stored resource, and know others."""
+        """Drop the removed targets and add new ones; notify followers of differences."""
         if not self._is_read:
             return
         before = self._forget(gone)
@@ -85,7 +85,7 @@ class RESTMapper:
         return found
 
     def _learn(self, targets: Iterable[Target], same: Mapping[Resource, Resource]) -> dict[Resource, Resource]:
-        """Know these; one that is the `same` as before stays one object: comparisons are by identity."""
+        """Add these targets; one that is the `same` as before keeps its object: comparisons are by identity."""
         found: dict[Resource, Resource] = {}
         for target in sorted(targets, key=_is_away):
             served = target.resource
@@ -109,5 +109,5 @@ def _home_path(target: Target) -> Path:
 
 
 def _is_away(target: Target) -> bool:
-    """Report whether a target is not of the stored version, which sorts first."""
+    """Report whether a target is not of the stored version; stored versions sort first."""
     return (target.resource.group, target.resource.version) != _home_path(target)[:2]

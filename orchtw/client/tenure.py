@@ -1,4 +1,4 @@
-"""The right to write that comes with a Lease, from the moment at which it is held to its loss (reference CTRL-51)."""
+"""The right to write that comes with a Lease, until its loss (reference CTRL-51)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from orchtw.storage.interface import Guard
 
 
 class Tenure:
-    """One term under the Lease that is stored at `key`. It begins once, ends once, and never begins again.
+    """One term under the Lease that is stored at `key`. It begins once and ends once.
 
-    `clock` must be one that nobody sets: a process that was stopped for longer than its Lease lasts finds out by it.
+    `clock` must be monotonic: by it a process notices that it was stopped for longer than its Lease lasts.
     """
 
     def __init__(self, clock: IReactorTime, key: str) -> None:
@@ -22,19 +22,19 @@ class Tenure:
         self._over = False
 
     def extend(self, until_s: float) -> None:
-        """The Lease is held until then, by the clock."""
+        """Extend the tenure: the Lease is held until then, by the clock."""
         self._until_s = until_s
 
     def moved(self, revision: int) -> None:
-        """The Lease, still held, has been written at `revision`."""
+        """Note that the Lease, still held, has been written at `revision`."""
         self._revision = max(self._revision, revision)
 
     def end(self) -> None:
-        """The Lease is lost, or has been let go."""
+        """End the tenure: the Lease is lost, or has been released."""
         self._over = True
 
     def guard(self) -> Guard:
-        """Return the guard that the store compares at each write. Raises Fenced (503) when nothing may be written."""
+        """Return the guard that the store compares at each write. Raises Fenced (503) if writing is not allowed."""
         if self._over or not self._revision or self._clock.seconds() >= self._until_s:
             raise Fenced
         return self._key, self._revision

@@ -1,4 +1,4 @@
-"""A queue of keys that are to be looked at: each once, however often it was added, and later after failures."""
+"""Queue of keys to process: each once, however often it is added, and again after failures."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from orchtw.errors import Conflict, StatusError
 Key = TypeVar("Key", bound=Hashable)
 
 TURN_S = 0.005
-"""How long one reactor turn may go on taking keys: requests that came meanwhile wait no longer."""
+"""Reactor time of keys in one turn: new requests wait no longer."""
 STOP_S = 5.0
-"""How long a stop waits for what is being processed."""
+"""Longest wait of a stop for running work."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Backoff:
-    """Delays that grow from `first_s` by `factor` up to `limit_s`, each longer by a random part of up to `jitter`."""
+    """Delays that grow from `first_s` by `factor` up to `limit_s`, each extended randomly by up to `jitter`."""
 
     first_s: float
     limit_s: float
@@ -31,40 +31,40 @@ class Backoff:
     jitter: float = 0.1
 
     def delay_s(self, failures: int, random: Random) -> float:
-        """The delay after that many failures in a row (1: the first)."""
+        """Return the delay after that many failures in a row (1: the first)."""
         grown = self.first_s * self.factor ** min(failures - 1, 64)
         return min(grown, self.limit_s) * (1.0 + self.jitter * random.random())
 
 
 CONTROLLER = Backoff(first_s=0.005, limit_s=1000.0)
-"""client-go's default for controllers: 5 ms to 1000 s."""
+"""Default backoff of controllers, from client-go: 5 ms to 1000 s."""
 
 
 class Retry(Exception):
-    """Raised by a `process` that could not finish, though nothing failed: the key comes back with back-off."""
+    """Raised by a `process` that could not finish, though nothing failed: the key returns with back-off."""
 
 
 class QueueMetrics(Protocol):
-    """Where a queue tells what it does; times in seconds."""
+    """Receiver of a queue's measurements; times in seconds."""
 
     def added(self, depth: int) -> None:
-        """A key was added; `depth` keys wait now."""
+        """Count an added key; `depth` keys wait now."""
 
     def taken(self, depth: int, waited_s: float) -> None:
-        """A key's turn has come."""
+        """Count a key whose turn has come."""
 
     def done(self, took_s: float) -> None:
-        """A key has been processed, well or not."""
+        """Count a processed key, successful or not."""
 
     def retried(self) -> None:
-        """A key is to come back after a failure."""
+        """Count a key that returns after a failure."""
 
 
 class NoMetrics:
-    """Metrics of a queue that are not kept."""
+    """Metrics of a queue that are discarded."""
 
     def added(self, depth: int) -> None:
-        """See `QueueMetrics`, as all of these."""
+        """Do nothing, as the methods below. See `QueueMetrics`."""
 
     def taken(self, depth: int, waited_s: float) -> None: ...
 
@@ -74,10 +74,10 @@ class NoMetrics:
 
 
 class WorkQueue(Generic[Key]):
-    """Gives each key that was added to `process`, `concurrency` keys at a time, never one key twice at a time.
+    """Passes each added key to `process`, `concurrency` keys at a time, never one key twice concurrently.
 
     A key that is added while it is processed is processed again afterwards. `process` returns None when it is
-    done, or the seconds after which the key is to come back; if it raises, the key comes back with growing delays.
+    done, or the seconds after which the key returns; if it raises an error, the key returns with growing delays.
     """
 
     _log = Logger()
@@ -100,13 +100,14 @@ class WorkQueue(Generic[Key]):
         self._concurrency = concurrency
         self._backoff = backoff
         self._metrics = metrics or NoMetrics()
-        self._waiting: dict[Key, float] = {}  # in order of their coming, with the time of it
+        self._waiting: dict[Key, float] = {}  # in the order of arrival, with its time
         self._running: dict[Key, Deferred[None]] = {}
         self._again: set[Key] = set()
         self._failures: dict[Key, int] = {}
         self._delayed: dict[Key, IDelayedCall] = {}
         self._pumping: IDelayedCall | None = None
-        self._active = False
+        self._active = self._paused = False
+        self._resting: list[Deferred[None]] = []
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -121,8 +122,18 @@ class WorkQueue(Generic[Key]):
         """Report whether nothing is waiting, running or delayed."""
         return not (self._waiting or self._running or self._delayed)
 
+    @property
+    def busy(self) -> bool:
+        """Report whether keys are waiting or running; those that return later do not count."""
+        return bool(self._waiting or self._running)
+
+    @property
+    def failing(self) -> bool:
+        """Report whether keys return because they have failed."""
+        return bool(self._failures)
+
     def add(self, key: Key) -> None:
-        """Have `key` processed, once, as soon as a worker is free."""
+        """Queue `key` to be processed once, as soon as a worker is free."""
         if key in self._running:
             self._again.add(key)
         elif key not in self._waiting:
@@ -147,16 +158,41 @@ class WorkQueue(Generic[Key]):
         self.add_after(key, self._backoff.delay_s(failures, self._random))
 
     def forget(self, key: Key) -> None:
-        """Let the delays of `key` begin anew."""
+        """Reset the delays of `key`."""
         self._failures.pop(key, None)
 
+    async def rested(self) -> None:
+        """Return as soon as no key is waiting or running."""
+        if self.busy:
+            resting: Deferred[None] = Deferred()
+            self._resting.append(resting)
+            await resting
+
     def start(self) -> None:
-        """Take keys from now on; those added before wait for this."""
+        """Begin to take keys, including those added before."""
         self._active = True
         self._wake()
 
+    def pause(self) -> None:
+        """Give up running work in this turn, and take no keys until `resume`.
+
+        The keys of that work are queued again: what it has read is not to be acted on.
+        """
+        self._paused = True
+        if self._pumping is not None:
+            self._pumping.cancel()
+            self._pumping = None
+        for key, running in tuple(self._running.items()):
+            self._again.add(key)
+            running.cancel()
+
+    def resume(self) -> None:
+        """Take keys again after `pause`."""
+        self._paused = False
+        self._wake()
+
     async def stop(self) -> None:
-        """Stop taking keys, forget all, and return when what is being processed has ended (STOP_S at most)."""
+        """Stop taking keys, drop all, and return when running work has ended (STOP_S at most)."""
         self._active = False
         for call in self._delayed.values():
             call.cancel()
@@ -167,6 +203,8 @@ class WorkQueue(Generic[Key]):
         self._waiting.clear()
         self._again.clear()
         running = list(self._running.values())
+        if not running:
+            self._tell_rest()
         if running:
             limit = self._clock.callLater(STOP_S, _cancel_all, running)
             await DeferredList(running)
@@ -178,20 +216,26 @@ class WorkQueue(Generic[Key]):
         self.add(key)
 
     def _wake(self) -> None:
-        if self._active and self._pumping is None and self._waiting and len(self._running) < self._concurrency:
+        if self._takes and self._pumping is None:
             self._pumping = self._clock.callLater(0, self._pump)
 
     def _pump(self) -> None:
-        """Start workers; where they end at once, go on for no longer than TURN_S."""
+        """Start workers; if they end at once, continue for no longer than TURN_S."""
         self._pumping = None
         clock = self._clock
         until = clock.seconds() + TURN_S
-        while self._waiting and len(self._running) < self._concurrency and self._active:
+        while self._takes:
             key = next(iter(self._waiting))
             self._begin(key, self._waiting.pop(key))
             if clock.seconds() >= until:
                 break
         self._wake()
+
+    @property
+    def _takes(self) -> bool:
+        """Report whether the next key may begin now."""
+        is_open = self._active and not self._paused
+        return is_open and bool(self._waiting) and len(self._running) < self._concurrency
 
     def _begin(self, key: Key, since: float) -> None:
         started = self._clock.seconds()
@@ -204,7 +248,7 @@ class WorkQueue(Generic[Key]):
         running.addBoth(self._ended, key, started)
 
     async def _work(self, key: Key) -> None:
-        """Process one key and settle when it comes back."""
+        """Process one key, and schedule its return if needed."""
         try:
             after_s = await self._process(key)
         except CancelledError:
@@ -212,7 +256,7 @@ class WorkQueue(Generic[Key]):
         except (Retry, Conflict):
             self._retry(key)
         except StatusError as error:
-            self._log.info("{queue}: {key} will be tried again: {error}", queue=self.name, key=key, error=error)
+            self._log.info("{queue}: retrying {key}: {error}", queue=self.name, key=key, error=error)
             self._retry(key)
         except Exception:  # noqa: BLE001 - the one place where a controller's bug is caught
             self._log.failure("{queue}: {key} failed", queue=self.name, key=key)
@@ -233,6 +277,14 @@ class WorkQueue(Generic[Key]):
             self._again.discard(key)
             self.add(key)
         self._wake()
+        if self._resting and not self.busy:
+            self._tell_rest()
+
+    def _tell_rest(self) -> None:
+        resting, self._resting = self._resting, []
+        for each in resting:
+            if not each.called:
+                each.callback(None)
 
 
 def _cancel_all(running: list[Deferred[None]]) -> None:

@@ -1,1 +1,1 @@
-"""Commands beside the server: they read and write files, so they are not part of the pure band."""
+"""Command-line programs beside the server, and the entry point of its worker processes."""

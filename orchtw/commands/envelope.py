@@ -1,4 +1,4 @@
-"""`orch-envelope`: Protobuf envelopes to JSON or YAML and back, for people with files (reference DESIGN-27)."""
+"""`orch-envelope`: converts files between protobuf envelopes and JSON or YAML (reference DESIGN-27)."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ import orjson
 from orchtw.errors import BadRequest
 from orchtw.naming.names import VOCABULARIES, Naming
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import unwrap
+from orchtw.schema.codec.kind_codec import KindCodec
+from orchtw.schema.codec.mismatch import MalformedBody
+from orchtw.schema.codec.refusals import unrecognized
 from orchtw.schema.codec.yaml_codec import decode_yaml, encode_yaml
 
 _STDIN = "-"
 _YAML_SUFFIXES = (".yaml", ".yml")
-_TYPELESS = ("v1", "WatchEvent")  # the one message that travels in an envelope without a type
+_TYPELESS = ("v1", "WatchEvent")  # the only message whose envelope has no type
 
 
 @attrs.frozen(kw_only=True)
 class _Job:
-    """Conversion of each input: `convert` returns the output's bytes, `suffix` is the ending of its file name."""
+    """Conversion settings: `output` is json, yaml or pb; `kind` and `api_version` are for inputs without them."""
 
     codecs: Codecs
     output: str
@@ -33,7 +36,7 @@ class _Job:
     api_version: str
 
     def codec(self, api_version: str, kind: str) -> KindCodec:
-        """The codec of a document's type, or of what the options say where it has none."""
+        """Return the codec of a type, completed from the options. Raises BadRequest for an unknown type."""
         api_version, kind = api_version or self.api_version, kind or self.kind
         if not api_version and not kind:
             api_version, kind = _TYPELESS
@@ -45,7 +48,7 @@ class _Job:
             raise BadRequest(f'no kind "{kind}" is registered for version "{api_version}"') from None
 
     def decode(self, _name: str, body: bytes) -> bytes:
-        """An envelope as JSON or YAML."""
+        """Convert an envelope to JSON or YAML."""
         api_version, kind, raw = unwrap(body)
         obj = self.codec(api_version, kind).decode_protobuf(raw)
         if self.output == "yaml":
@@ -53,7 +56,7 @@ class _Job:
         return orjson.dumps(obj, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
     def encode(self, name: str, body: bytes) -> bytes:
-        """A JSON or YAML document as envelope. JSON is tried first unless the name says YAML."""
+        """Convert a JSON or YAML document to an envelope. JSON is tried first unless the file's suffix is of YAML."""
         value = _document(body, is_yaml=name.endswith(_YAML_SUFFIXES))
         if not isinstance(value, dict):
             raise BadRequest("the document is not an object")
@@ -71,22 +74,27 @@ def _document(body: bytes, *, is_yaml: bool) -> object:
         except orjson.JSONDecodeError as error:
             if body.lstrip()[:1] == b"{":
                 raise BadRequest(f"not JSON: {error}") from None
-    return decode_yaml(body)
+    try:
+        return decode_yaml(body)
+    except MalformedBody as error:
+        raise unrecognized(body, "", str(error)) from None
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     shared = argparse.ArgumentParser(add_help=False)
     add = shared.add_argument
-    add("files", nargs="*", default=[_STDIN], metavar="FILE", help="inputs; none or - is standard input")
-    add("--out-dir", type=Path, metavar="DIR", help="write each output there, under its input's base name")
-    add("--vocabulary", choices=VOCABULARIES, default=VOCABULARIES[0], help="names of groups and fields")
-    add("--kind", default="", help="kind of inputs that name none")
-    add("--api-version", default="", help="apiVersion of inputs that name none")
+    add("files", nargs="*", default=[_STDIN], metavar="FILE", help="input files; none or - means standard input")
+    add("--out-dir", type=Path, metavar="DIR", help="folder for the outputs, named after their inputs")
+    add("--vocabulary", choices=VOCABULARIES, default=VOCABULARIES[0], help="vocabulary of group and field names")
+    add("--kind", default="", help="kind of inputs without one")
+    add("--api-version", default="", help="apiVersion of inputs without one")
     parser = argparse.ArgumentParser(prog="orch-envelope", description="Converts API objects between encodings.")
     commands = parser.add_subparsers(dest="command", required=True)
-    decode = commands.add_parser("decode", parents=[shared], help="envelope to JSON or YAML")
+    decode = commands.add_parser("decode", parents=[shared], help="convert envelopes to JSON or YAML")
     decode.add_argument("--output", choices=("json", "yaml"), default="json")
-    commands.add_parser("encode", parents=[shared], help="JSON or YAML to envelope").set_defaults(output="pb")
+    commands.add_parser("encode", parents=[shared], help="convert JSON or YAML to envelopes").set_defaults(
+        output="pb"
+    )
     arguments = parser.parse_args(argv)
     if arguments.command == "encode" and len(arguments.files) > 1 and arguments.out_dir is None:
         parser.error("several envelopes need --out-dir")
@@ -99,7 +107,7 @@ def main(
     stdout: BinaryIO | None = None,
     stderr: TextIO | None = None,
 ) -> int:
-    """Run the command; the exit status comes out: 0, or 1 when an input could not be converted."""
+    """Run the command; returns the exit status: 0, or 1 if an input could not be converted."""
     arguments = _arguments(argv)
     job = _Job(
         codecs=Codecs(Catalogue.load(Naming.of(arguments.vocabulary))),
@@ -121,7 +129,7 @@ def main(
 
 
 def _writer(arguments: argparse.Namespace, stdout: BinaryIO) -> Callable[[str, bytes], None]:
-    """Where outputs go: files of their own, or one after the other on standard output."""
+    """Return the writer of outputs: one file each in `--out-dir`, or all to standard output."""
     if arguments.out_dir is None:
         separators = _separators(arguments.output)
         return lambda _name, data: _put(stdout, next(separators) + data)

@@ -32,9 +32,9 @@ ETCD_FOLDERS = ("etcd",)
 
 
 def compile_protos(protos: Path, folders: Sequence[str] = API_FOLDERS) -> descriptor_pb2.FileDescriptorSet:
-    """Every .proto file in `folders` of `protos`, comments included, with imports before their users.
+    """Compile all .proto files in `folders` of `protos`, comments included, with imports before their users.
 
-    Raises ConfigError when the compiler is not installed or refuses a file.
+    Raises ConfigError if there are no files, the compiler is not installed, or it rejects a file.
     """
     try:
         from grpc_tools import protoc  # type: ignore[import-untyped]
@@ -54,9 +54,9 @@ def compile_protos(protos: Path, folders: Sequence[str] = API_FOLDERS) -> descri
 
 
 def stripped(compiled: descriptor_pb2.FileDescriptorSet) -> bytes:
-    """The encoded set without what the program never reads: positions, comments and derived JSON names.
+    """Encode the set without source info (positions, comments) and derived JSON names, which are not used.
 
-    Equal sources give equal bytes, as files are in the order of their names.
+    The output is deterministic, as the files are sorted by name.
     """
     files = descriptor_pb2.FileDescriptorSet()
     files.CopyFrom(compiled)
@@ -74,7 +74,7 @@ def stripped(compiled: descriptor_pb2.FileDescriptorSet) -> bytes:
 
 
 def generated() -> dict[Path, bytes]:
-    """Every file that is made of the protos, with its content. Raises ConfigError."""
+    """Return the content of every generated file by path. Raises ConfigError."""
     api = compile_protos(PROTOS)
     return {
         OUTPUT: stripped(api),
@@ -85,7 +85,7 @@ def generated() -> dict[Path, bytes]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the files, or compare them; the process's exit code."""
+    """Write or check the generated files; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m orchtw.commands.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file is stale")
     options = parser.parse_args(arguments)

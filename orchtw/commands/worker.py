@@ -1,6 +1,6 @@
 """Entry point of a worker process, `python -m orchtw.commands.worker FD`: an API server on its owner's store.
 
-The supervisor starts it with one end of a socket pair as file descriptor FD; it ends when its owner does.
+The supervisor starts it with one end of a socket pair as file descriptor FD. It exits when its owner does.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.interfaces import IProtocol
@@ -20,7 +21,7 @@ from orchtw.assembly.start import EXIT_FAILED, lines_of, reload_on_hangup
 from orchtw.errors import ConfigError
 from orchtw.logs.lines import FORMATS, observer
 from orchtw.storage.remote.client import RemoteStore
-from orchtw.storage.remote.link import adopt
+from orchtw.storage.remote.stream import adopt
 from orchtw.workers.handover import end_with, receive
 from orchtw.workers.shared_metrics import MetricsExchange
 
@@ -28,13 +29,17 @@ _log = Logger()
 
 
 class StoreOwner:
-    """The process that this one works for, on the other end of `stream`; this is its `worker` of that number."""
+    """Connection to the process that owns the store, at the other end of `stream`; `worker` is this one's number."""
 
     def __init__(self, stream: socket.socket, reactor: Any, worker: int) -> None:
         self._stream = stream
         self._reactor = reactor
         self.exchange = MetricsExchange(worker, reactor, self._ask)
-        self.store = RemoteStore(self._connect, self._lost, self._end, self.exchange.answer)
+        self.store = RemoteStore(self._connect, self._lost, self._soon, self._end, self.exchange.answer)
+
+    async def ready(self) -> None:
+        """Wait until the owner has admitted this worker."""
+        await self.store.ready()
 
     def _connect(self, protocol: IProtocol) -> None:
         adopt(self._reactor, self._stream, protocol)
@@ -42,9 +47,12 @@ class StoreOwner:
     def _ask(self, question: bytes) -> Any:
         return self.store.ask(question)
 
+    def _soon(self, work: Callable[[], None]) -> None:
+        self._reactor.callLater(0, work)
+
     def _end(self) -> None:
         if not self.store.admitted:
-            os._exit(0)  # it serves nobody yet, and knows nothing that is not in the store
+            os._exit(0)  # not serving yet, and without state of its own
         self._reactor.stop()
 
     @staticmethod
@@ -54,7 +62,7 @@ class StoreOwner:
 
 
 def run(stream: socket.socket) -> None:
-    """Serve until the owner says that it is enough, or ends."""
+    """Serve until the owner stops the worker or exits."""
     _ignore_end_signals()
     told = receive(stream)
     end_with(told.owner)
@@ -62,7 +70,7 @@ def run(stream: socket.socket) -> None:
 
     reactor: Any = installed
     keep_monotonic_time(reactor)
-    line = FORMATS[told.config.logging_format]
+    line = FORMATS[told.config.log.format]
     log = observer(sys.stderr, line, told.verbosity)
     globalLogBeginner.beginLoggingTo([log], redirectStandardIO=False)
     owner = StoreOwner(stream, reactor, told.config.worker)
@@ -82,9 +90,9 @@ def run(stream: socket.socket) -> None:
 
 
 def _ignore_end_signals() -> None:
-    """They are the owner's: who ends a whole group of processes ends these by it, in order.
+    """Ignore signals sent to the process group: the owner gets them too and stops its workers in order.
 
-    So is what has it begin a new file of its log.
+    SIGUSR1, which makes the owner reopen its log file, is ignored too.
     """
     for each in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
         signal.signal(each, signal.SIG_IGN)

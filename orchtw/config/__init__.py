@@ -1,5 +1,6 @@
-"""The settings of the API server: what there is, how it is read from flags and a file, and whether it can be so."""
+"""Settings of the API server: their definition, parsing from flags and a file, and validation."""
 
-from orchtw.config.settings import Config, host_and_port
+from orchtw.config.hosts import host_and_port
+from orchtw.config.settings import Config
 
 __all__ = ["Config", "host_and_port"]

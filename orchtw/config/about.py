@@ -1,4 +1,4 @@
-"""Metadata of a setting beside its name, type and default: flag, help, section."""
+"""Metadata of a setting's field: flag, help and section."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 from orchtw.flags.flag import FlagKind
 
 
-def about(section: str, help: str, kind: FlagKind, short: str = "") -> dict[str, Any]:
-    """The metadata of a field of Config: the section and text of `--help`, how values are read, a short name."""
-    return {"section": section, "help": help, "kind": kind, "short": short}
+def about(section: str, help: str, kind: FlagKind, short: str = "", flag: str = "", also: str = "") -> dict[str, Any]:
+    """Return the metadata of a field: section and text for `--help`, the kind of its values, a short name.
+
+    The flag's name is derived from the field and its subject unless `flag` is given; `also` is a second one.
+    """
+    return {"section": section, "help": help, "kind": kind, "short": short, "flag": flag, "also": also}

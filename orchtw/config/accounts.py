@@ -1,4 +1,4 @@
-"""The tokens of service accounts."""
+"""Settings of service account tokens."""
 
 from __future__ import annotations
 
@@ -10,67 +10,89 @@ from orchtw.config.about import about
 from orchtw.flags.flag import BOOLEAN, DURATION, LIST, PATH, PATHS, TEXT
 
 
-@attrs.frozen(slots=False, kw_only=True)
-class ServiceAccounts:
-    """The settings of service accounts."""
+@attrs.frozen(kw_only=True)
+class AccountOptions:
+    """Options of service account tokens."""
 
-    service_account_signing_key_file: Path | None = attrs.field(
+    signing_key_file: Path | None = attrs.field(
         default=None,
         metadata=about(
-            "Service accounts", "PEM private key that signs their tokens; empty: the generated one.", PATH
+            "Service accounts",
+            "Private key (PEM) that signs service account tokens; empty means the generated key.",
+            PATH,
         ),
     )
-    service_account_private_key_file: Path | None = attrs.field(
+    private_key_file: Path | None = attrs.field(
         default=None,
         metadata=about(
-            "Service accounts", "PEM private key that signs tokens kept in Secrets; empty: the one for all.", PATH
+            "Service accounts",
+            "Private key (PEM) that signs the tokens kept in Secrets; empty means the key of all other tokens.",
+            PATH,
         ),
     )
-    service_account_key_file: tuple[Path, ...] = attrs.field(
-        default=(),
-        metadata=about(
-            "Service accounts", "PEM keys whose tokens are believed, beside the one that signs; repeatable.", PATHS
-        ),
-    )
-    service_account_issuer: tuple[str, ...] = attrs.field(
+    key_file: tuple[Path, ...] = attrs.field(
         default=(),
         metadata=about(
             "Service accounts",
-            "Issuers of tokens: the first signs, all are accepted; empty: the server's name in the cluster.",
+            "Keys (PEM) that verify service account tokens, in addition to the signing key; repeatable.",
+            PATHS,
+        ),
+    )
+    issuer: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=about(
+            "Service accounts",
+            "Issuers of service account tokens: the first one is put into new tokens, all are accepted; "
+            "empty means the server's URL in the cluster.",
             LIST,
         ),
     )
     api_audiences: tuple[str, ...] = attrs.field(
         default=(),
-        metadata=about("Service accounts", "Audiences of tokens for this API; empty: the issuers.", LIST),
+        metadata=about(
+            "Service accounts",
+            "Audiences of tokens that are meant for this API; empty means the service account issuers.",
+            LIST,
+            flag="api-audiences",
+        ),
     )
-    service_account_lookup: bool = attrs.field(
+    lookup: bool = attrs.field(
         default=True,
-        metadata=about("Service accounts", "Tokens kept in Secrets end with their Secret and account.", BOOLEAN),
+        metadata=about(
+            "Service accounts",
+            "Reject a token kept in a Secret once its Secret or its service account is deleted.",
+            BOOLEAN,
+        ),
     )
-    service_account_max_token_expiration_s: float = attrs.field(
+    max_token_expiration_s: float = attrs.field(
         default=0.0,
         metadata=about(
-            "Service accounts", "Longest time that an issued token is valid, 1h at least; 0: as asked.", DURATION
+            "Service accounts", "Maximum lifetime of an issued token, at least 1h; 0 means as requested.", DURATION
         ),
     )
-    service_account_extend_token_expiration: bool = attrs.field(
+    extend_token_expiration: bool = attrs.field(
         default=True,
         metadata=about(
-            "Service accounts", "Tokens that node agents ask for in the usual way are valid for a year.", BOOLEAN
+            "Service accounts",
+            "Extend the tokens that node agents request by default to a year, for clients that do not reload them.",
+            BOOLEAN,
         ),
     )
-    service_account_jwks_uri: str = attrs.field(
+    jwks_uri: str = attrs.field(
         default="",
         metadata=about(
-            "Service accounts", "https URL of the keys that issuer discovery tells; empty: on this server.", TEXT
+            "Service accounts",
+            "URL (https) of the key set in the issuer's discovery document; empty means this server's.",
+            TEXT,
         ),
     )
     root_ca_file: Path | None = attrs.field(
         default=None,
         metadata=about(
             "Service accounts",
-            "PEM authorities that accounts trust this server by; empty: those of admin.kubeconfig.",
+            "CA certificates (PEM) that are given to service accounts for this server; empty means those "
+            "in admin.kubeconfig.",
             PATH,
+            flag="root-ca-file",
         ),
     )

@@ -1,4 +1,4 @@
-"""Settings of admission plugins and their configuration."""
+"""Settings of admission plugins."""
 
 from __future__ import annotations
 
@@ -10,38 +10,45 @@ from orchtw.config.about import about
 from orchtw.flags.flag import INTEGER, LIST, PATH
 
 
-@attrs.frozen(slots=False, kw_only=True)
-class Admission:
-    """The settings of admission."""
+@attrs.frozen(kw_only=True)
+class AdmissionOptions:
+    """Options of admission plugins."""
 
     enable_admission_plugins: tuple[str, ...] = attrs.field(
         default=(),
         metadata=about(
             "Admission",
-            "Admission plugins to run beside the default ones, of {admission_plugins}; their order is fixed.",
+            "Admission plugins to run in addition to the default ones, from: {admission_plugins}. They "
+            "run in a fixed order.",
             LIST,
         ),
     )
     disable_admission_plugins: tuple[str, ...] = attrs.field(
-        default=(), metadata=about("Admission", "Admission plugins not to run, default ones included.", LIST)
+        default=(), metadata=about("Admission", "Admission plugins not to run, including default ones.", LIST)
     )
     admission_control: tuple[str, ...] = attrs.field(
         default=(),
         metadata=about(
             "Admission",
-            "Admission plugins to run and no others, in place of the two flags above (deprecated).",
+            "Admission plugins to run instead of the default ones (deprecated: use the two flags above).",
             LIST,
         ),
     )
     admission_control_config_file: Path | None = attrs.field(
         default=None,
-        metadata=about("Admission", "AdmissionConfiguration: what plugins are configured with.", PATH),
+        metadata=about("Admission", "AdmissionConfiguration file with the configuration of admission plugins.", PATH),
     )
     default_not_ready_toleration_seconds: int = attrs.field(
         default=300,
-        metadata=about("Admission", "Time for which pods stay on a node that is not ready.", INTEGER),
+        metadata=about(
+            "Admission",
+            "How long pods tolerate a node that is not ready, in seconds, unless they say otherwise.",
+            INTEGER,
+        ),
     )
     default_unreachable_toleration_seconds: int = attrs.field(
         default=300,
-        metadata=about("Admission", "Time for which pods stay on a node that cannot be reached.", INTEGER),
+        metadata=about(
+            "Admission", "How long pods tolerate an unreachable node, in seconds, unless they say otherwise.", INTEGER
+        ),
     )

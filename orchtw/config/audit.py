@@ -1,4 +1,4 @@
-"""Settings of audit: policy, log and webhook."""
+"""Settings of auditing: policy, log and webhook."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import attrs
 
 from orchtw.config.about import about
+from orchtw.config.subjects import subject
 from orchtw.flags.flag import BOOLEAN, DURATION, FLOAT, INTEGER, PATH, TEXT, FlagKind
 
 VERSION = "audit.orch.io/v1"
@@ -16,112 +17,112 @@ def _about(help: str, kind: FlagKind) -> dict[str, object]:
     return about("Audit", help, kind)
 
 
-@attrs.frozen(slots=False, kw_only=True)
-class Audit:
-    """The settings of audit."""
+@attrs.frozen(kw_only=True)
+class AuditLogOptions:
+    """Options of the audit log."""
 
-    audit_policy_file: Path | None = attrs.field(
-        default=None,
-        metadata=_about("Policy that says which requests are audited and how closely; without it none is.", PATH),
+    path: str = attrs.field(
+        default="", metadata=_about("File to append audit events to; - means standard output.", TEXT)
     )
-
-    audit_log_path: str = attrs.field(
-        default="", metadata=_about("File that audit events are appended to; - is standard output.", TEXT)
+    format: str = attrs.field(default="json", metadata=_about("Format of the audit log: json or legacy.", TEXT))
+    maxsize: int = attrs.field(
+        default=100, metadata=_about("Maximum size of the audit log in megabytes before it is rotated.", INTEGER)
     )
-    audit_log_format: str = attrs.field(
-        default="json", metadata=_about("Form of the log's lines: json or legacy.", TEXT)
+    maxage: int = attrs.field(
+        default=0, metadata=_about("Maximum age of rotated audit logs in days; 0 means no limit.", INTEGER)
     )
-    audit_log_maxsize: int = attrs.field(
-        default=100, metadata=_about("Megabytes after which the log begins a new file.", INTEGER)
+    maxbackup: int = attrs.field(
+        default=0, metadata=_about("Maximum number of rotated audit logs to keep; 0 means no limit.", INTEGER)
     )
-    audit_log_maxage: int = attrs.field(
-        default=0, metadata=_about("Days for which the log's old files are kept; 0: for ever.", INTEGER)
-    )
-    audit_log_maxbackup: int = attrs.field(
-        default=0, metadata=_about("Old files of the log that are kept; 0: all.", INTEGER)
-    )
-    audit_log_compress: bool = attrs.field(
-        default=False, metadata=_about("Compress the log's old files with gzip.", BOOLEAN)
-    )
-    audit_log_mode: str = attrs.field(
+    compress: bool = attrs.field(default=False, metadata=_about("Compress rotated audit logs with gzip.", BOOLEAN))
+    mode: str = attrs.field(
         default="blocking",
         metadata=_about(
-            "When the log is written: batch (soon), blocking (before the request goes on) or blocking-strict (and "
-            "a request whose first event cannot be written fails).",
+            "When events are written: batch (asynchronously), blocking (before the response is sent) or "
+            "blocking-strict (as blocking, and a request whose first event cannot be written fails).",
             TEXT,
         ),
     )
-    audit_log_version: str = attrs.field(
-        default=VERSION, metadata=_about("API version of the log's events.", TEXT)
+    version: str = attrs.field(default=VERSION, metadata=_about("API version of the events in the log.", TEXT))
+    batch_buffer_size: int = attrs.field(
+        default=10000, metadata=_about("Maximum number of events that wait to be written in batch mode.", INTEGER)
     )
-    audit_log_batch_buffer_size: int = attrs.field(
-        default=10000, metadata=_about("Events that may wait for the log in mode batch.", INTEGER)
-    )
-    audit_log_batch_max_size: int = attrs.field(
-        default=1, metadata=_about("Most events of a batch for the log.", INTEGER)
-    )
-    audit_log_batch_max_wait_s: float = attrs.field(
+    batch_max_size: int = attrs.field(default=1, metadata=_about("Maximum number of events in a batch.", INTEGER))
+    batch_max_wait_s: float = attrs.field(
         default=0.0,
-        metadata=_about("Time after which a batch for the log is written though it is not full.", DURATION),
+        metadata=_about("Maximum time before a batch that is not full is written.", DURATION),
     )
-    audit_log_batch_throttle_enable: bool = attrs.field(
-        default=False, metadata=_about("Bound the rate of the log's batches.", BOOLEAN)
+    batch_throttle_enable: bool = attrs.field(default=False, metadata=_about("Limit the rate of batches.", BOOLEAN))
+    batch_throttle_qps: float = attrs.field(
+        default=0.0, metadata=_about("Average number of batches per second.", FLOAT)
     )
-    audit_log_batch_throttle_qps: float = attrs.field(
-        default=0.0, metadata=_about("Batches for the log per second, in the long run.", FLOAT)
+    batch_throttle_burst: int = attrs.field(
+        default=0,
+        metadata=_about("Maximum number of batches at once, if the rate was below average before.", INTEGER),
     )
-    audit_log_batch_throttle_burst: int = attrs.field(
-        default=0, metadata=_about("Batches for the log that may come at once.", INTEGER)
+    truncate_enabled: bool = attrs.field(
+        default=False, metadata=_about("Drop the request and response objects of events that are too large.", BOOLEAN)
     )
-    audit_log_truncate_enabled: bool = attrs.field(
-        default=False, metadata=_about("Leave the objects out of events that are too large for the log.", BOOLEAN)
+    truncate_max_batch_size: int = attrs.field(
+        default=10 << 20, metadata=_about("Maximum size of a batch in bytes, if truncation is enabled.", INTEGER)
     )
-    audit_log_truncate_max_batch_size: int = attrs.field(
-        default=10 << 20, metadata=_about("Most bytes of a batch for the log, if it truncates.", INTEGER)
-    )
-    audit_log_truncate_max_event_size: int = attrs.field(
-        default=100 << 10, metadata=_about("Most bytes of an event for the log, if it truncates.", INTEGER)
+    truncate_max_event_size: int = attrs.field(
+        default=100 << 10, metadata=_about("Maximum size of an event in bytes, if truncation is enabled.", INTEGER)
     )
 
-    audit_webhook_config_file: Path | None = attrs.field(
+
+@attrs.frozen(kw_only=True)
+class AuditWebhookOptions:
+    """Options of the audit webhook."""
+
+    config_file: Path | None = attrs.field(
         default=None,
-        metadata=_about("Client configuration (kubeconfig) of the server that audit events are sent to.", PATH),
+        metadata=_about(
+            "Client configuration (kubeconfig format) of the webhook that audit events are sent to.", PATH
+        ),
     )
-    audit_webhook_mode: str = attrs.field(
+    mode: str = attrs.field(
         default="batch",
-        metadata=_about("When events are sent: batch, blocking or blocking-strict, as for the log.", TEXT),
+        metadata=_about("When events are sent: batch, blocking or blocking-strict; see --audit-log-mode.", TEXT),
     )
-    audit_webhook_version: str = attrs.field(
-        default=VERSION, metadata=_about("API version of the events that are sent.", TEXT)
+    version: str = attrs.field(default=VERSION, metadata=_about("API version of the events that are sent.", TEXT))
+    initial_backoff_s: float = attrs.field(
+        default=10.0, metadata=_about("Delay before the first retry; later retries wait longer.", DURATION)
     )
-    audit_webhook_initial_backoff_s: float = attrs.field(
-        default=10.0, metadata=_about("Time before the first further try; each later one takes longer.", DURATION)
+    batch_buffer_size: int = attrs.field(
+        default=10000, metadata=_about("Maximum number of events that wait to be sent in batch mode.", INTEGER)
     )
-    audit_webhook_batch_buffer_size: int = attrs.field(
-        default=10000, metadata=_about("Events that may wait to be sent in mode batch.", INTEGER)
+    batch_max_size: int = attrs.field(default=400, metadata=_about("Maximum number of events in a batch.", INTEGER))
+    batch_max_wait_s: float = attrs.field(
+        default=30.0, metadata=_about("Maximum time before a batch that is not full is sent.", DURATION)
     )
-    audit_webhook_batch_max_size: int = attrs.field(
-        default=400, metadata=_about("Most events of a batch that is sent.", INTEGER)
+    batch_throttle_enable: bool = attrs.field(default=True, metadata=_about("Limit the rate of batches.", BOOLEAN))
+    batch_throttle_qps: float = attrs.field(
+        default=10.0, metadata=_about("Average number of batches per second.", FLOAT)
     )
-    audit_webhook_batch_max_wait_s: float = attrs.field(
-        default=30.0, metadata=_about("Time after which a batch is sent though it is not full.", DURATION)
+    batch_throttle_burst: int = attrs.field(
+        default=15,
+        metadata=_about("Maximum number of batches at once, if the rate was below average before.", INTEGER),
     )
-    audit_webhook_batch_throttle_enable: bool = attrs.field(
-        default=True, metadata=_about("Bound the rate of batches that are sent.", BOOLEAN)
-    )
-    audit_webhook_batch_throttle_qps: float = attrs.field(
-        default=10.0, metadata=_about("Batches that are sent per second, in the long run.", FLOAT)
-    )
-    audit_webhook_batch_throttle_burst: int = attrs.field(
-        default=15, metadata=_about("Batches that may be sent at once.", INTEGER)
-    )
-    audit_webhook_truncate_enabled: bool = attrs.field(
+    truncate_enabled: bool = attrs.field(
         default=False,
-        metadata=_about("Leave the objects out of events that are too large to be sent.", BOOLEAN),
+        metadata=_about("Drop the request and response objects of events that are too large.", BOOLEAN),
     )
-    audit_webhook_truncate_max_batch_size: int = attrs.field(
-        default=10 << 20, metadata=_about("Most bytes of a batch that is sent, if it truncates.", INTEGER)
+    truncate_max_batch_size: int = attrs.field(
+        default=10 << 20, metadata=_about("Maximum size of a batch in bytes, if truncation is enabled.", INTEGER)
     )
-    audit_webhook_truncate_max_event_size: int = attrs.field(
-        default=100 << 10, metadata=_about("Most bytes of an event that is sent, if it truncates.", INTEGER)
+    truncate_max_event_size: int = attrs.field(
+        default=100 << 10, metadata=_about("Maximum size of an event in bytes, if truncation is enabled.", INTEGER)
     )
+
+
+@attrs.frozen(kw_only=True)
+class AuditOptions:
+    """Options of auditing: the policy, the log and the webhook."""
+
+    policy_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about("Audit policy file; without it nothing is audited.", PATH),
+    )
+    log: AuditLogOptions = subject(AuditLogOptions, "log")
+    webhook: AuditWebhookOptions = subject(AuditWebhookOptions, "webhook")

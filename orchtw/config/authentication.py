@@ -7,101 +7,146 @@ from pathlib import Path
 import attrs
 
 from orchtw.config.about import about
+from orchtw.config.subjects import subject
 from orchtw.flags.flag import BOOLEAN, CLAIMS, DURATION, LIST, PATH, TEXT
 
 
-@attrs.frozen(slots=False, kw_only=True)
-class Authentication:
-    """The settings of authentication."""
+@attrs.frozen(kw_only=True)
+class RequestHeaderOptions:
+    """Options of authenticating proxies, which name users in request headers."""
 
-    anonymous_auth: bool = attrs.field(
-        default=True,
-        metadata=about("Authentication", "Requests without credentials are user system:anonymous.", BOOLEAN),
-    )
     client_ca_file: Path | None = attrs.field(
         default=None,
-        metadata=about("Authentication", "PEM CAs of client certificates; empty: the generated CA.", PATH),
-    )
-    token_auth_file: Path | None = attrs.field(
-        default=None, metadata=about("Authentication", 'CSV of token,user,uid[,"group1,group2"].', PATH)
-    )
-    requestheader_client_ca_file: Path | None = attrs.field(
-        default=None,
         metadata=about(
-            "Authentication", "PEM CAs of the certificates of proxies that say in headers who asks.", PATH
+            "Authentication",
+            "CA certificates (PEM) for the client certificates of authenticating proxies, which name "
+            "users in headers.",
+            PATH,
         ),
     )
-    requestheader_allowed_names: tuple[str, ...] = attrs.field(
-        default=(),
-        metadata=about("Authentication", "Common names that such a certificate may have; empty: any.", LIST),
-    )
-    requestheader_username_headers: tuple[str, ...] = attrs.field(
+    allowed_names: tuple[str, ...] = attrs.field(
         default=(),
         metadata=about(
-            "Authentication", "Headers that such proxies put the user's name in, such as X-Remote-User.", LIST
+            "Authentication", "Common names allowed in such a proxy's certificate; empty allows any.", LIST
         ),
     )
-    requestheader_group_headers: tuple[str, ...] = attrs.field(
+    username_headers: tuple[str, ...] = attrs.field(
         default=(),
-        metadata=about("Authentication", "Headers with the user's groups, such as X-Remote-Group.", LIST),
+        metadata=about("Authentication", "Headers to read the user name from, such as X-Remote-User.", LIST),
     )
-    requestheader_extra_headers_prefix: tuple[str, ...] = attrs.field(
+    group_headers: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=about("Authentication", "Headers to read the groups from, such as X-Remote-Group.", LIST),
+    )
+    extra_headers_prefix: tuple[str, ...] = attrs.field(
         default=(),
         metadata=about(
-            "Authentication", "Beginnings of headers with the user's extra attributes, such as X-Remote-Extra-.", LIST
+            "Authentication", "Prefixes of headers to read extra user attributes from, such as X-Remote-Extra-.", LIST
         ),
     )
-    enable_bootstrap_token_auth: bool = attrs.field(
-        default=False,
-        metadata=about("Authentication", "Secrets of the system's namespace hold tokens for joining.", BOOLEAN),
-    )
-    oidc_issuer_url: str = attrs.field(
+
+
+@attrs.frozen(kw_only=True)
+class OIDCOptions:
+    """Options of OpenID Connect."""
+
+    issuer_url: str = attrs.field(
         default="",
-        metadata=about("Authentication", "https URL of the OpenID Connect issuer whose ID tokens are taken.", TEXT),
+        metadata=about(
+            "Authentication", "URL (https) of the OpenID Connect issuer whose ID tokens are accepted.", TEXT
+        ),
     )
-    oidc_client_id: str = attrs.field(
-        default="", metadata=about("Authentication", "Audience that ID tokens must be for.", TEXT)
+    client_id: str = attrs.field(
+        default="", metadata=about("Authentication", "Client ID, which ID tokens must have as an audience.", TEXT)
     )
-    oidc_ca_file: Path | None = attrs.field(
+    ca_file: Path | None = attrs.field(
         default=None,
-        metadata=about("Authentication", "PEM CAs of the issuer's certificate; empty: the machine's.", PATH),
+        metadata=about(
+            "Authentication", "CA certificates (PEM) for the issuer's certificate; empty means the system's.", PATH
+        ),
     )
-    oidc_username_claim: str = attrs.field(
-        default="sub", metadata=about("Authentication", "Claim of ID tokens with the user's name.", TEXT)
+    username_claim: str = attrs.field(
+        default="sub", metadata=about("Authentication", "Claim with the user name.", TEXT)
     )
-    oidc_username_prefix: str = attrs.field(
+    username_prefix: str = attrs.field(
         default="",
         metadata=about(
             "Authentication",
-            "Put before that name; empty: the issuer's URL and #, but nothing for email; - is nothing.",
+            'Prefix of user names; empty means the issuer\'s URL and "#" (no prefix for the claim email), '
+            '"-" means no prefix.',
             TEXT,
         ),
     )
-    oidc_groups_claim: str = attrs.field(
-        default="", metadata=about("Authentication", "Claim of ID tokens with the user's groups.", TEXT)
+    groups_claim: str = attrs.field(
+        default="", metadata=about("Authentication", "Claim with the user's groups.", TEXT)
     )
-    oidc_groups_prefix: str = attrs.field(
-        default="", metadata=about("Authentication", "Put before each of those groups.", TEXT)
-    )
-    oidc_required_claim: tuple[tuple[str, str], ...] = attrs.field(
+    groups_prefix: str = attrs.field(default="", metadata=about("Authentication", "Prefix of group names.", TEXT))
+    required_claim: tuple[tuple[str, str], ...] = attrs.field(
         default=(),
-        metadata=about("Authentication", "Claim that ID tokens must have: name=value; repeatable.", CLAIMS),
+        metadata=about("Authentication", "Claim that ID tokens must have, as name=value; repeatable.", CLAIMS),
     )
-    oidc_signing_algs: tuple[str, ...] = attrs.field(
+    signing_algs: tuple[str, ...] = attrs.field(
         default=("RS256",),
         metadata=about(
-            "Authentication", "Algorithms that ID tokens may be signed with: RS, ES or PS with 256, 384 or 512.", LIST
+            "Authentication", "Accepted signing algorithms of ID tokens: RS, ES or PS with 256, 384 or 512.", LIST
         ),
     )
-    authentication_token_webhook_config_file: Path | None = attrs.field(
+
+
+@attrs.frozen(kw_only=True)
+class TokenWebhookOptions:
+    """Options of the webhook token authenticator."""
+
+    config_file: Path | None = attrs.field(
         default=None,
-        metadata=about("Authentication", "Client configuration of a webhook that is asked about tokens.", PATH),
+        metadata=about(
+            "Authentication",
+            "Client configuration (kubeconfig format) of the webhook that authenticates bearer tokens.",
+            PATH,
+        ),
     )
-    authentication_token_webhook_cache_ttl_s: float = attrs.field(
+    cache_ttl_s: float = attrs.field(
         default=120.0,
-        metadata=about("Authentication", "Time for which that webhook's answers are kept; 0: not at all.", DURATION),
+        metadata=about(
+            "Authentication", "How long the token webhook's responses are cached; 0 turns the cache off.", DURATION
+        ),
     )
-    authentication_token_webhook_version: str = attrs.field(
+    version: str = attrs.field(
         default="v1beta1",
-        metadata=about("Authentication", "Version of TokenReview for that webhook: v1beta1 or v1.", TEXT),
+        metadata=about("Authentication", "Version of TokenReview to send to the webhook: v1beta1 or v1.", TEXT),
     )
+
+
+@attrs.frozen(kw_only=True)
+class AuthenticationOptions:
+    """Options of authentication methods."""
+
+    anonymous_auth: bool = attrs.field(
+        default=True,
+        metadata=about(
+            "Authentication",
+            "Let requests without credentials through to authorization, as user system:anonymous.",
+            BOOLEAN,
+        ),
+    )
+    client_ca_file: Path | None = attrs.field(
+        default=None,
+        metadata=about(
+            "Authentication", "CA certificates (PEM) for client certificates; empty means the generated CA.", PATH
+        ),
+    )
+    token_auth_file: Path | None = attrs.field(
+        default=None,
+        metadata=about("Authentication", 'CSV file of static tokens: token,user,uid[,"group1,group2"].', PATH),
+    )
+    enable_bootstrap_token_auth: bool = attrs.field(
+        default=False,
+        metadata=about(
+            "Authentication",
+            "Accept bootstrap tokens, which are Secrets in the system namespace for nodes that join the cluster.",
+            BOOLEAN,
+        ),
+    )
+    request_header: RequestHeaderOptions = subject(RequestHeaderOptions, "requestheader")
+    oidc: OIDCOptions = subject(OIDCOptions, "oidc")
+    webhook: TokenWebhookOptions = subject(TokenWebhookOptions, "authentication-token-webhook")

@@ -7,37 +7,48 @@ from pathlib import Path
 import attrs
 
 from orchtw.config.about import about
+from orchtw.config.subjects import subject
 from orchtw.flags.flag import DURATION, LIST, PATH, TEXT
 
 
-@attrs.frozen(slots=False, kw_only=True)
-class Authorization:
-    """The settings of authorization."""
+@attrs.frozen(kw_only=True)
+class AuthorizationWebhookOptions:
+    """Options of the mode Webhook."""
 
-    authorization_mode: tuple[str, ...] = attrs.field(
+    config_file: Path | None = attrs.field(
+        default=None,
+        metadata=about(
+            "Authorization", "Client configuration (kubeconfig format) of the webhook of mode Webhook.", PATH
+        ),
+    )
+    version: str = attrs.field(
+        default="v1beta1",
+        metadata=about(
+            "Authorization", "Version of SubjectAccessReview to send to the webhook: v1beta1 or v1.", TEXT
+        ),
+    )
+    cache_authorized_ttl_s: float = attrs.field(
+        default=300.0,
+        metadata=about("Authorization", 'How long the webhook\'s "allowed" responses are cached.', DURATION),
+    )
+    cache_unauthorized_ttl_s: float = attrs.field(
+        default=30.0,
+        metadata=about("Authorization", "How long the webhook's other responses are cached.", DURATION),
+    )
+
+
+@attrs.frozen(kw_only=True)
+class AuthorizationOptions:
+    """Options of authorization modes."""
+
+    mode: tuple[str, ...] = attrs.field(
         default=("Node", "RBAC"),
         metadata=about(
-            "Authorization", "Modes in the order in which they are asked: {authorization_modes}.", LIST
+            "Authorization", "Authorization modes, in the order in which they are asked: {authorization_modes}.", LIST
         ),
     )
-    authorization_policy_file: Path | None = attrs.field(
+    policy_file: Path | None = attrs.field(
         default=None,
-        metadata=about("Authorization", "Policies of mode ABAC: a JSON object on each line, read once.", PATH),
+        metadata=about("Authorization", "Policy file of mode ABAC: one JSON object a line, read at startup.", PATH),
     )
-    authorization_webhook_config_file: Path | None = attrs.field(
-        default=None,
-        metadata=about(
-            "Authorization", "Client configuration (kubeconfig) of the server that mode Webhook asks.", PATH
-        ),
-    )
-    authorization_webhook_version: str = attrs.field(
-        default="v1beta1",
-        metadata=about("Authorization", "Version of SubjectAccessReview that it is asked in: v1beta1 or v1.", TEXT),
-    )
-    authorization_webhook_cache_authorized_ttl_s: float = attrs.field(
-        default=300.0, metadata=about("Authorization", "Time for which its permissions are remembered.", DURATION)
-    )
-    authorization_webhook_cache_unauthorized_ttl_s: float = attrs.field(
-        default=30.0,
-        metadata=about("Authorization", "Time for which its other answers are remembered.", DURATION),
-    )
+    webhook: AuthorizationWebhookOptions = subject(AuthorizationWebhookOptions, "webhook")

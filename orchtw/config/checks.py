@@ -13,12 +13,18 @@ from urllib.parse import urlsplit
 import attrs
 
 from orchtw.config import feature_gates, metrics
+from orchtw.config.accounts import AccountOptions
 from orchtw.config.audit_checks import audit_problems
+from orchtw.config.authentication import OIDCOptions
+from orchtw.config.authorization import AuthorizationOptions
 from orchtw.config.cipher_suites import CIPHER_SUITES
 from orchtw.config.cluster import ADDRESS_TYPES
+from orchtw.config.controllers import ElectionOptions
 from orchtw.config.etcd_checks import etcd_problems
 from orchtw.config.hosts import is_address, is_dns_name, split_host
+from orchtw.config.serving import RequestOptions, ServingOptions
 from orchtw.config.settings import Config
+from orchtw.config.signing import SigningOptions
 from orchtw.naming.names import VOCABULARIES
 from orchtw.values.ports import HIGHEST, port_range
 
@@ -27,23 +33,24 @@ SIGNING_ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS2
 REVIEW_VERSIONS = ("v1beta1", "v1")
 LOG_FORMATS = ("text", "json")
 TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
-MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as the reference server: bounded tables of taken addresses
-# So that an eighth takes one request of the largest size: a head of 1 MiB and a body of 3 MiB.
+MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as in kube-apiserver; bounds the allocation tables
+# An eighth, the share of anonymous clients, holds one request of maximum size: a head of 1 MiB and a body of 3 MiB.
 MIN_INFLIGHT_BYTES = 32 << 20
 MAX_WORKERS = 64
-MOST_NAMES: Final = 100  # of --tls-san: every client gets all of them with each handshake
+MOST_NAMES: Final = 100  # of --tls-san: the certificate is sent in every handshake
 MIN_WATCH_CACHE_BYTES = 16 << 20
+MIN_HISTORY_BYTES = 1 << 20
 MIN_TOKEN_LIMIT_S, MAX_TOKEN_LIMIT_S = 3600, 1 << 32
 MAX_GOAWAY_CHANCE = 0.02
-MAX_HTTP2_STREAMS = 1000  # four times the reference server's: a client's settings may change the windows of all
+MAX_HTTP2_STREAMS = 1000  # four times kube-apiserver's default: one SETTINGS frame can change all their windows
 _HSTS = re.compile(r"max-age=\d{1,15}|includeSubDomains|preload", re.ASCII)
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Choices:
-    """The names that registries have for what flags can pick, each in the order of its registry.
+    """Names that flags can choose from, each in the order of its registry.
 
-    A flag's help shows them where it has the field's name in braces.
+    They replace the field's name in braces in a flag's help.
     """
 
     stores: tuple[str, ...]
@@ -53,62 +60,62 @@ class Choices:
 
 
 def check(config: Config, choices: Choices) -> list[str]:
-    """Return the problems of values that could each be parsed: a line each, naming the flag."""
+    """Return the problems of parsed values, one line each, naming the flag."""
     problems = [
-        _one_of("vocabulary", config.vocabulary, VOCABULARIES),
-        _one_of("logging-format", config.logging_format, LOG_FORMATS),
-        _one_of("tls-min-version", config.tls_min_version, TLS_VERSIONS),
-        _one_of("storage-backend", config.backend, choices.stores),
-        _one_of("endpoint-reconciler-type", config.endpoint_reconciler_type, RECONCILER_TYPES),
-        _address("bind-address", config.bind_address),
-        _address("advertise-address", config.advertise_address or "::1"),
-        *(_one_of("tls-cipher-suites", name, tuple(CIPHER_SUITES)) for name in config.tls_cipher_suites),
-        *etcd_problems(config),
+        _one_of("vocabulary", config.generic.vocabulary, VOCABULARIES),
+        _one_of("logging-format", config.log.format, LOG_FORMATS),
+        _one_of("tls-min-version", config.serving.tls.min_version, TLS_VERSIONS),
+        _one_of("storage-backend", config.storage.backend, choices.stores),
+        _one_of("endpoint-reconciler-type", config.cluster.endpoint_reconciler_type, RECONCILER_TYPES),
+        _address("bind-address", config.serving.bind_address),
+        _address("advertise-address", config.serving.advertise_address or "::1"),
+        *(_one_of("tls-cipher-suites", name, tuple(CIPHER_SUITES)) for name in config.serving.tls.cipher_suites),
+        *etcd_problems(config.storage),
         *_numbers(config),
         *_gates(config),
-        *_origins(config.cors_allowed_origins),
-        *_transport_security(config.strict_transport_security_directives),
-        *_service_ranges(config.service_cluster_ip_range),
-        *_hosts(config),
-        _node_ports(config.service_node_port_range),
-        *_modes(config.authorization_mode, choices.authorization_modes),
+        *_origins(config.serving.cors_allowed_origins),
+        *_transport_security(config.serving.strict_transport_security_directives),
+        *_service_ranges(config.cluster.service_cluster_ip_range),
+        *_hosts(config.serving),
+        _node_ports(config.cluster.service_node_port_range),
+        *_modes(config.authz.mode, choices.authorization_modes),
         _one_of(
-            "authentication-token-webhook-version", config.authentication_token_webhook_version, REVIEW_VERSIONS
+            "authentication-token-webhook-version", config.authn.webhook.version, REVIEW_VERSIONS
         ),
-        *_oidc(config),
-        *_files_of_modes(config),
-        _one_of("authorization-webhook-version", config.authorization_webhook_version, REVIEW_VERSIONS),
-        *_controllers(config.controllers, choices.controllers),
-        *_election(config),
-        *_accounts(config),
-        *_signing(config),
-        *metrics.problems(config),
-        *audit_problems(config),
+        *_oidc(config.authn.oidc),
+        *_files_of_modes(config.authz),
+        _one_of("authorization-webhook-version", config.authz.webhook.version, REVIEW_VERSIONS),
+        *_controllers(config.controllers.names, choices.controllers),
+        *_election(config.controllers.election),
+        *_accounts(config.accounts),
+        *_signing(config.signing),
+        *metrics.problems(config.metrics),
+        *audit_problems(config.audit),
         *(
             _one_of("orchlet-preferred-address-types", each, ADDRESS_TYPES)
-            for each in config.orchlet_preferred_address_types
+            for each in config.nodes.preferred_address_types
         ),
     ]
-    if (config.orchlet_client_certificate is None) != (config.orchlet_client_key is None):
+    if (config.nodes.client_certificate is None) != (config.nodes.client_key is None):
         problems.append("--orchlet-client-certificate and --orchlet-client-key must be given together")
-    if (config.proxy_client_cert_file is None) != (config.proxy_client_key_file is None):
+    if (config.aggregation.proxy_client_cert_file is None) != (config.aggregation.proxy_client_key_file is None):
         problems.append("--proxy-client-cert-file and --proxy-client-key-file must be given together")
-    if (config.requestheader_client_ca_file is None) != (not config.requestheader_username_headers):
+    if (config.authn.request_header.client_ca_file is None) != (not config.authn.request_header.username_headers):
         problems.append("--requestheader-client-ca-file and --requestheader-username-headers must be given together")
-    if (config.tls_cert_file is None) != (config.tls_private_key_file is None):
+    if (config.serving.tls.cert_file is None) != (config.serving.tls.private_key_file is None):
         problems.append("--tls-cert-file and --tls-private-key-file must be given together")
-    if config.join_secret_file is not None and config.backend == "sqlite":
+    if config.cluster.join_secret_file is not None and config.storage.backend in ("sqlite", "memory"):
         problems.append("--join-secret-file: only where servers share the store (--storage-backend=etcd3)")
-    if config.data_dir is None or not str(config.data_dir):
+    if config.generic.data_dir is None or not str(config.generic.data_dir):
         problems.append("--data-dir: must not be empty")
     return [problem for problem in problems if problem]
 
 
-def _signing(config: Config) -> list[str]:
-    """Problems of the authorities that sign: halves of pairs, and one for all beside ones of their own."""
+def _signing(options: SigningOptions) -> list[str]:
+    """Return the problems of the signing CAs: incomplete pairs, and a common CA beside those of single signers."""
     names = ("orch-apiserver-client", "orchlet-client", "orchlet-serving", "legacy-unknown")
-    own = [(f"cluster-signing-{name}", _signing_pair(config, f"_{name.replace('-', '_')}")) for name in names]
-    common = _signing_pair(config, "")
+    own = [(f"cluster-signing-{name}", _signing_pair(options, f"{name.replace('-', '_')}_")) for name in names]
+    common = _signing_pair(options, "")
     problems = [
         f"--{name}-cert-file and --{name}-key-file must be given together"
         for name, pair in (("cluster-signing", common), *own)
@@ -122,8 +129,8 @@ def _signing(config: Config) -> list[str]:
     return problems
 
 
-def _signing_pair(config: Config, name: str) -> tuple[Path | None, Path | None]:
-    certificate, key = (getattr(config, f"cluster_signing{name}_{part}_file") for part in ("cert", "key"))
+def _signing_pair(options: SigningOptions, name: str) -> tuple[Path | None, Path | None]:
+    certificate, key = (getattr(options, f"{name}{part}_file") for part in ("cert", "key"))
     return certificate, key
 
 
@@ -140,57 +147,65 @@ def _address(name: str, value: str) -> str:
 
 
 def _numbers(config: Config) -> list[str]:
-    """Bounds of the numbers; a time of zero would cut off every request, handshake or all history at once."""
+    """Return the numbers that are out of range. A zero timeout would abort every request or handshake."""
     problems = []
-    if config.secure_port > HIGHEST:
-        problems.append(f"--secure-port: {config.secure_port} must be between 0 and {HIGHEST}")
-    if not 0 < config.orchlet_port <= HIGHEST:
-        problems.append(f"--orchlet-port: {config.orchlet_port} must be between 1 and {HIGHEST}")
-    if not 1 <= config.workers <= MAX_WORKERS:
+    if config.serving.secure_port > HIGHEST:
+        problems.append(f"--secure-port: {config.serving.secure_port} must be between 0 and {HIGHEST}")
+    if not 0 < config.nodes.port <= HIGHEST:
+        problems.append(f"--orchlet-port: {config.nodes.port} must be between 1 and {HIGHEST}")
+    if not 1 <= config.serving.workers <= MAX_WORKERS:
         problems.append(f"--workers: must be between 1 and {MAX_WORKERS}")
-    elif config.workers > 1 and config.backend != "sqlite":
+    elif config.serving.workers > 1 and config.storage.backend == "memory":
+        problems.append("--workers: not with --storage memory, which is the memory of one process")
+    elif config.serving.workers > 1 and config.storage.backend != "sqlite":
         problems.append("--workers: only with --storage-backend sqlite; on another start several servers")
-    elif config.workers > 1 and sys.platform != "linux":
+    elif config.serving.workers > 1 and sys.platform != "linux":
         problems.append("--workers: only on Linux, which spreads the connections to one port")
-    if 0 != config.watch_cache_bytes < MIN_WATCH_CACHE_BYTES:
+    if config.generic.enable_faults and config.serving.workers > 1:
+        problems.append("--enable-faults: not with --workers above 1, since each process would count on its own")
+    if 0 != config.storage.watch_cache_bytes < MIN_WATCH_CACHE_BYTES:
         problems.append(f"--watch-cache-bytes: must be 0 or at least {MIN_WATCH_CACHE_BYTES}")
-    if config.max_inflight_bytes < MIN_INFLIGHT_BYTES:
+    if config.history.max_bytes < MIN_HISTORY_BYTES:
+        problems.append(f"--history-max-bytes: must be at least {MIN_HISTORY_BYTES}")
+    if config.history.enabled and config.serving.workers > 1:
+        problems.append("--enable-history: not with --workers, whose processes would each record writes of their own")
+    if config.serving.max_inflight_bytes < MIN_INFLIGHT_BYTES:
         problems.append(f"--max-inflight-bytes: must be at least {MIN_INFLIGHT_BYTES}")
-    if config.goaway_chance > MAX_GOAWAY_CHANCE:
+    if config.serving.goaway_chance > MAX_GOAWAY_CHANCE:
         problems.append(f"--goaway-chance: must be between 0 and {MAX_GOAWAY_CHANCE}")
-    if config.http2_max_streams_per_connection > MAX_HTTP2_STREAMS:
+    if config.serving.http2_max_streams_per_connection > MAX_HTTP2_STREAMS:
         problems.append(f"--http2-max-streams-per-connection: must be between 0 and {MAX_HTTP2_STREAMS}")
-    if config.apiserver_count <= 0:
-        count = config.apiserver_count
+    if config.cluster.apiserver_count <= 0:
+        count = config.cluster.apiserver_count
         problems.append(f"--apiserver-count should be a positive number, but value '{count}' provided")
-    problems += _in_flight(config)
+    problems += _in_flight(config.requests)
     positive = (
-        ("request-timeout", config.request_timeout_s),
-        ("lease-reuse-duration-seconds", config.lease_reuse_duration_seconds),
-        ("etcd-healthcheck-timeout", config.etcd_healthcheck_timeout_s),
-        ("min-request-timeout", config.min_request_timeout),
-        ("max-connections", config.max_connections),
-        ("idle-timeout", config.idle_timeout_s),
-        ("write-stall-timeout", config.write_stall_timeout_s),
-        ("tls-handshake-timeout", config.tls_handshake_timeout_s),
-        ("orchlet-timeout", config.orchlet_timeout_s),
-        ("concurrent-namespace-syncs", config.concurrent_namespace_syncs),
-        ("concurrent-gc-syncs", config.concurrent_gc_syncs),
-        ("concurrent-serviceaccount-token-syncs", config.concurrent_serviceaccount_token_syncs),
-        ("namespace-sync-period", config.namespace_sync_period_s),
-        ("concurrent-resource-quota-syncs", config.concurrent_resource_quota_syncs),
-        ("resource-quota-sync-period", config.resource_quota_sync_period_s),
-        ("cluster-signing-duration", config.cluster_signing_duration_s),
-        ("identity-lease-duration-seconds", config.identity_lease_duration_seconds),
-        ("identity-lease-renew-interval-seconds", config.identity_lease_renew_interval_seconds),
+        ("request-timeout", config.requests.timeout_s),
+        ("lease-reuse-duration-seconds", config.storage.etcd.lease_reuse_duration_seconds),
+        ("etcd-healthcheck-timeout", config.storage.etcd.healthcheck_timeout_s),
+        ("min-request-timeout", config.requests.min_request_timeout),
+        ("max-connections", config.serving.max_connections),
+        ("idle-timeout", config.serving.idle_timeout_s),
+        ("write-stall-timeout", config.serving.write_stall_timeout_s),
+        ("tls-handshake-timeout", config.serving.tls.handshake_timeout_s),
+        ("orchlet-timeout", config.nodes.timeout_s),
+        ("concurrent-namespace-syncs", config.controllers.concurrent_namespace_syncs),
+        ("concurrent-gc-syncs", config.controllers.concurrent_gc_syncs),
+        ("concurrent-serviceaccount-token-syncs", config.controllers.concurrent_serviceaccount_token_syncs),
+        ("namespace-sync-period", config.controllers.namespace_sync_period_s),
+        ("concurrent-resource-quota-syncs", config.controllers.concurrent_resource_quota_syncs),
+        ("resource-quota-sync-period", config.controllers.resource_quota_sync_period_s),
+        ("cluster-signing-duration", config.signing.duration_s),
+        ("identity-lease-duration-seconds", config.identity.duration_seconds),
+        ("identity-lease-renew-interval-seconds", config.identity.renew_interval_seconds),
     )
     return problems + [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]
 
 
-def _in_flight(config: Config) -> list[str]:
-    """Both limits of requests at a time are together the seats of all priority levels, of which there must be one."""
-    limits = config.max_requests_inflight, config.max_mutating_requests_inflight
-    if any(limits) or not config.enable_priority_and_fairness:
+def _in_flight(options: RequestOptions) -> list[str]:
+    """Check that the in-flight limits are not both 0 with priority and fairness: their sum is the number of seats."""
+    limits = options.max_requests_inflight, options.max_mutating_requests_inflight
+    if any(limits) or not options.enable_priority_and_fairness:
         return []
     return [
         "invalid configuration: MaxRequestsInFlight=0 and MaxMutatingRequestsInFlight=0; "
@@ -198,25 +213,25 @@ def _in_flight(config: Config) -> list[str]:
     ]
 
 
-def _hosts(config: Config) -> list[str]:
-    """Find what is wrong with the names of the server: a line each, naming the flag."""
+def _hosts(options: ServingOptions) -> list[str]:
+    """Return the problems of `--tls-san` and `--external-hostname`, one line each."""
     problems = [
         f'--tls-san: "{each}" is neither a DNS name nor an IP address'
-        for each in config.tls_san
+        for each in options.tls.san
         if not (is_address(each) or is_dns_name(each.removeprefix("*.")))
     ]
-    if len(config.tls_san) > MOST_NAMES:
-        problems.append(f"--tls-san: {len(config.tls_san)} names are too many, at most {MOST_NAMES}")
-    if config.external_hostname:
+    if len(options.tls.san) > MOST_NAMES:
+        problems.append(f"--tls-san: {len(options.tls.san)} names are too many, at most {MOST_NAMES}")
+    if options.external_hostname:
         try:
-            split_host(config.external_hostname)
+            split_host(options.external_hostname)
         except ValueError as error:
             problems.append(f"--external-hostname: {error}")
     return problems
 
 
 def _gates(config: Config) -> Iterator[str]:
-    _, problems = feature_gates.resolve(config.feature_gates, config.vocabulary)
+    _, problems = feature_gates.resolve(config.generic.feature_gates, config.generic.vocabulary)
     yield from (f"--feature-gates: {problem}" for problem in problems)
 
 
@@ -244,7 +259,7 @@ def _transport_security(directives: tuple[str, ...]) -> list[str]:
 
 
 def _service_ranges(ranges: tuple[str, ...]) -> list[str]:
-    """Problems of `--service-cluster-ip-range`: one range, or one of each IP version, none too small or too large."""
+    """Check `--service-cluster-ip-range`: one range, or one of each IP family, none too small or too large."""
     problems, versions = [], []
     for text in ranges:
         if "/" not in text:
@@ -267,7 +282,7 @@ def _service_ranges(ranges: tuple[str, ...]) -> list[str]:
 
 
 def _node_ports(text: str) -> str:
-    """The problem of `--service-node-port-range`."""
+    """Return the problem of `--service-node-port-range`, or an empty string."""
     found = port_range(text)
     if found is None:
         return f'--service-node-port-range: "{text}" is not a range of ports such as 30000-32767'
@@ -278,7 +293,7 @@ def _node_ports(text: str) -> str:
 
 
 def _modes(modes: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
-    """Problems of `--authorization-mode`: unknown or repeated modes (reference AUTHZ-7)."""
+    """Return the problems of `--authorization-mode`: unknown, repeated or missing modes (reference AUTHZ-7)."""
     unknown = [mode for mode in modes if mode not in known]
     if unknown:
         return [f'--authorization-mode: "{mode}" is not a valid mode' for mode in unknown]
@@ -287,10 +302,10 @@ def _modes(modes: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
     return [] if modes else ["--authorization-mode: at least one mode must be given"]
 
 
-def _files_of_modes(config: Config) -> list[str]:
-    """A mode without its file, or a file without its mode (reference AUTHZ-36)."""
-    modes, policies = config.authorization_mode, config.authorization_policy_file
-    webhook = config.authorization_webhook_config_file
+def _files_of_modes(options: AuthorizationOptions) -> list[str]:
+    """Check that the modes ABAC and Webhook have their files, and no other mode does (reference AUTHZ-36)."""
+    modes, policies = options.mode, options.policy_file
+    webhook = options.webhook.config_file
     problems = []
     if "ABAC" in modes and policies is None:
         problems.append("--authorization-mode: mode ABAC needs --authorization-policy-file")
@@ -304,11 +319,11 @@ def _files_of_modes(config: Config) -> list[str]:
     return problems
 
 
-def _oidc(config: Config) -> list[str]:
-    """Problems of the `--oidc` flags (reference AUTHN-32)."""
-    problems = [_one_of("oidc-signing-algs", each, SIGNING_ALGORITHMS) for each in config.oidc_signing_algs]
-    url = config.oidc_issuer_url
-    if bool(url) != bool(config.oidc_client_id):
+def _oidc(options: OIDCOptions) -> list[str]:
+    """Return the problems of the `--oidc` flags (reference AUTHN-32)."""
+    problems = [_one_of("oidc-signing-algs", each, SIGNING_ALGORITHMS) for each in options.signing_algs]
+    url = options.issuer_url
+    if bool(url) != bool(options.client_id):
         problems.append("--oidc-issuer-url and --oidc-client-id must be given together")
     if not url:
         return problems
@@ -325,7 +340,7 @@ def _oidc(config: Config) -> list[str]:
 
 
 def _controllers(names: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
-    """Problems of `--controllers`: unknown names."""
+    """Return the unknown names in `--controllers`."""
     return [
         f'--controllers: "{name}" is not in the list of known controllers: {", ".join(known)}'
         for name in names
@@ -333,16 +348,16 @@ def _controllers(names: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
     ]
 
 
-def _accounts(config: Config) -> list[str]:
-    """Problems of the tokens of service accounts."""
+def _accounts(options: AccountOptions) -> list[str]:
+    """Return the problems of the `--service-account` flags."""
     problems = [
         f'--service-account-issuer: "{issuer}" contains a \':\' and is not a valid URL'
-        for issuer in config.service_account_issuer
+        for issuer in options.issuer
         if ":" in issuer and not _is_url(issuer)
     ]
-    if (uri := config.service_account_jwks_uri) and not (uri.startswith("https://") and _is_url(uri)):
+    if (uri := options.jwks_uri) and not (uri.startswith("https://") and _is_url(uri)):
         problems.append(f'--service-account-jwks-uri: requires https scheme, got "{uri}"')
-    longest_s = config.service_account_max_token_expiration_s
+    longest_s = options.max_token_expiration_s
     if longest_s and not MIN_TOKEN_LIMIT_S <= longest_s <= MAX_TOKEN_LIMIT_S:
         problems.append("--service-account-max-token-expiration: must be between 1 hour and 2^32 seconds")
     return problems
@@ -356,11 +371,11 @@ def _is_url(text: str) -> bool:
     return bool(parts.scheme and parts.netloc) and not any(char.isspace() for char in text)
 
 
-def _election(config: Config) -> list[str]:
-    """Problems of the election's times: a leader must notice its loss before others take over."""
-    duration_s, deadline_s = config.leader_elect_lease_duration_s, config.leader_elect_renew_deadline_s
-    retry_s = config.leader_elect_retry_period_s
-    problems = [_one_of("leader-elect-resource-lock", config.leader_elect_resource_lock, ("leases",))]
+def _election(options: ElectionOptions) -> list[str]:
+    """Check leader election: a leader must give up before another server can acquire the Lease."""
+    duration_s, deadline_s = options.lease_duration_s, options.renew_deadline_s
+    retry_s = options.retry_period_s
+    problems = [_one_of("leader-elect-resource-lock", options.resource_lock, ("leases",))]
     if duration_s <= deadline_s:
         problems.append("--leader-elect-lease-duration must be greater than --leader-elect-renew-deadline")
     if deadline_s <= 1.2 * retry_s:

@@ -1,6 +1,6 @@
-"""TLS 1.2 cipher suites by IANA name, as `--tls-cipher-suites` takes them, with OpenSSL's name for each.
+"""TLS 1.2 cipher suites by IANA name, as in `--tls-cipher-suites`, with their OpenSSL names.
 
-Only suites with forward secrecy and authenticated encryption are here. TLS 1.3 suites are not a matter of choice.
+Only suites with forward secrecy and authenticated encryption are supported. TLS 1.3 suites are not configurable.
 """
 
 from __future__ import annotations
@@ -23,5 +23,5 @@ CIPHER_SUITES: Mapping[str, str] = MappingProxyType(
 
 
 def openssl_names(suites: tuple[str, ...]) -> str:
-    """The OpenSSL cipher list of IANA names, in their order; empty for no suites (the safe defaults)."""
+    """Return the OpenSSL cipher list for IANA names, in the same order; empty for no names (the defaults)."""
     return ":".join(CIPHER_SUITES[name] for name in suites)

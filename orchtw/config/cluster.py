@@ -1,45 +1,49 @@
-"""The cluster that is served: its networks, its nodes, its other servers."""
+"""Settings of the cluster: Service networks, node agents, aggregated servers, server identity."""
 
 from __future__ import annotations
 
+import ipaddress
 from pathlib import Path
 
 import attrs
 
 from orchtw.config.about import about
+from orchtw.config.service_map import SERVICE_MAPPINGS, ServiceMapping
 from orchtw.flags.flag import BOOLEAN, DURATION, INTEGER, LIST, PATH, TEXT
+from orchtw.values.ports import HIGHEST, port_range
 
 ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 
 
-@attrs.frozen(slots=False, kw_only=True)
-class Cluster:
-    """The settings of cluster, node agents and aggregation."""
+@attrs.frozen(kw_only=True)
+class ClusterOptions:
+    """Options that the servers of a cluster have in common."""
 
     allow_privileged: bool = attrs.field(
         default=False,
-        metadata=about("Cluster", "Pods may have privileged containers, and processes of windows nodes.", BOOLEAN),
+        metadata=about("Cluster", "Allow privileged containers and Windows host processes in pods.", BOOLEAN),
     )
     service_cluster_ip_range: tuple[str, ...] = attrs.field(
         default=("10.0.0.0/24",),
         metadata=about(
             "Cluster",
-            "CIDR that Services get addresses from, or one of each IP family, the preferred one first; "
-            "its first address is the server's own.",
+            "CIDR range for the cluster IPs of Services, or one range of each IP family with the "
+            "preferred one first. The first address is the server's own.",
             LIST,
         ),
     )
     service_node_port_range: str = attrs.field(
         default="30000-32767",
         metadata=about(
-            "Cluster", "Node ports that Services get: first and last, or first and how many more (30000+99).", TEXT
+            "Cluster", "Port range for the node ports of Services: first-last, or first+count (30000+99).", TEXT
         ),
     )
     bootstrap: bool = attrs.field(
         default=True,
         metadata=about(
             "Cluster",
-            "Make and look after what every cluster has: namespaces, priority classes, Services, APIServices.",
+            "Create and maintain what every cluster has: namespaces, roles, priority classes, the "
+            "server's Service, APIServices.",
             BOOLEAN,
         ),
     )
@@ -47,8 +51,26 @@ class Cluster:
         default=None,
         metadata=about(
             "Cluster",
-            "File with a secret (16 bytes or more) that all servers on one etcd know: the keys of the first are kept "
-            "in the store, sealed with it, and a server without keys takes them from there.",
+            "File with a secret of at least 16 bytes that all servers on one etcd share. The first "
+            "server's keys are kept in the store, encrypted with it; a server without keys takes them "
+            "from there.",
+            PATH,
+        ),
+    )
+    service_map: tuple[ServiceMapping, ...] = attrs.field(
+        default=(),
+        metadata=about(
+            "Cluster",
+            "Address to dial for a Service, as namespace/name:port=host:port, for webhooks, aggregated API servers "
+            "and the services' sub-resource proxy; repeatable.",
+            SERVICE_MAPPINGS,
+        ),
+    )
+    service_map_file: Path | None = attrs.field(
+        default=None,
+        metadata=about(
+            "Cluster",
+            "File with a mapping of --service-map on each line, read again when it changes; it takes precedence.",
             PATH,
         ),
     )
@@ -56,53 +78,108 @@ class Cluster:
         default="lease",
         metadata=about(
             "Cluster",
-            "Whom the endpoints of the servers' Service name: lease (those that live), master-count (those that have "
-            "started, --apiserver-count at most) or none (they are left alone).",
+            "How the endpoints of the server's own Service are maintained: lease (all live servers), "
+            "master-count (up to --apiserver-count servers that have started) or none.",
             TEXT,
         ),
     )
     apiserver_count: int = attrs.field(
         default=1,
-        metadata=about("Cluster", "Number of servers, for --endpoint-reconciler-type=master-count.", INTEGER),
+        metadata=about(
+            "Cluster", "Number of servers in the cluster, for --endpoint-reconciler-type=master-count.", INTEGER
+        ),
     )
-    orchlet_https: bool = attrs.field(
-        default=True, metadata=about("Node agents", "Node agents are spoken to by HTTPS.", BOOLEAN)
+
+    @property
+    def service_networks(self) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+        """Return the parsed `--service-cluster-ip-range`, which must be valid."""
+        return tuple(ipaddress.ip_network(each) for each in self.service_cluster_ip_range)
+
+    @property
+    def service_node_ports(self) -> tuple[int, int]:
+        """Return the first and last port of `--service-node-port-range`, which must be valid."""
+        return port_range(self.service_node_port_range) or (1, HIGHEST)
+
+
+@attrs.frozen(kw_only=True)
+class NodeOptions:
+    """Options of connections to node agents."""
+
+    https: bool = attrs.field(
+        default=True, metadata=about("Node agents", "Connect to node agents by HTTPS.", BOOLEAN)
     )
-    orchlet_port: int = attrs.field(
+    port: int = attrs.field(
         default=10250,
-        metadata=about("Node agents", "Port of the agents of nodes whose status names none.", INTEGER),
+        metadata=about("Node agents", "Port of node agents whose node status does not name one.", INTEGER),
     )
-    orchlet_timeout_s: float = attrs.field(
-        default=5.0, metadata=about("Node agents", "Time for a connection to a node agent.", DURATION)
+    timeout_s: float = attrs.field(
+        default=5.0, metadata=about("Node agents", "Timeout for connecting to a node agent.", DURATION)
     )
-    orchlet_preferred_address_types: tuple[str, ...] = attrs.field(
+    preferred_address_types: tuple[str, ...] = attrs.field(
         default=ADDRESS_TYPES,
-        metadata=about("Node agents", "Types of node addresses, the preferred one first.", LIST),
+        metadata=about("Node agents", "Types of node addresses to try, in order of preference.", LIST),
     )
-    orchlet_certificate_authority: Path | None = attrs.field(
+    certificate_authority: Path | None = attrs.field(
         default=None,
-        metadata=about("Node agents", "PEM CAs of the agents' certificates; empty: these are not verified.", PATH),
+        metadata=about(
+            "Node agents",
+            "CA certificates (PEM) for the node agents' certificates; empty means they are not verified.",
+            PATH,
+        ),
     )
-    orchlet_client_certificate: Path | None = attrs.field(
-        default=None, metadata=about("Node agents", "PEM certificate that agents are shown, chain after it.", PATH)
+    client_certificate: Path | None = attrs.field(
+        default=None,
+        metadata=about(
+            "Node agents", "Client certificate (PEM) for connections to node agents, followed by its chain.", PATH
+        ),
     )
-    orchlet_client_key: Path | None = attrs.field(
-        default=None, metadata=about("Node agents", "PEM private key of --orchlet-client-certificate.", PATH)
+    client_key: Path | None = attrs.field(
+        default=None, metadata=about("Node agents", "Private key (PEM) of --orchlet-client-certificate.", PATH)
     )
+
+
+@attrs.frozen(kw_only=True)
+class AggregationOptions:
+    """Options of connections to aggregated API servers."""
+
     proxy_client_cert_file: Path | None = attrs.field(
         default=None,
         metadata=about(
-            "Aggregation", "PEM certificate that aggregated API servers are shown; empty: one is made.", PATH
+            "Aggregation",
+            "Client certificate (PEM) for connections to aggregated API servers; empty means a generated one.",
+            PATH,
         ),
     )
     proxy_client_key_file: Path | None = attrs.field(
-        default=None, metadata=about("Aggregation", "PEM private key of --proxy-client-cert-file.", PATH)
+        default=None, metadata=about("Aggregation", "Private key (PEM) of --proxy-client-cert-file.", PATH)
     )
     enable_aggregator_routing: bool = attrs.field(
         default=False,
         metadata=about(
             "Aggregation",
-            "Aggregated API servers are reached by the endpoints of their Service alone, never by its address.",
+            "Connect to aggregated API servers by the endpoints of their Service instead of its cluster IP.",
             BOOLEAN,
+        ),
+    )
+
+
+@attrs.frozen(kw_only=True)
+class IdentityOptions:
+    """Options of this server's identity Lease."""
+
+    duration_seconds: int = attrs.field(
+        default=3600,
+        metadata=about(
+            "Storage",
+            "Duration of the Lease by which this server shows that it is alive, in seconds (gate APIServerIdentity).",
+            INTEGER,
+        ),
+    )
+    renew_interval_seconds: int = attrs.field(
+        default=10,
+        metadata=about(
+            "Storage",
+            "Interval between renewals of the identity Lease, in seconds (gate APIServerIdentity).",
+            INTEGER,
         ),
     )

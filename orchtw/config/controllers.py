@@ -1,75 +1,104 @@
-"""Which controllers run, and how."""
+"""Settings of the controllers and of leader election."""
 
 from __future__ import annotations
 
 import attrs
 
 from orchtw.config.about import about
+from orchtw.config.subjects import subject
 from orchtw.flags.flag import BOOLEAN, DURATION, INTEGER, LIST, TEXT
 
 
-@attrs.frozen(slots=False, kw_only=True)
-class Controllers:
-    """The settings of controllers."""
+@attrs.frozen(kw_only=True)
+class ElectionOptions:
+    """Options of leader election among several servers."""
 
-    controllers: tuple[str, ...] = attrs.field(
+    enabled: bool | None = attrs.field(
+        default=None,
+        metadata=about(
+            "Controllers",
+            "Run the controllers only while holding a Lease, and exit when it is lost. If unset, a Lease "
+            "is held where servers share a store (etcd), and a server that loses it stays on as a "
+            "candidate.",
+            BOOLEAN,
+            flag="leader-elect",
+        ),
+    )
+    lease_duration_s: float = attrs.field(
+        default=15.0,
+        metadata=about(
+            "Controllers",
+            "How long after its last renewal the Lease may be taken over by another candidate.",
+            DURATION,
+        ),
+    )
+    renew_deadline_s: float = attrs.field(
+        default=10.0,
+        metadata=about(
+            "Controllers",
+            "How long the leader keeps trying to renew the Lease before it stops its controllers.",
+            DURATION,
+        ),
+    )
+    retry_period_s: float = attrs.field(
+        default=2.0,
+        metadata=about("Controllers", "Interval between attempts to acquire or renew the Lease.", DURATION),
+    )
+    resource_lock: str = attrs.field(
+        default="leases",
+        metadata=about("Controllers", "Kind of object used as the lock; only leases is supported.", TEXT),
+    )
+    resource_name: str = attrs.field(
+        default="", metadata=about("Controllers", "Name of the Lease; empty means orch-controller-manager.", TEXT)
+    )
+    resource_namespace: str = attrs.field(
+        default="", metadata=about("Controllers", "Namespace of the Lease; empty means orch-system.", TEXT)
+    )
+
+
+@attrs.frozen(kw_only=True)
+class ControllerOptions:
+    """Options of the controllers."""
+
+    names: tuple[str, ...] = attrs.field(
         default=("*",),
         metadata=about(
             "Controllers",
-            "Controllers to run: * for all but bootstrapsigner and tokencleaner, names, -name for all but it, "
-            "-* for none but those named; there are {controllers}.",
+            "Controllers to run: * means all except bootstrapsigner and tokencleaner, a name adds one, "
+            "-name leaves one out, -* leaves out all that are not named. There are: {controllers}.",
             LIST,
+            flag="controllers",
         ),
     )
     enable_garbage_collector: bool = attrs.field(
         default=True,
-        metadata=about("Controllers", "Deletes set and obey the garbage collector's finalizers.", BOOLEAN),
+        metadata=about("Controllers", "Run the garbage collector, and honour its finalizers on deletion.", BOOLEAN),
     )
     concurrent_namespace_syncs: int = attrs.field(
-        default=10, metadata=about("Controllers", "Namespaces that are emptied at a time.", INTEGER)
+        default=10, metadata=about("Controllers", "Number of namespaces to empty concurrently.", INTEGER)
     )
     concurrent_gc_syncs: int = attrs.field(
-        default=20, metadata=about("Controllers", "Objects that the garbage collector looks at at a time.", INTEGER)
+        default=20, metadata=about("Controllers", "Number of garbage collector workers.", INTEGER)
     )
     concurrent_serviceaccount_token_syncs: int = attrs.field(
         default=5,
-        metadata=about("Controllers", "Secrets with tokens of service accounts worked on at a time.", INTEGER),
+        metadata=about("Controllers", "Number of service account token Secrets to reconcile concurrently.", INTEGER),
     )
-    namespace_sync_period_s: float = attrs.field(
-        default=300.0, metadata=about("Controllers", "Time between looks at all namespaces.", DURATION)
-    )
-    concurrent_resource_quota_syncs: int = attrs.field(
-        default=5, metadata=about("Controllers", "Quotas that are counted at a time.", INTEGER)
-    )
-    resource_quota_sync_period_s: float = attrs.field(
-        default=300.0, metadata=about("Controllers", "Time between looks at all quotas.", DURATION)
-    )
-    leader_elect: bool | None = attrs.field(
-        default=None,
+    namespace_deletion_grace_period_s: float = attrs.field(
+        default=0.0,
         metadata=about(
             "Controllers",
-            "Run the controllers only while holding a Lease, and end when it is lost; unset: hold it where servers "
-            "share the store (etcd), and go on as a candidate when it is lost.",
-            BOOLEAN,
+            "Delay before the contents of a deleted namespace are removed; meanwhile clients may finalize it.",
+            DURATION,
         ),
     )
-    leader_elect_lease_duration_s: float = attrs.field(
-        default=15.0, metadata=about("Controllers", "Time after which others may take the Lease over.", DURATION)
+    namespace_sync_period_s: float = attrs.field(
+        default=300.0, metadata=about("Controllers", "Interval between resyncs of all namespaces.", DURATION)
     )
-    leader_elect_renew_deadline_s: float = attrs.field(
-        default=10.0,
-        metadata=about("Controllers", "Time a leader may fail to renew before its controllers stop.", DURATION),
+    concurrent_resource_quota_syncs: int = attrs.field(
+        default=5, metadata=about("Controllers", "Number of ResourceQuotas to recount concurrently.", INTEGER)
     )
-    leader_elect_retry_period_s: float = attrs.field(
-        default=2.0,
-        metadata=about("Controllers", "Time between renewals, and between attempts at the Lease.", DURATION),
+    resource_quota_sync_period_s: float = attrs.field(
+        default=300.0, metadata=about("Controllers", "Interval between recounts of all ResourceQuotas.", DURATION)
     )
-    leader_elect_resource_lock: str = attrs.field(
-        default="leases", metadata=about("Controllers", "What is held: leases, and nothing else.", TEXT)
-    )
-    leader_elect_resource_name: str = attrs.field(
-        default="", metadata=about("Controllers", "Name of the Lease; empty: orch-controller-manager.", TEXT)
-    )
-    leader_elect_resource_namespace: str = attrs.field(
-        default="", metadata=about("Controllers", "Namespace of the Lease; empty: orch-system.", TEXT)
-    )
+    election: ElectionOptions = subject(ElectionOptions, "leader-elect")

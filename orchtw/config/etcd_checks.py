@@ -4,35 +4,32 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from orchtw.config.settings import Config
+from orchtw.config.storage import StorageOptions
 
 OF_ETCD_ONLY = ("servers", "servers_overrides", "cafile", "certfile", "keyfile")
 SCHEMES = ("http", "https")
 
 
-def etcd_problems(config: Config) -> list[str]:
-    """Return the problems of the etcd settings: a line each, naming the flag."""
-    if config.backend != "etcd3":
-        given = [f"--etcd-{name.replace('_', '-')}" for name in OF_ETCD_ONLY if _given(config, name)]
+def etcd_problems(options: StorageOptions) -> list[str]:
+    """Return the problems of the etcd settings, one line each, naming the flag."""
+    etcd = options.etcd
+    if options.backend != "etcd3":
+        given = [f"--etcd-{name.replace('_', '-')}" for name in OF_ETCD_ONLY if getattr(etcd, name)]
         return [f"{', '.join(given)}: only for --storage-backend=etcd3"] if given else []
-    problems = [] if config.etcd_servers else ["--etcd-servers must be specified"]
+    problems = [] if etcd.servers else ["--etcd-servers must be specified"]
     problems += [f'--etcd-servers: "{url}" is not a URL such as https://host:2379'
-                 for url in config.etcd_servers if not _is_endpoint(url)]  # fmt: skip
-    if config.etcd_servers_overrides:
+                 for url in etcd.servers if not _is_endpoint(url)]  # fmt: skip
+    if etcd.servers_overrides:
         problems.append(
             "--etcd-servers-overrides: all objects have one order of revisions and are kept in one cluster"
         )
-    if (config.etcd_certfile is None) != (config.etcd_keyfile is None):
+    if (etcd.certfile is None) != (etcd.keyfile is None):
         problems.append("--etcd-certfile and --etcd-keyfile must be given together")
-    if not config.etcd_prefix.strip("/"):
+    if not etcd.prefix.strip("/"):
         problems.append("--etcd-prefix: must not be empty")
-    elif not _is_text(config.etcd_prefix):
+    elif not _is_text(etcd.prefix):
         problems.append("--etcd-prefix: must be valid text")
     return problems
-
-
-def _given(config: Config, name: str) -> bool:
-    return bool(getattr(config, f"etcd_{name}"))
 
 
 def _is_endpoint(text: str) -> bool:
@@ -46,12 +43,12 @@ def _is_endpoint(text: str) -> bool:
 
 
 def _is_word(text: str) -> bool:
-    """Report whether `text` is printable and without white space."""
+    """Report whether `text` is printable and without spaces."""
     return text.isprintable() and " " not in text
 
 
 def _is_text(text: str) -> bool:
-    """Report whether keys can begin with `text`: UTF-8 without the zero byte. An argument may have other bytes."""
+    """Report whether `text` can be a key prefix: valid UTF-8 (arguments may not be) without NUL."""
     try:
         return b"\0" not in text.encode()
     except UnicodeEncodeError:

@@ -1,6 +1,4 @@
-"""Feature gates of release 1.24: which there are, their defaults, the values of `--feature-gates`
-(reference OPS-23).
-"""
+"""Feature gates of release 1.24: names, stages, defaults, and the values of `--feature-gates` (reference OPS-23)."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from orchtw.flags.flag import parse_boolean
 
 @attrs.frozen(slots=True)
 class Gate:
-    """One gate: its stage (`alpha`, `beta`, `ga`), default, and whether the default can no longer be changed.
+    """Feature gate: its stage (`alpha`, `beta` or `ga`), its default, and whether it is `locked` to that.
 
     `on_in_orch` is the default under the vocabulary `orch`; None: the same.
     """
@@ -25,7 +23,7 @@ class Gate:
     on_in_orch: bool | None = None
 
     def default(self, vocabulary: str) -> bool:
-        """Report whether the gate is on by default."""
+        """Return the default state under a vocabulary."""
         return self.on if self.on_in_orch is None or vocabulary != "orch" else self.on_in_orch
 
 
@@ -65,8 +63,8 @@ GATES: Mapping[str, Gate] = MappingProxyType(
     )
     # The specification's accounts get a token Secret each, as before 1.24 (reference CTRL-22).
     | {"LegacyServiceAccountTokenNoAutoGeneration": Gate("beta", on=True, on_in_orch=False)}
-    # Alpha and off in the release; on here, because who writes rules into a schema, or asks for unknown fields to be
-    # refused, expects that to hold.
+    # Alpha and off in the release; on here, because CEL rules in a schema and requests for strict field validation
+    # should not be ignored silently.
     | _gates("alpha", True, "CustomResourceValidationExpressions", "ServerSideFieldValidation")
     | _gates(
         "alpha",
@@ -76,12 +74,12 @@ GATES: Mapping[str, Gate] = MappingProxyType(
         "StorageVersionAPI",
     )
 )
-# A switch for every gate of one stage; a gate named by itself in the same flag keeps its own value.
+# Switches for all gates of a stage; a gate that is set individually in the same flag takes precedence.
 _WHOLE_STAGES = {"AllAlpha": "alpha", "AllBeta": "beta"}
 
 
 def resolve(settings: Iterable[tuple[str, str]], vocabulary: str) -> tuple[dict[str, bool], list[str]]:
-    """Every gate's state under the (name, value) pairs of the flag, and the problems found, a line each."""
+    """Return every gate's state given the (name, value) pairs of the flag, and the problems, one line each."""
     state = {name: gate.default(vocabulary) for name, gate in GATES.items()}
     problems: list[str] = []
     singles: dict[str, bool] = {}
@@ -106,7 +104,7 @@ def resolve(settings: Iterable[tuple[str, str]], vocabulary: str) -> tuple[dict[
 
 
 def notes_on_gates(state: Mapping[str, bool], settings: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return log lines for stable gates that were set by name: they will be removed."""
+    """Return warnings about GA gates that were set by name: they will be removed."""
     named = dict.fromkeys(name for name, _ in settings if name in GATES and GATES[name].stage == "ga")
     return tuple(
         f"Setting GA feature gate {name}={str(state[name]).lower()}. It will be removed in a future release."

@@ -14,7 +14,7 @@ _PORT: Final = re.compile(r"\d{1,5}", re.ASCII)
 
 
 def is_address(text: str) -> bool:
-    """Tell whether `text` is an IP address; one with a zone is good on one machine only, and does not count."""
+    """Report whether `text` is an IP address. One with a zone is not: it is only valid on one machine."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -23,14 +23,14 @@ def is_address(text: str) -> bool:
 
 
 def is_dns_name(text: str) -> bool:
-    """Tell whether `text` can be a DNS name; four numbers are an address or a mistake in one."""
+    """Report whether `text` is a valid DNS name. A numeric last label makes it a (malformed) IP address."""
     name = text.lower()
     labels = name.split(".")
     return not (dns_subdomain(name) or labels[-1].isdigit() or max(map(len, labels)) > _LONGEST_LABEL)
 
 
 def split_host(text: str) -> tuple[str, int | None]:
-    """Host and port of `host`, `host:port`, an address or `[address]:port`. Raises ValueError."""
+    """Parse `host`, `host:port`, an IP address or `[address]:port` into host and port. Raises ValueError."""
     host, port = text, ""
     if not is_address(text):
         host, colon, port = text.rpartition(":") if ":" in text else (text, "", "")
@@ -41,3 +41,8 @@ def split_host(text: str) -> tuple[str, int | None]:
     if not (is_address(host) or is_dns_name(host)):
         raise ValueError(f'"{text}" is neither a DNS name nor an IP address, with or without a port')
     return host, int(port) if port else None
+
+
+def host_and_port(address: str, port: int) -> str:
+    """Join address and port: `127.0.0.1:6443` or `[::1]:6443`."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

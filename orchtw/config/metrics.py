@@ -1,4 +1,4 @@
-"""Which metrics are shown (reference METRIC-3)."""
+"""Settings of the metrics endpoint (reference METRIC-3)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _SERIES = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*,[a-zA-Z_][a-zA-Z0-9_]*", re.ASCI
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"(?:,|$)|([^",]*)(?:,|$)')
 
 AllowedLabels = tuple[tuple[str, str], ...]
-"""Pairs of `metric,label` and the values in a line, as the flag has them."""
+"""Pairs of `metric,label` and its comma-separated values, as in the flag."""
 
 
 def parse_allowed(texts: Sequence[str]) -> AllowedLabels:
-    """`metric,label=v1,v2`, several in quotes with commas between them; ValueError for what has no `=`."""
+    """Parse `metric,label=v1,v2` or a comma-separated list of quoted items. Raises ValueError without `=`."""
     return tuple(pair for text in texts for pair in _pairs(text))
 
 
@@ -44,29 +44,35 @@ def _show(pairs: AllowedLabels) -> str:
 ALLOWED = FlagKind("stringToString", parse_allowed, _show)
 
 
-@attrs.frozen(slots=False, kw_only=True)
-class Metrics:
-    """The settings of metrics."""
+@attrs.frozen(kw_only=True)
+class MetricsOptions:
+    """Options of the metrics endpoint."""
 
     show_hidden_metrics_for_version: str = attrs.field(
         default="",
-        metadata=about("Metrics", "The previous release (1.23): show metrics that it has and this one hides.", TEXT),
+        metadata=about(
+            "Metrics",
+            "Show the metrics that the given release deprecated and this one hides; only the previous "
+            "release (1.23) is valid.",
+            TEXT,
+        ),
     )
     disabled_metrics: tuple[str, ...] = attrs.field(
-        default=(), metadata=about("Metrics", "Names of metrics that are not shown.", LIST)
+        default=(), metadata=about("Metrics", "Names of metrics not to show.", LIST)
     )
     allow_metric_labels: AllowedLabels = attrs.field(
         default=(),
         metadata=about(
             "Metrics",
-            "Values that a label may have, others are shown as unexpected: metric,label=v1,v2. Several are quoted.",
+            "Allowed values of a metric's label, as metric,label=v1,v2; other values are shown as "
+            '"unexpected". Quote each item of a list.',
             ALLOWED,
         ),
     )
 
     @property
     def allowed_labels(self) -> Mapping[tuple[str, str], frozenset[str]]:
-        """The values that are allowed, by metric and label."""
+        """Return the allowed values by metric and label."""
         allowed = {}
         for key, values in self.allow_metric_labels:
             metric, _, label = key.partition(",")
@@ -74,15 +80,15 @@ class Metrics:
         return allowed
 
 
-def problems(config: Metrics) -> list[str]:
-    """Return the problems of these settings."""
+def problems(options: MetricsOptions) -> list[str]:
+    """Return the problems of the metrics settings, one line each."""
     found = []
-    if config.show_hidden_metrics_for_version not in ("", PREVIOUS_RELEASE):
+    if options.show_hidden_metrics_for_version not in ("", PREVIOUS_RELEASE):
         found.append(
             f"--show-hidden-metrics-for-version must be omitted or have the value '{PREVIOUS_RELEASE}'. "
             "Only the previous minor version is allowed"
         )
-    if not all(_SERIES.fullmatch(key) for key, _ in config.allow_metric_labels):
+    if not all(_SERIES.fullmatch(key) for key, _ in options.allow_metric_labels):
         found.append(
             "--allow-metric-labels must has a list of kv pair with format "
             "`metricName:labelName=labelValue, labelValue,...`"

@@ -1,4 +1,4 @@
-"""`--tls-sni-cert-key`: certificates for clients that ask for certain names (reference REQ-26)."""
+"""SNI certificates: the values of `--tls-sni-cert-key` (reference REQ-26)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from orchtw.flags.flag import FlagKind
 
 @attrs.frozen(slots=True)
 class NamedCertificate:
-    """Files of a certificate and its key; `names` are the hosts they serve, unless the certificate says so itself."""
+    """Files of a certificate and its key; `names` are its host names, empty: those in the certificate."""
 
     certificate: Path
     key: Path
     names: tuple[str, ...] = ()
 
     def rooted(self, folder: Path) -> NamedCertificate:
-        """The same with paths taken from `folder`."""
+        """Return the same with relative paths resolved against `folder`."""
         return attrs.evolve(self, certificate=folder / self.certificate, key=folder / self.key)
 
     def __str__(self) -> str:
@@ -28,7 +28,7 @@ class NamedCertificate:
 
 
 def _named(text: str) -> NamedCertificate:
-    """`file,file` or `file,file:name,name`. Raises ValueError."""
+    """Parse `file,file` or `file,file:name,name`. Raises ValueError."""
     pair, colon, names = text.partition(":")
     paths = [path.strip() for path in pair.split(",")]
     if len(paths) != 2 or not all(paths):

@@ -1,6 +1,4 @@
-"""Flags of the release that change nothing here, or will not for long, and lines of the log about them
-(reference FLAG-14, FLAG-15).
-"""
+"""Flags without effect and deprecated flags, and the log lines about them (reference FLAG-14, FLAG-15)."""
 
 from __future__ import annotations
 
@@ -16,13 +14,14 @@ _DEPRECATED: Final = {
     "Will be removed in a future version.",
     "enable-logs-handler": "This flag will be removed in a future version.",
 }
+_UNSAFE: Final = {"unsafe-no-fsync": "A crash of the machine may lose or damage the store."}
 _OWN, _OTHER = Naming.orch().product, Naming.kubernetes().product
 
 
 def name_elsewhere(name: str) -> str:
     """Translate a flag's name into the other vocabulary; empty: it is the same there.
 
-    The vocabulary is a flag itself, so both names are read.
+    Both names are accepted, since the vocabulary itself is set by a flag.
     """
     if name.startswith(f"{_OWN}-"):
         return f"{_OTHER}{name.removeprefix(_OWN)}"
@@ -31,7 +30,7 @@ def name_elsewhere(name: str) -> str:
 
 
 def flags_without_effect() -> tuple[Flag, ...]:
-    """List them for `--help`, with the release's defaults and what is the case instead."""
+    """Return the flags without effect for `--help`, with the release's defaults and the reasons."""
     refused = ((name, kind, default, f"Refused: {why.partition(': ')[2]}.") for name, kind, default, why in REFUSED)
     return tuple(
         Flag(name=name, also=name_elsewhere(name), kind=kind, default=default, help=why, section=SECTION)
@@ -40,14 +39,15 @@ def flags_without_effect() -> tuple[Flag, ...]:
 
 
 def notes_on(given: Iterable[str]) -> tuple[str, ...]:
-    """List what the log says at the start of the flags that were given."""
+    """Return the startup log lines about the given flags."""
     names = set(given)
     return (
         *(f"Flag --{name} has no effect: {why}" for name, _, _, why in WITHOUT_EFFECT if name in names),
+        *(f"Flag --{name} is for tests only: {why}" for name, why in _UNSAFE.items() if name in names),
         *(f"Flag --{name} has been deprecated, {why}" for name, why in _DEPRECATED.items() if name in names),
     )
 
 
 def refused_flags(given: Mapping[str, Sequence[str]]) -> list[str]:
-    """List the problems of flags that may only be empty."""
+    """Return the problems of given flags that are not supported and may only be empty."""
     return [f"--{name}: {why}" for name, _, _, why in REFUSED if any(given.get(name, ()))]

@@ -1,4 +1,4 @@
-"""Files that are read again on SIGHUP: tokens, authorities, certificates."""
+"""Reloading of files on SIGHUP: tokens, certificate authorities, certificates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Read = Callable[[], None]
 
 
 class Reloads:
-    """Things that can be read again, each under the name that the log calls it by."""
+    """Registry of what can be reloaded, by the name shown in the log."""
 
     _log = Logger()
 
@@ -20,24 +20,24 @@ class Reloads:
         self._reads: dict[str, Read] = {}
 
     def add(self, what: str, read: Read) -> None:
-        """`read` takes over what the files hold now; raises ConfigError, changing nothing, if it cannot be used."""
+        """Register `read`, which loads the current files or raises ConfigError without changing anything."""
         self._reads[what] = read
 
     def read(self, what: str) -> None:
-        """Read one thing again, if there is one of this name. Raises ConfigError as its `read`."""
+        """Reload one entry, if it is registered. Raises ConfigError like its `read`."""
         if (read := self._reads.get(what)) is not None:
             read()
 
     def run(self) -> None:
-        """Read everything again and say so; what cannot be used is logged, and what was there before stays."""
+        """Reload everything and log the outcomes; an entry whose files are unusable keeps its old values."""
         if not self._reads:
-            self._log.info("reload: nothing was given by flags that could be read again")
+            self._log.info("reload: no flag names a file that can be reread")
         for what, read in self._reads.items():
             try:
                 read()
             except ConfigError as error:
-                self._log.error("reload: {what} cannot be used and stays as it was: {why}", what=what, why=str(error))
-            except Exception:  # noqa: BLE001 - the others are read all the same
-                self._log.failure("reload: {what} could not be read and stays as it was", what=what)
+                self._log.error("reload: keeping the old {what}: {why}", what=what, why=str(error))
+            except Exception:  # noqa: BLE001 - one failure must not stop the others
+                self._log.failure("reload: keeping the old {what}", what=what)
             else:
-                self._log.info("reload: {what} read again", what=what)
+                self._log.info("reload: reread {what}", what=what)

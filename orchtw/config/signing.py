@@ -1,4 +1,4 @@
-"""Settings of the signers of certificates."""
+"""Settings of the certificate signers."""
 
 from __future__ import annotations
 
@@ -10,68 +10,71 @@ from orchtw.config.about import about
 from orchtw.flags.flag import DURATION, PATH
 
 
-@attrs.frozen(slots=False, kw_only=True)
-class Signing:
-    """The settings of certificate signing."""
+@attrs.frozen(kw_only=True)
+class SigningOptions:
+    """Options of the certificate signers."""
 
-    cluster_signing_cert_file: Path | None = attrs.field(
+    cert_file: Path | None = attrs.field(
         default=None,
         metadata=about(
-            "Certificate signing", "PEM CA that signs for every signer; empty: the server's own.", PATH
+            "Certificate signing",
+            "CA certificate (PEM) of all certificate signers; empty means the server's own CA.",
+            PATH,
         ),
     )
-    cluster_signing_key_file: Path | None = attrs.field(
-        default=None, metadata=about("Certificate signing", "PEM private key of --cluster-signing-cert-file.", PATH)
+    key_file: Path | None = attrs.field(
+        default=None, metadata=about("Certificate signing", "Private key (PEM) of --cluster-signing-cert-file.", PATH)
     )
-    cluster_signing_orch_apiserver_client_cert_file: Path | None = attrs.field(
+    orch_apiserver_client_cert_file: Path | None = attrs.field(
         default=None,
         metadata=about(
-            "Certificate signing", "PEM CA that signs for clients; signers without a CA do not sign then.", PATH
+            "Certificate signing",
+            "CA certificate (PEM) of the signer for API clients. Once a signer has a CA of its own, those "
+            "without one do not sign.",
+            PATH,
         ),
     )
-    cluster_signing_orch_apiserver_client_key_file: Path | None = attrs.field(
+    orch_apiserver_client_key_file: Path | None = attrs.field(
         default=None,
         metadata=about(
-            "Certificate signing", "PEM private key of --cluster-signing-orch-apiserver-client-cert-file.", PATH
+            "Certificate signing", "Private key (PEM) of --cluster-signing-orch-apiserver-client-cert-file.", PATH
         ),
     )
-    cluster_signing_orchlet_client_cert_file: Path | None = attrs.field(
+    orchlet_client_cert_file: Path | None = attrs.field(
         default=None,
         metadata=about(
-            "Certificate signing", "PEM CA that signs nodes' client certificates.", PATH
+            "Certificate signing", "CA certificate (PEM) of the signer for node agents' client certificates.", PATH
         ),
     )
-    cluster_signing_orchlet_client_key_file: Path | None = attrs.field(
+    orchlet_client_key_file: Path | None = attrs.field(
         default=None,
         metadata=about(
-            "Certificate signing", "PEM private key of --cluster-signing-orchlet-client-cert-file.", PATH
+            "Certificate signing", "Private key (PEM) of --cluster-signing-orchlet-client-cert-file.", PATH
         ),
     )
-    cluster_signing_orchlet_serving_cert_file: Path | None = attrs.field(
+    orchlet_serving_cert_file: Path | None = attrs.field(
         default=None,
         metadata=about(
-            "Certificate signing", "PEM CA that signs nodes' serving certificates.", PATH
+            "Certificate signing", "CA certificate (PEM) of the signer for node agents' serving certificates.", PATH
         ),
     )
-    cluster_signing_orchlet_serving_key_file: Path | None = attrs.field(
+    orchlet_serving_key_file: Path | None = attrs.field(
         default=None,
         metadata=about(
-            "Certificate signing", "PEM private key of --cluster-signing-orchlet-serving-cert-file.", PATH
+            "Certificate signing", "Private key (PEM) of --cluster-signing-orchlet-serving-cert-file.", PATH
         ),
     )
-    cluster_signing_legacy_unknown_cert_file: Path | None = attrs.field(
+    legacy_unknown_cert_file: Path | None = attrs.field(
+        default=None,
+        metadata=about("Certificate signing", "CA certificate (PEM) of the legacy signer.", PATH),
+    )
+    legacy_unknown_key_file: Path | None = attrs.field(
         default=None,
         metadata=about(
-            "Certificate signing", "PEM CA that signs for the legacy signer.", PATH
+            "Certificate signing", "Private key (PEM) of --cluster-signing-legacy-unknown-cert-file.", PATH
         ),
     )
-    cluster_signing_legacy_unknown_key_file: Path | None = attrs.field(
-        default=None,
-        metadata=about(
-            "Certificate signing", "PEM private key of --cluster-signing-legacy-unknown-cert-file.", PATH
-        ),
-    )
-    cluster_signing_duration_s: float = attrs.field(
+    duration_s: float = attrs.field(
         default=8760 * 3600.0,
-        metadata=about("Certificate signing", "Longest life of a certificate that is signed.", DURATION),
+        metadata=about("Certificate signing", "Maximum lifetime of signed certificates.", DURATION),
     )

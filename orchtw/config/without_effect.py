@@ -1,5 +1,5 @@
-"""Flags of the release that change nothing here: taken with the release's kinds and defaults, or refused where
-taking them would deceive (reference FLAG-14).
+"""Flags of the release without effect here: accepted with the release's kinds and defaults, or refused where ignoring
+them would be misleading (reference FLAG-14).
 """
 
 from __future__ import annotations
@@ -53,36 +53,46 @@ PLACE: Final = FlagKind("traceLocation", _place)
 QUANTITY: Final = FlagKind("quantity", _quantity)
 NETWORKS: Final = FlagKind("cidrs", _networks, ",".join)
 
-_MEMORY: Final = "All objects are kept at hand."
-_OWN_STORE: Final = "The store looks after that itself."
+_MEMORY: Final = "All objects are always cached."
+_OWN_STORE: Final = "The store manages that itself."
 _LOG_FILES: Final = "The log goes to standard error, or where twistd's --logfile or --syslog says."
-_LOG_FORM: Final = "The form of lines is that of --logging-format."
+_LOG_FORM: Final = "Log lines have the form of --logging-format."
 _NO_CLOUD: Final = "There are no cloud controllers."
 
 WITHOUT_EFFECT: Final[tuple[tuple[str, FlagKind, Any, str], ...]] = (
-    ("permit-address-sharing", BOOLEAN, False, "That is always so."),
-    ("contention-profiling", BOOLEAN, False, "There is one thread that matters."),
+    ("permit-address-sharing", BOOLEAN, False, "It is always on."),
+    ("contention-profiling", BOOLEAN, False, "Requests are served by one thread, without locks to contend for."),
     ("watch-cache", BOOLEAN, True, _MEMORY),
     ("watch-cache-sizes", LIST, (), _MEMORY),
     ("default-watch-cache-size", INTEGER, 100, _MEMORY),
-    ("delete-collection-workers", INTEGER, 1, "Objects are deleted one after the other, without waiting."),
+    ("delete-collection-workers", INTEGER, 1, "Deletions of a collection are pipelined by a single worker."),
     ("storage-media-type", TEXT, "application/vnd.orch.protobuf", _OWN_STORE),
-    ("etcd-count-metric-poll-period", DURATION, 60.0, "Objects are counted as they come and go."),
-    ("aggregator-reject-forwarding-redirect", BOOLEAN, True, "Redirects of aggregated servers are always refused."),
-    ("max-connection-bytes-per-sec", INTEGER, 0, "Connections to node agents and backends take what both sides can."),
-    ("use-service-account-credentials", BOOLEAN, False, "Controllers that run inside have users of their own."),
+    ("etcd-count-metric-poll-period", DURATION, 60.0, "Objects are counted continuously."),
+    (
+        "aggregator-reject-forwarding-redirect",
+        BOOLEAN,
+        True,
+        "Redirects from aggregated servers are always rejected.",
+    ),
+    ("max-connection-bytes-per-sec", INTEGER, 0, "Connections to node agents and backends are not throttled."),
+    (
+        "use-service-account-credentials",
+        BOOLEAN,
+        False,
+        "Embedded controllers always use their own service accounts.",
+    ),
     ("logtostderr", BOOLEAN, True, _LOG_FILES),
     ("alsologtostderr", BOOLEAN, False, _LOG_FILES),
     ("log-dir", PATH, None, _LOG_FILES),
     ("log-file", PATH, None, _LOG_FILES),
     ("log-file-max-size", INTEGER, 1800, _LOG_FILES),
-    ("log-flush-frequency", DURATION, 5.0, "Every line is written at once."),
+    ("log-flush-frequency", DURATION, 5.0, "Every line is written immediately."),
     ("stderrthreshold", SEVERITY, 2, _LOG_FILES),
     ("one-output", BOOLEAN, False, _LOG_FILES),
     ("add-dir-header", BOOLEAN, False, _LOG_FORM),
     ("skip-headers", BOOLEAN, False, _LOG_FORM),
     ("skip-log-headers", BOOLEAN, False, _LOG_FORM),
-    ("log-backtrace-at", PLACE, ":0", "A traceback is logged with every fault of the server."),
+    ("log-backtrace-at", PLACE, ":0", "Internal errors are always logged with a traceback."),
     ("log-json-info-buffer-size", QUANTITY, "0", _LOG_FORM),
     ("log-json-split-stream", BOOLEAN, False, _LOG_FORM),
     ("cloud-provider", TEXT, "", _NO_CLOUD),
@@ -96,11 +106,11 @@ WITHOUT_EFFECT: Final[tuple[tuple[str, FlagKind, Any, str], ...]] = (
     ),
     ("azure-container-registry-config", PATH, None, _NO_CLOUD),
     ("orch-service-node-port", INTEGER, 0, "The server's own Service has a cluster IP only."),
-    ("orchlet-read-only-port", INTEGER, 10255, "Node agents are asked by HTTPS only."),
+    ("orchlet-read-only-port", INTEGER, 10255, "Node agents are contacted by HTTPS only."),
     ("master-service-namespace", TEXT, "default", "The server's own Service is in the namespace default."),
     ("tracing-config-file", PATH, None, "No traces are exported."),
 )
-"""Name, kind, the release's default, and what is the case instead. Names are of vocabulary `orch`."""
+"""Name (in vocabulary `orch`), kind, the release's default, and the behaviour here."""
 
 REFUSED: Final[tuple[tuple[str, FlagKind, Any, str], ...]] = (
     (
@@ -110,4 +120,4 @@ REFUSED: Final[tuple[tuple[str, FlagKind, Any, str], ...]] = (
         "not supported: connections to nodes, webhooks and etcd would bypass the proxies that it names",
     ),
 )
-"""As above, for flags that are asked for protection which would not be there; the default is taken."""
+"""Unsupported flags that promise a protection, in the same form: only the default is accepted."""

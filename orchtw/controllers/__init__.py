@@ -1,4 +1,4 @@
-"""The controllers, alone or in packages of a kind, and the registry of their names as `--controllers` has them.
+"""The controllers, alone or in packages of a kind, and the registry of their names for `--controllers`.
 
 They work through a `Client`, in this process or in another: nothing here knows the store or HTTP.
 """
@@ -35,7 +35,10 @@ CONTROLLERS: Mapping[str, Callable[[ControllerHost, ManagerSettings], Controller
     BootstrapSigner.name: lambda host, settings: BootstrapSigner(host),
     "garbagecollector": lambda host, settings: GarbageCollector(host, settings.concurrent_gc_syncs),
     "namespace": lambda host, settings: NamespaceController(
-        host, settings.concurrent_namespace_syncs, resync_s=settings.namespace_sync_period_s
+        host,
+        settings.concurrent_namespace_syncs,
+        resync_s=settings.namespace_sync_period_s,
+        grace_s=settings.namespace_deletion_grace_period_s,
     ),
     "resourcequota": lambda host, settings: ResourceQuotaController(
         host, settings.concurrent_quota_syncs, settings.quota_sync_period_s
@@ -53,14 +56,14 @@ CONTROLLERS: Mapping[str, Callable[[ControllerHost, ManagerSettings], Controller
     VolumeProtection.name: lambda host, settings: VolumeProtection(host),
     StorageVersionCollector.name: lambda host, settings: StorageVersionCollector(host),
 }
-"""What `--controllers` can name, in the order in which they start."""
+"""Factories of controllers by their names in `--controllers`, in the order in which they start."""
 
 BY_NAME_ONLY = frozenset({BootstrapSigner.name, TokenCleaner.name})
-"""Those that `*` does not ask for (reference CTRL-2)."""
+"""Controllers that `*` leaves out (reference CTRL-2)."""
 
 
 def chosen(asked: Sequence[str], plugins: Mapping[str, ControllerPlugin] | None = None) -> frozenset[str]:
-    """The controllers that `--controllers` asks for, those of `plugins` included.
+    """Return the controllers that `--controllers` selects, those of `plugins` included.
 
     `*` is all but the ones that must be named, `-name` all but that one, `-*` only those named.
     """
@@ -72,5 +75,5 @@ def chosen(asked: Sequence[str], plugins: Mapping[str, ControllerPlugin] | None 
 
 
 def enabled(host: ControllerHost, settings: ManagerSettings) -> list[Controller]:
-    """The controllers that are switched on."""
+    """Return the controllers that are switched on."""
     return [make(host, settings) for name, make in CONTROLLERS.items() if name in settings.enabled]

@@ -1,4 +1,4 @@
-"""The pvc-protection controller: a claim goes away once no pod uses it any more (reference CTRL-28)."""
+"""pvc-protection controller: a claim is removed once no pod uses it any more (reference CTRL-28)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchtw.rules.storage_protection import CLAIM_FINALIZER
 
 
 class ClaimProtection(Controller):
-    """Keys are `namespace/name` of claims."""
+    """Controller keyed by `namespace/name` of claims."""
 
     name = "pvc-protection"
     account = "pvc-protection-controller"

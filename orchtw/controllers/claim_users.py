@@ -1,4 +1,4 @@
-"""Which pods use the claims of a namespace, for the namespaces that somebody wants to know it of."""
+"""Pods that use the claims of a namespace, for watched namespaces only."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ NOTHING: frozenset[str] = frozenset()
 
 
 class ClaimUsers:
-    """The sink of a reflector of pods.
+    """Sink of a reflector of pods.
 
-    Pods are decoded in namespaces that are watched alone, which is one with a claim that ends: elsewhere writes of
-    pods cost next to nothing. `freed` is called with a namespace where a pod has let go of claims.
+    Pods are only decoded in watched namespaces, those with a terminating claim: elsewhere writes of pods cost next to
+    nothing. `freed` is called with a namespace in which a pod has released claims.
     """
 
     def __init__(self, client: Client, pods: Resource, turns: ReactorTurns, freed: Callable[[str], None]) -> None:
@@ -25,11 +25,11 @@ class ClaimUsers:
         self._turns = turns
         self._freed = freed
         self._claims: dict[str, dict[str, frozenset[str]]] = {}
-        """By namespace and pod; while pods are listed, one that has gone has none."""
+        """Claims by namespace and pod; an entry may be outdated while the pods are listed."""
         self._complete: set[str] = set()
 
     def replaced(self, items: Sequence[Item]) -> Steps[None]:
-        """See `Sink`: what was known is no longer sure."""
+        """Forget all claims before a new list, as `ItemSink.replaced`."""
         known = list(self._claims)
         self._claims.clear()
         self._complete.clear()

@@ -1,4 +1,4 @@
-"""Gathers the rules of ClusterRoles into those that select them by label (reference CTRL-29)."""
+"""Aggregation of ClusterRoles: gathers the rules of roles selected by label (reference CTRL-29)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ CONCURRENCY: Final = 5
 
 
 class ClusterRoleAggregationController(Controller):
-    """Keys are names of ClusterRoles; those with an aggregationRule are all looked at whenever any role changes."""
+    """Controller keyed by names of ClusterRoles; all with an aggregationRule are processed whenever any role
+    changes.
+    """
 
     name = "clusterrole-aggregation"
     account = "clusterrole-aggregation-controller"
@@ -70,7 +72,7 @@ class ClusterRoleAggregationController(Controller):
         return None
 
     def _selected(self, name: str, selectors: Sequence[LabelSelector]) -> list[Item]:
-        """By selector, then by name; a role that several select comes several times."""
+        """Return the selected roles, by selector, then by name; one that several select comes several times."""
         others = [self._known[other] for other in sorted(self._known) if other != name]
         return [role.item for selector in selectors for role in others if selector.matches(role.labels)]
 
@@ -90,7 +92,7 @@ class ClusterRoleAggregationController(Controller):
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class _Role:
-    """One role, and what is to be known of it all the time."""
+    """One role, and the data on it that is always kept."""
 
     item: Item
     labels: Mapping[str, str]
@@ -106,7 +108,7 @@ def _selectors(item: Item) -> list[LabelSelector]:
 
 
 def _gathered(own: Item, selected: Sequence[Item]) -> list[Object] | None:
-    """All their rules, as objects hold them; None: the role has them already."""
+    """Return all their rules, as objects hold them; None: the role has them already."""
     found: dict[PolicyRule, None] = {}
     for item in selected:
         found.update(dict.fromkeys(rules_of(item.load())))

@@ -27,11 +27,11 @@ T = TypeVar("T")
 
 
 class Unhealthy(Exception):
-    """Why a controller does not work; shown by its health check."""
+    """Error: a controller does not work; its text is shown by the health check."""
 
 
 def no_metrics(controller: str) -> QueueMetrics:
-    """The metrics of a host that has none."""
+    """Return no-op metrics: the default of a host."""
     return NoMetrics()
 
 
@@ -43,7 +43,7 @@ class Access(Protocol):
 
 
 class NoAccess:
-    """Allows nothing: the answer of a host that has nobody to ask."""
+    """Denies everything: the access check of a host without an authorizer."""
 
     async def allowed(self, user: UserInfo, asked: RequestInfo) -> bool:
         """Report whether the user may do this."""
@@ -54,13 +54,13 @@ class NoAccess:
 class ControllerHost:
     """Services of the process to its controllers.
 
-    `new_client` makes the client of the service account of that name, which may write under a tenure alone, and
-    `joined` of it one that sees aggregated API servers as well. `tenure` is that of the controllers that are made for
-    this host. `now` is the time in seconds since the epoch;
-    `metrics_for` gives the metrics of a controller's queue; `access` checks the rights of others; `run` reads large
-    objects in a thread, and long work is done in `turns`. `unsettled` is what quotas are charged for writes of
-    this process on their way, and `foreign_charges_s` how long the charges of other processes may be without an
-    object, 0: there are none. `contests` are those that its controllers have with other writers.
+    `new_client` makes the client of a named service account, which may only write under a tenure, and `joined`
+    extends it to aggregated API servers. `tenure` is that of the controllers that are made for this host. `now` is
+    the time in seconds since the epoch; `metrics_for` returns the metrics of a controller's queue; `access` checks
+    the rights of others; `run` reads large objects in a thread, and long work is done in `turns`. `unsettled` is what
+    quotas are charged for writes of this process on their way, and `foreign_charges_s` how long the charges of other
+    processes may be without an object, 0: there are none. `contests` are those that its controllers have with other
+    writers.
     """
 
     new_client: Callable[[str, Tenure | None], Client]
@@ -81,7 +81,7 @@ class ControllerHost:
     )
 
     def client_for(self, account: str) -> Client:
-        """The client of the service account of that name."""
+        """Return the client of a named service account."""
         return self.new_client(account, self.tenure)
 
 
@@ -109,10 +109,11 @@ class WorkSource(Protocol):
 
 
 class Controller(Service, ABC):
-    """Keys come from `sources`, go through `queue`, and end in `reconcile`, which is repeated until it succeeds.
+    """Controller whose keys come from `sources`, pass through `queue`, and end in `reconcile`, repeated until it
+    succeeds.
 
-    `name` is how `--controllers` names it; `account` the service account it writes as. `sees_all`: what aggregated
-    API servers store concerns it too.
+    `name` is its name in `--controllers`; `account` the service account it writes as. `sees_all`: it also handles
+    objects of aggregated API servers.
     """
 
     name: str
@@ -173,7 +174,7 @@ class Controller(Service, ABC):
         self.queue.start()
 
     def stopService(self) -> Deferred[None]:
-        """Fires when nothing is being worked on any more."""
+        """Stop the controller; fires when no key is being processed any more."""
         super().stopService()  # type: ignore[no-untyped-call]
         for source in self.sources:
             source.stop()
@@ -185,7 +186,7 @@ class Controller(Service, ABC):
         return all(source.synced for source in self.sources)
 
     async def check(self) -> str | None:
-        """Says so while not everything has been seen, which takes its time. Raises Unhealthy when nothing is done."""
+        """Return a note while not everything has been seen yet. Raises Unhealthy when the controller does not run."""
         if not self.queue.active:
             raise Unhealthy("not running")
         return None if self.synced else "not synced yet"

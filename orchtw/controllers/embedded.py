@@ -1,9 +1,9 @@
-"""The controllers inside the API server: their clients write through this process' own registry."""
+"""Controllers inside the API server: their clients write through this process' own registry."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from random import SystemRandom
 from typing import Final
@@ -18,7 +18,7 @@ from orchtw.client.in_process import InProcessClient, Registry
 from orchtw.client.interface import Client
 from orchtw.client.tenure import Tenure
 from orchtw.client.work_queue import QueueMetrics
-from orchtw.config import Config
+from orchtw.config.controllers import ControllerOptions
 from orchtw.controllers import chosen, enabled
 from orchtw.controllers.certificates.approving import Approver
 from orchtw.controllers.certificates.cleaning import Cleaner
@@ -38,12 +38,13 @@ from orchtw.controllers.storage_versions import StorageVersionCollector
 from orchtw.controllers.volume_protection import VolumeProtection
 from orchtw.naming.names import Naming
 from orchtw.plugins import ControllerPlugin
+from orchtw.plugins.entry_points import NO_PLUGINS, Plugins
 from orchtw.quota.unsettled import Unsettled
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.storage.interface import Store
 
 FOREIGN_CHARGES_S: Final = 5.0
-"""Within which another server has stored, or given up, what it has charged a quota for."""
+"""Seconds within which another server has stored, or given up, a write charged to a quota."""
 
 _FOLLOWED = ("namespaces", "serviceaccounts", "secrets", "configmaps")
 _STORAGE = ("persistentvolumeclaims", "persistentvolumes", "pods")
@@ -66,7 +67,8 @@ class QuotaCharges:
 
 
 def embedded(
-    config: Config,
+    options: ControllerOptions,
+    gates: Mapping[str, bool],
     naming: Naming,
     registry: Registry,
     clock: IReactorTime,
@@ -78,6 +80,7 @@ def embedded(
     charges: QuotaCharges,
     aggregated: Joining | None = None,
     others: Store | None = None,
+    plugins: Plugins = NO_PLUGINS,
     metrics_for: Callable[[str], QueueMetrics] = no_metrics,
 ) -> Manager:
     """Build the controllers that the flags ask for; `lost` ends the process.
@@ -94,33 +97,34 @@ def embedded(
         unsettled=charges.unsettled,
         foreign_charges_s=FOREIGN_CHARGES_S if charges.shared else 0.0,
     )
-    installed = config.plugins.of(ControllerPlugin)
+    installed, values = plugins.of(ControllerPlugin), plugins.values
     settings = ManagerSettings(
-        enabled=chosen(config.controllers, installed) - _idle(config, naming, registry, identity),
-        concurrent_namespace_syncs=config.concurrent_namespace_syncs,
-        concurrent_gc_syncs=config.concurrent_gc_syncs,
-        namespace_sync_period_s=config.namespace_sync_period_s,
-        concurrent_quota_syncs=config.concurrent_resource_quota_syncs,
-        quota_sync_period_s=config.resource_quota_sync_period_s,
-        concurrent_token_syncs=config.concurrent_serviceaccount_token_syncs,
+        enabled=chosen(options.names, installed) - _idle(options, gates, naming, registry, identity),
+        concurrent_namespace_syncs=options.concurrent_namespace_syncs,
+        concurrent_gc_syncs=options.concurrent_gc_syncs,
+        namespace_sync_period_s=options.namespace_sync_period_s,
+        namespace_deletion_grace_period_s=options.namespace_deletion_grace_period_s,
+        concurrent_quota_syncs=options.concurrent_resource_quota_syncs,
+        quota_sync_period_s=options.resource_quota_sync_period_s,
+        concurrent_token_syncs=options.concurrent_serviceaccount_token_syncs,
         legacy_token=identity.tokens.legacy,
-        generates_secrets=not config.gates["LegacyServiceAccountTokenNoAutoGeneration"],
+        generates_secrets=not gates["LegacyServiceAccountTokenNoAutoGeneration"],
         root_ca_pem=identity.root_ca_pem,
         signing=signing,
     )
-    election = election_of(config, naming, registry, others, lost, works=bool(settings.enabled))
+    election = election_of(options.election, naming, registry, others, lost, works=bool(settings.enabled))
 
     def make(host: ControllerHost) -> list[Controller]:
-        added = [plugin.make(host, config) for name, plugin in installed.items() if name in settings.enabled]
+        added = [plugin.make(host, values) for name, plugin in installed.items() if name in settings.enabled]
         return [*enabled(host, settings), *added]
 
     return Manager(host, make, election)
 
 
 Joining = Callable[[Client, UserInfo, Callable[[], object] | None], Client]
-"""Makes of a client of this process one that sees aggregated API servers too, which are asked as that user.
+"""Extends a client of this process to aggregated API servers, which are called as that user.
 
-Before each write they are asked for, what comes last is called, which raises where none may be made any more.
+The last argument is called before each write to them; it raises if writes are no longer allowed.
 """
 
 
@@ -142,7 +146,7 @@ def host_of(naming: Naming, registry: Registry, clock: IReactorTime) -> Controll
 
 
 class AskedAccess:
-    """Asks the authorizer that requests pass."""
+    """Access checks by the authorizer that requests pass."""
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
@@ -153,11 +157,17 @@ class AskedAccess:
         return bool((decision if isinstance(decision, Decision) else await decision).allowed)
 
 
-def _idle(config: Config, naming: Naming, registry: Registry, identity: ControllerIdentity) -> frozenset[str]:
-    """The controllers that would have nothing to do.
+def _idle(
+    options: ControllerOptions,
+    gates: Mapping[str, bool],
+    naming: Naming,
+    registry: Registry,
+    identity: ControllerIdentity,
+) -> frozenset[str]:
+    """Return the controllers that would have nothing to do.
 
-    Where ClusterRoles, namespaces or requests for certificates are not served, there are none; nor are there any
-    finalizers of the garbage collector where it is switched off. Without authorities none are published.
+    These depend on the served resources (ClusterRoles, namespaces, certificate requests), on the garbage collector,
+    whose finalizers only it sets, and on authorities to publish.
     """
     idle = _idle_with_accounts(registry, identity)
     if registry.targets.find(naming.group("rbac.authorization.orch.io"), "v1", "clusterroles") is None:
@@ -166,17 +176,17 @@ def _idle(config: Config, naming: Naming, registry: Registry, identity: Controll
         idle.update((Approver.name, Cleaner.name, Signer.name))
     if registry.targets.find("", "v1", "resourcequotas") is None:
         idle.add(ResourceQuotaController.name)
-    if not config.enable_garbage_collector:
+    if not options.enable_garbage_collector:
         idle.add(GarbageCollector.name)
     if any(registry.targets.find("", "v1", plural) is None for plural in _STORAGE):
         idle.update((ClaimProtection.name, VolumeProtection.name))
-    if not states_versions(config, naming, registry.targets):
+    if not states_versions(gates, naming, registry.targets):
         idle.add(StorageVersionCollector.name)
     return frozenset(idle)
 
 
 def _idle_with_accounts(registry: Registry, identity: ControllerIdentity) -> set[str]:
-    """Those among them that look after namespaces and service accounts."""
+    """Return those of them that handle namespaces and service accounts."""
     idle = set()
     served = {plural for plural in _FOLLOWED if registry.targets.find("", "v1", plural) is not None}
     if "namespaces" not in served:
@@ -191,7 +201,7 @@ def _idle_with_accounts(registry: Registry, identity: ControllerIdentity) -> set
 
 
 def service_account(name: str, naming: Naming) -> UserInfo:
-    """A controller's own user (reference CTRL-1)."""
+    """Return a controller's own user (reference CTRL-1)."""
     namespace = naming.system_namespace
     return UserInfo(
         name=f"system:serviceaccount:{namespace}:{name}",

@@ -1,7 +1,6 @@
-"""The garbage collector: objects are deleted after their owners or before them, or are orphaned (reference CTRL-13).
+"""Garbage collector: deletes objects after or before their owners, or orphans them (reference CTRL-13).
 
-The graph is kept by one reflector per resource; whatever it cannot be sure of is looked up before anything is
-deleted.
+One reflector per resource keeps the graph; uncertain facts are looked up before anything is deleted.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ from orchtw.writes.deletion import FOREGROUND, ORPHAN
 
 DISCOVERY_PERIOD_S = 30.0
 DISCOVERY_DELAY_S = 0.1
-"""Least time between two looks at resources that change: hundreds that come together cost a few looks."""
+"""Least time between two discoveries after changes of resources: hundreds that come together cost a few."""
 SEARCH_PERIOD_S = 1.0
 """Least time between two searches of all namespaces for an owner that is only missing in the dependent's own."""
 WARNINGS_REMEMBERED = 1000
-"""Dependents and owners of whom events have told: they are not told of at every attempt."""
+"""Dependents and owners already reported by events, which are not reported at every attempt."""
 PATCHES_AT_A_TIME = 64
 PATCH_ATTEMPTS = 5
 _IGNORED = frozenset({GroupKind("", "Event"), GroupKind("events.orch.io", "Event")})
@@ -51,7 +50,7 @@ class OwnerVerdict(Enum):
 
 
 class Unresolvable(Exception):
-    """A cluster-scoped object names a namespaced owner: it is kept, and nothing will change that."""
+    """Error: a cluster-scoped object names a namespaced owner: it is kept, and nothing will change that."""
 
 
 def is_followed(resource: Resource, naming: Naming) -> bool:
@@ -61,14 +60,14 @@ def is_followed(resource: Resource, naming: Naming) -> bool:
 
 
 class Monitor:
-    """Feeds the graph with one resource."""
+    """Sink that feeds the graph with one resource."""
 
     def __init__(self, graph: Graph, resource: Resource) -> None:
         self._graph = graph
         self._resource = resource
 
     def replaced(self, items: Sequence[Item]) -> Steps[None]:
-        """See `Sink`, as `changed` and `removed`: what was known and is not on the list went unseen."""
+        """Update the graph from a new list, as `ItemSink.replaced`; objects not on it have gone unseen."""
         graph, resource = self._graph, self._resource
         gone: set[str] = set()
         for nodes in graph.parts():
@@ -89,6 +88,8 @@ class Monitor:
 
     def removed(self, item: Item) -> None:
         """Take in a removal; what another API server says of an object that lives elsewhere is ignored."""
+        if not self._graph.nodes:  # no object has an owner: thousands may go at once, and none need be read
+            return
         uid, place = item.owner_metadata().uid, (self._resource, item.namespace, item.name)
         self._graph.missing(*place, uid)
         node = self._graph.nodes.get(uid)
@@ -97,7 +98,7 @@ class Monitor:
 
 
 class GarbageCollector(Controller):
-    """Keys are uids of nodes."""
+    """Controller keyed by uids of nodes."""
 
     name = "garbagecollector"
     account = "generic-garbage-collector"
@@ -160,14 +161,14 @@ class GarbageCollector(Controller):
         self._discovering.addErrback(self._not_discovered)
 
     def _discover_soon(self) -> None:
-        """In the next turn, or DISCOVERY_DELAY_S after the last time."""
+        """Run discovery in the next turn, or DISCOVERY_DELAY_S after the last one."""
         call, now = self._next_discovery, self.host.clock.seconds()
         due = max(now, self._discovered + DISCOVERY_DELAY_S)
         if call is not None and call.active() and call.getTime() > due:
             call.reset(due - now)
 
     def _not_discovered(self, failure: Failure) -> None:
-        """The next period tries again."""
+        """Log a failed discovery; the next period tries again."""
         if not isinstance(failure.value, CancelledError):
             self._log.failure("discovery failed", failure)
 
@@ -235,7 +236,7 @@ class GarbageCollector(Controller):
             return
 
     async def _judge_live(self, node: OwnerNode) -> None:
-        """Act on the object as it is now, not as it was last seen."""
+        """Judge the object by its current state, not as it was last seen."""
         meta = await self._live(node)
         if meta is None or meta.get("deletionTimestamp"):
             return
@@ -292,7 +293,7 @@ class GarbageCollector(Controller):
         return False
 
     async def _delete_before_owner(self, node: OwnerNode, meta: Object, references: list[Object]) -> None:
-        """In a foreground deletion the dependents' own dependents go first; circles are cut."""
+        """Delete a dependent in a foreground deletion, its own dependents first; circles are cut."""
         if any(dependent.foreground for dependent in node.dependents or ()):
             unblocked = [{**each, "blockOwnerDeletion": False} for each in references]
             meta = (await self._patch(node, meta, {"ownerReferences": unblocked}))["metadata"]
@@ -348,7 +349,7 @@ class GarbageCollector(Controller):
             await self._patch(node, meta, {"finalizers": kept or None})
 
     async def _live(self, node: OwnerNode) -> Object | None:
-        """The metadata of a node's object now; None, and no node any more, if it is gone."""
+        """Return the current metadata of a node's object; None, and remove the node, if it is gone."""
         assert node.resource is not None
         item = await self.client.find(node.resource, node.namespace, node.name)
         meta = item.metadata() if item is not None else None

@@ -1,4 +1,4 @@
-"""The controllers that a host runs, as one service; with leader election only while it is the leader."""
+"""Controllers of a host, as one service; with leader election they run only on the leader."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ ELECTION_ACCOUNT = "leader-election"
 
 @attrs.frozen(slots=True, kw_only=True)
 class ManagerSettings:
-    """The controllers' flags. `enabled` are names; `signing` is what certificates are issued with.
+    """Settings of the controllers. `enabled` are names; `signing` holds the authorities that issue certificates.
 
-    `legacy_token` makes tokens for Secrets, which accounts get by themselves if `generates_secrets`.
-    `root_ca_pem` are the authorities that accounts know the server by.
+    `legacy_token` makes tokens for Secrets, which accounts get automatically if `generates_secrets`. `root_ca_pem`
+    are the authorities by which accounts verify the server.
     """
 
     enabled: frozenset[str]
     concurrent_namespace_syncs: int = 10
     concurrent_gc_syncs: int = 20
     namespace_sync_period_s: float = 300.0
+    namespace_deletion_grace_period_s: float = 0.0
     concurrent_quota_syncs: int = 5
     quota_sync_period_s: float = 300.0
     concurrent_token_syncs: int = 5
@@ -43,9 +44,9 @@ class ManagerSettings:
 
 
 class Manager(Service):
-    """Starts the controllers in their order and stops them in reverse.
+    """Service that starts the controllers in order and stops them in reverse.
 
-    `make` makes those of a host: one set for each time that they work, so that none begins with what it knew before.
+    `make` makes the controllers of a host: a new set for each tenure, so that none begins with old knowledge.
     """
 
     _log = Logger()
@@ -70,13 +71,18 @@ class Manager(Service):
         """Report whether this process holds the Lease; None: it does not compete for it."""
         return None if self._elector is None else self._elector.leading
 
+    @property
+    def lease(self) -> str:
+        """Return the store key of the Lease that this process competes for; empty: it does not."""
+        return "" if self._election is None else self._election.key
+
     def startService(self) -> None:
-        """Work, or wait for the lease."""
+        """Start the controllers, or begin to wait for the lease."""
         super().startService()  # type: ignore[no-untyped-call]
         self._begin()
 
     def stopService(self) -> Deferred[None]:
-        """Fires when no controller works any more and the lease is free."""
+        """Stop the controllers; fires when none works any more and the lease is free."""
         super().stopService()  # type: ignore[no-untyped-call]
         return Deferred.fromCoroutine(self._stop())
 
@@ -91,7 +97,7 @@ class Manager(Service):
             self._begin_anew()
 
     async def check(self, name: str) -> str | None:
-        """The health check of the controller of that name: one that waits for its turn is well. See `Controller`."""
+        """Check the controller of that name, as `Controller.check`; one that waits for the lease is healthy."""
         waits = not self._permitted or self._ending is not None
         if waits or (self._elector is not None and not self._elector.leading):
             if not self.running:
@@ -124,7 +130,7 @@ class Manager(Service):
         )
 
     def _begin(self) -> None:
-        """Work, if that is permitted and what worked before has ended."""
+        """Begin to work, if that is permitted and the earlier controllers have ended."""
         if not self.running or not self._permitted or self._ending is not None:
             return
         if self._elector is None:
@@ -137,7 +143,7 @@ class Manager(Service):
             controller.startService()
 
     def _lost(self) -> None:
-        """The Lease has been lost: stop all in this turn, then end, or be a candidate again."""
+        """Stop all controllers in this turn, for the Lease is lost; then end, or be a candidate again."""
         if self._election is not None and self._election.lost is not None:
             _stop_all(self.controllers)
             self._election.lost()
@@ -157,7 +163,7 @@ class Manager(Service):
         await DeferredList(stopping)
 
     def _failed(self, failure: Failure) -> None:
-        self._log.failure("the controllers have not ended in good order", failure=failure)
+        self._log.failure("the controllers did not stop cleanly", failure=failure)
 
     def _ended(self, result: None) -> None:
         if self.running:

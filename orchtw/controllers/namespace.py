@@ -1,31 +1,37 @@
-"""The namespace controller: a deleted namespace loses its contents, then itself (reference CTRL-10, DEL-15)."""
+"""Namespace controller: empties a deleted namespace, then removes it (reference CTRL-10, DEL-15)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 
+import attrs
 from twisted.internet.defer import Deferred
 
+from orchtw.client.concurrency import each
 from orchtw.client.informer import Informer
 from orchtw.client.interface import BACKGROUND, Item, Resource
 from orchtw.client.work_queue import Backoff, Retry
 from orchtw.controllers.controller import Controller, ControllerHost
 from orchtw.controllers.namespace_conditions import Progress, conditions
-from orchtw.errors import MethodNotAllowed, NotFound, StatusError
+from orchtw.errors import Conflict, MethodNotAllowed, NotFound, StatusError
 from orchtw.registry.system_metadata import rfc3339
 from orchtw.wire.objects import Object
 
 FINALIZER_WAIT_S = 15
-"""How long to wait at most before looking again at contents that others hold with finalizers."""
+"""Longest delay before the next look at contents held by finalizers."""
+DELETES_AT_A_TIME = 64
+"""Concurrent deletes of one resource's objects: the store commits together what is queued together."""
 SWEEP_S = 5.0
-"""After a namespace is gone: creates that were admitted while it was there have been stored or refused by then."""
+"""Delay after a namespace is gone: creates admitted before have been stored or refused by then."""
 DISCOVERY_S = 1.0
-"""After the resources have changed: namespaces that a failing discovery holds up are looked at again."""
+"""Delay after the resources have changed: namespaces held up by a failing discovery are tried again."""
 
 
 class NamespaceController(Controller):
-    """Keys are names of namespaces."""
+    """Controller keyed by names of namespaces. A deleted one is left alone for `grace_s`."""
 
     name = "namespace"
     account = "namespace-controller"
@@ -33,8 +39,11 @@ class NamespaceController(Controller):
     # Contents that wait for others are looked at again soon at first, then as often as kube's controller does.
     backoff = Backoff(first_s=0.25, limit_s=FINALIZER_WAIT_S)
 
-    def __init__(self, host: ControllerHost, concurrency: int, *, resync_s: float = 0.0) -> None:
+    def __init__(
+        self, host: ControllerHost, concurrency: int, *, resync_s: float = 0.0, grace_s: float = 0.0
+    ) -> None:
         super().__init__(host, concurrency)
+        self._grace_s = grace_s
         self._namespaces = self.client.resource("", "v1", "namespaces")
         clock, random, turns = host.clock, host.random, host.turns
         self._informer = Informer(self.client, self._namespaces, clock, random, turns, resync_s=resync_s)
@@ -69,21 +78,27 @@ class NamespaceController(Controller):
             if old is not None:
                 self.queue.add_after(old.name, SWEEP_S)
         elif new.owner_metadata().terminating and (old is None or old is new or not old.owner_metadata().terminating):
-            self.queue.add(new.name)
+            self._begin(new.name)
+
+    def _begin(self, name: str) -> None:
+        if self._grace_s:
+            self.queue.add_after(name, self._grace_s)
+        else:
+            self.queue.add(name)
 
     async def reconcile(self, key: str) -> float | None:
-        """One round of deleting a namespace's contents; ends the namespace when none is left."""
+        """Make one round of deleting a namespace's contents; ends the namespace when none is left."""
         self._held_up.discard(key)
         try:
             namespace = await self.client.get(self._namespaces, "", key)
         except NotFound:
-            await self._delete_contents(key)
+            await self._delete_contents(key, "")
             return None
         if not namespace["metadata"].get("deletionTimestamp"):
             return None
         if not namespace["spec"].get("finalizers"):
             return None
-        progress = await self._delete_contents(key)
+        progress = await self._delete_contents(key, namespace["metadata"]["uid"])
         if progress.discovery_failures:
             self._held_up.add(key)
         namespace = await self._report(namespace, progress)
@@ -92,23 +107,39 @@ class NamespaceController(Controller):
         await self._finalize(namespace)
         return None
 
-    async def _delete_contents(self, namespace: str) -> Progress:
+    async def _delete_contents(self, namespace: str, uid: str) -> Progress:
+        """Delete the contents of the namespace with this uid; empty: of one that is gone.
+
+        Raises Retry as soon as another one has its name, whose contents stay.
+        """
         discovered = await self.client.discover()
         progress = Progress(discovered.failures)
         for resource in discovered.resources:
             if resource.namespaced and resource.allows("delete"):
-                await self._delete_all(resource, namespace, progress)
+                await self._delete_all(resource, namespace, uid, progress)
         return progress
 
-    async def _delete_all(self, resource: Resource, namespace: str, progress: Progress) -> None:
+    async def _check_same(self, namespace: str, uid: str) -> None:
+        found = await self.client.find(self._namespaces, "", namespace)
+        meta = None if found is None else found.owner_metadata()
+        if ("" if meta is None else meta.uid) != uid or (meta is not None and not meta.terminating):
+            raise Retry("another namespace has the name")
+
+    async def _delete_all(self, resource: Resource, namespace: str, uid: str, progress: Progress) -> None:
         """Delete the namespace's objects of one resource, and count what is left of them."""
         listable = resource.allows("list")
         if not listable and not resource.allows("deletecollection"):
             return
         try:
-            if listable and not (await self.client.list(resource, namespace)).items:
+            found = (await self.client.list(resource, namespace)).items if listable else ()
+            if listable and not found:
                 return
-            await self.client.delete_collection(resource, namespace, BACKGROUND)
+            # After the list: what is on it then belongs to this namespace, whatever is made under its name later.
+            await self._check_same(namespace, uid)
+            if resource.remote or not listable:
+                await self.client.delete_collection(resource, namespace, BACKGROUND)
+            else:
+                await each(found, partial(self._delete, resource), DELETES_AT_A_TIME)
             left = (await self.client.list(resource, namespace)).items if listable else ()
         except StatusError as error:
             if resource.remote and isinstance(error, NotFound | MethodNotAllowed):
@@ -119,15 +150,21 @@ class NamespaceController(Controller):
             progress.remaining[resource] = len(left)
             progress.finalizers += Counter(name for item in left for name in item.owner_metadata().finalizers)
 
+    async def _delete(self, resource: Resource, item: Item) -> None:
+        """Delete exactly the object that was listed, unless it is gone."""
+        options = attrs.evolve(BACKGROUND, precondition_uid=item.owner_metadata().uid or None)
+        with suppress(NotFound, Conflict):
+            await self.client.delete(resource, item.namespace, item.name, options)
+
     async def _report(self, namespace: Object, progress: Progress) -> Object:
-        """The namespace with conditions that tell how far it is."""
+        """Return the namespace with conditions that show the progress."""
         status = namespace["status"]
         now = rfc3339(int(self.host.now()))
         told = conditions(status.get("conditions") or (), progress.problems(), now, self.host.naming.legacy_types)
         if told is None:
             return namespace
-        name = namespace["metadata"]["name"]
-        changes = {"status": {"conditions": told}}
+        name, uid = namespace["metadata"]["name"], namespace["metadata"]["uid"]
+        changes = {"metadata": {"uid": uid}, "status": {"conditions": told}}
         return await self.client.patch(self._namespaces, "", name, changes, "status")
 
     async def _finalize(self, namespace: Object) -> None:

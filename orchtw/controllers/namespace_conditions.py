@@ -1,4 +1,4 @@
-"""The conditions that tell how far a namespace's deletion has come (reference CTRL-11)."""
+"""Conditions of a namespace that show the progress of its deletion (reference CTRL-11)."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _WELL = {
 class Progress:
     """The outcome of one round of deleting a namespace's content.
 
-    `discovery_failures` says of group versions why they could not be asked; `remaining` counts objects by resource,
-    `finalizers` objects by finalizer.
+    `discovery_failures` has the errors of group versions that could not be listed; `remaining` counts objects by
+    resource, `finalizers` objects by finalizer.
     """
 
     discovery_failures: Mapping[str, str] = attrs.field(factory=dict)
@@ -48,7 +48,7 @@ class Progress:
         return not (self.remaining or self.failures or self.discovery_failures)
 
     def problems(self) -> dict[str, tuple[str, str]]:
-        """Reason and message of every condition that is true."""
+        """Return reason and message of every condition that is true."""
         out = {}
         if self.discovery_failures:
             text = ", ".join(sorted(f"{part}: {why}" for part, why in self.discovery_failures.items()))
@@ -72,9 +72,9 @@ class Progress:
 def conditions(
     present: Sequence[Mapping[str, Any]], problems: Mapping[str, tuple[str, str]], time: str, legacy_types: str
 ) -> list[dict[str, Any]] | None:
-    """The conditions that follow on the `present` ones, or None if they say all of it already.
+    """Return the conditions that follow on the `present` ones, or None if nothing changes.
 
-    `time` is when a status that differs has changed; `legacy_types` is a name (see `Naming`).
+    `time` is the transition time of a changed status; `legacy_types` is a name (see `Naming`).
     """
     known = {each["type"]: each for each in present}
     changed = False

@@ -1,4 +1,4 @@
-"""The graph of owners and dependents: what the garbage collector knows without asking (reference CTRL-13).
+"""Graph of owners and dependents, known to the garbage collector without lookups (reference CTRL-13).
 
 Only objects that have owners, dependents or a collector's finalizer to wait for have a node.
 """
@@ -20,7 +20,7 @@ PART_NODES: Final = 256
 
 
 class Presence(Enum):
-    """Presence of a node's object, as far as known: only referred to, seen, or looked for in vain."""
+    """Presence of a node's object, as far as known: only referred to, seen, or looked up in vain."""
 
     UNKNOWN = 0
     PRESENT = 1
@@ -28,10 +28,10 @@ class Presence(Enum):
 
 
 class OwnerNode:
-    """One object, by uid. Where it lives is certain only if its presence is not UNKNOWN.
+    """One object, by uid. Its coordinates are certain only if its presence is not UNKNOWN.
 
-    `dependents` says of each whether it blocks a deletion in the foreground; `blocking` counts those.
-    `foreground` and `orphaning`: the object is terminating and waits for its dependents to go, or to be let go.
+    `dependents` maps each to whether it blocks a foreground deletion; `blocking` counts those. `foreground` and
+    `orphaning`: the object is terminating and waits for its dependents to go, or to be let go.
     """
 
     __slots__ = (
@@ -79,7 +79,7 @@ class OwnerNode:
 
 @attrs.define(slots=True, eq=False)
 class Graph:
-    """Nodes by uid. `attention` is called with the uid of every node that there may be something to do about.
+    """Nodes by uid. `attention` is called with the uid of every node that may need work.
 
     `resource_of` finds the resource of an owner's apiVersion and kind; None: not served.
     """
@@ -89,7 +89,7 @@ class Graph:
     nodes: dict[str, OwnerNode] = attrs.field(factory=dict)
 
     def changed(self, resource: Resource, namespace: str, name: str, meta: OwnerMetadata) -> None:
-        """The object is there, with this owner metadata."""
+        """Note an existing object with this owner metadata."""
         node = self.nodes.get(meta.uid)
         waits = meta.terminating and (FOREGROUND in meta.finalizers or ORPHAN in meta.finalizers)
         if node is None:
@@ -108,7 +108,7 @@ class Graph:
         self._drop_if_idle(node)
 
     def removed(self, uid: str) -> None:
-        """The object is gone; its node stays, as absent, while others refer to it."""
+        """Note that an object is gone; its node stays, as absent, while others refer to it."""
         node = self.nodes.get(uid)
         if node is None:
             return
@@ -121,7 +121,7 @@ class Graph:
         self._drop_if_idle(node)
 
     def lost(self, resource: Resource) -> None:
-        """The resource is no longer served: nobody knows what becomes of its objects."""
+        """Forget a resource that is no longer served: the fate of its objects is unknown."""
         for nodes in self.parts():
             for node in nodes:
                 if node.is_one_of(resource):
@@ -139,7 +139,7 @@ class Graph:
         return (resource.group, resource.kind) == kind and (node.namespace, node.name) == (place, owner.name)
 
     def found(self, resource: Resource, namespace: str, name: str, meta: OwnerMetadata) -> None:
-        """An owner that somebody refers to was looked up and is there."""
+        """Note an owner that was looked up and exists."""
         node = self.nodes.get(meta.uid)
         known = node is not None and node.presence is Presence.PRESENT and node.is_at(resource, namespace, name)
         if node is not None and not known:
@@ -147,14 +147,14 @@ class Graph:
             node.bind(meta)
 
     def missing(self, resource: Resource, namespace: str, name: str, uid: str) -> None:
-        """An owner that somebody refers to is not where the reference says; others may refer to it rightly."""
+        """Note an owner that is not where the reference says; other references to it may be right."""
         node = self.nodes.get(uid)
         if node is not None and node.presence is not Presence.PRESENT:
             node.place(resource, namespace, name)
             node.presence = Presence.ABSENT
 
     def parts(self) -> Iterator[list[OwnerNode]]:
-        """The nodes that there are at first, some at a time; meanwhile they may come and go."""
+        """Yield the nodes present at the call, some at a time; meanwhile they may come and go."""
         nodes = list(self.nodes.values())
         return (nodes[start : start + PART_NODES] for start in range(0, len(nodes), PART_NODES))
 

@@ -17,13 +17,13 @@ from orchtw.responses.slices import Steps, in_turns
 from orchtw.watch.turns import ReactorTurns
 
 Told = Callable[[str, bool], None]
-"""Called with a namespace where the use may have changed, and whether it may have become less."""
+"""Called with a namespace whose usage may have changed, and a flag for a possible decrease."""
 
 
 class Uses:
     """Quota usage of the objects of one resource in one namespace.
 
-    The objects of a workload use the same, so equal uses are counted: a sum is of some few terms.
+    Objects of one workload use the same, so equal uses are counted: a sum has only a few terms.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Uses:
         return old is not None
 
     def remove(self, name: str) -> None:
-        """The object is gone."""
+        """Remove the use of an object that is gone."""
         old = self._by_name.pop(name, None)
         if old is not None:
             self._drop(old)
@@ -62,7 +62,7 @@ class Uses:
         return name not in self._by_name and name not in self._gone
 
     def finish(self) -> None:
-        """All that there is has been taken in."""
+        """Note that all existing objects have been added."""
         self.complete = True
         self._gone.clear()
 
@@ -84,7 +84,7 @@ class Uses:
 
 
 class Tally:
-    """The uses of one resource in the namespaces that somebody has asked for; see `Sink`."""
+    """Usage of one resource in the requested namespaces; an `ItemSink`."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class Tally:
         self._uses: dict[str, Uses] = {}
 
     async def uses(self, namespace: str) -> Uses:
-        """The uses of a namespace, which are taken in first if they are not known."""
+        """Return the usage of a namespace, listed first if it is not known."""
         known = self._uses.get(namespace)
         if known is None:
             known = self._uses[namespace] = Uses()
@@ -124,11 +124,11 @@ class Tally:
         known.finish()
 
     def forget(self, namespace: str) -> None:
-        """Nobody asks for a namespace any more."""
+        """Forget a namespace that is no longer of interest."""
         self._uses.pop(namespace, None)
 
     def replaced(self, items: Sequence[Item]) -> Steps[None]:
-        """See `Sink`, as `changed` and `removed`. Namespaces that come up meanwhile are listed by themselves."""
+        """Take over a new list, as `ItemSink.replaced`. Namespaces requested meanwhile are listed separately."""
         present: dict[str, set[str]] = {namespace: set() for namespace in self._uses}
         for item in items:
             if item.namespace in present:

@@ -1,4 +1,4 @@
-"""The quota controller: says of each quota what is used of it (reference CTRL-33, CTRL-47, CTRL-48)."""
+"""Quota controller: publishes the usage of each quota (reference CTRL-33, CTRL-47, CTRL-48)."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from orchtw.wire.objects import Object
 
 DISCOVERY_PERIOD_S: Final = 30.0
 LOOK_AGAIN_S: Final = 1.0
-"""After a charge, whose object should be there by then."""
+"""Delay after a charge, whose object should exist by then."""
 LOST_S: Final = 0.02
-"""After another writer was faster."""
+"""Delay after a conflict with another writer."""
 
 
 NAMES_AT_A_TIME: Final = 1000
-"""Entries of one quota that are looked up before others have their turn: a millisecond or two."""
+"""Entries of one quota that are looked up in one turn: a millisecond or two."""
 
 
 class Known:
-    """One quota as it was last seen. `homes` are its entries by the resource that they limit, once looked up."""
+    """Quota as last seen. `homes` are its entries by the resource that they limit, once looked up."""
 
     def __init__(self, obj: Object) -> None:
         status = obj.get("status") or {}
@@ -86,9 +86,9 @@ class Said:
 
 
 class ResourceQuotaController(Controller):
-    """Keys are those of quotas; of the other resources only those are followed that quotas limit.
+    """Controller keyed by quotas; of the other resources it follows only those that quotas limit.
 
-    A charge for a write on its way is kept although its object does not exist yet: `ControllerHost.unsettled` tells
+    A charge for a write in flight is kept although its object does not exist yet: `ControllerHost.unsettled` knows
     the writes of this process, and those of other processes count for `ControllerHost.foreign_charges_s`.
     """
 
@@ -144,7 +144,7 @@ class ResourceQuotaController(Controller):
         self._discovering.addErrback(self._not_discovered)
 
     def _not_discovered(self, failure: Failure) -> None:
-        """The next period tries again."""
+        """Log a failed discovery; the next period tries again."""
         if not isinstance(failure.value, CancelledError):
             self._log.failure("discovery failed", failure)
 
@@ -260,7 +260,7 @@ class ResourceQuotaController(Controller):
         return told
 
     def _tally(self, home: Home) -> Tally | None:
-        """The tally of a resource; None: it is not served."""
+        """Return the tally of a resource; None: it is not served."""
         found, resource = self._tallies.get(home), self._served.get(home)
         evaluator = self._evaluators.of(home)
         if found is None and resource is not None and evaluator is not None:
@@ -328,7 +328,7 @@ class ResourceQuotaController(Controller):
 
 
 def _raised(new: Mapping[str, str], old: Mapping[str, str]) -> Amounts:
-    """By how much each use has become more."""
+    """Return the increase of each use."""
     changed = {name: amount(text) for name, text in new.items() if text != old.get(name)}
     return growth(changed, {name: amount(old.get(name, "0")) for name in changed})
 

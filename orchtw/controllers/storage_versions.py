@@ -1,4 +1,4 @@
-"""Takes back what servers that are gone have said of the versions in which they store (reference CTRL-41)."""
+"""Removal of entries that servers gone by now made in StorageVersions (reference CTRL-41)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ CONCURRENCY: Final = 5
 
 
 class StorageVersionCollector(Controller):
-    """Keys are names of StorageVersions: due when they change, and when the Lease of a server that they name goes."""
+    """Controller keyed by names of StorageVersions, due when they change, and when the Lease of a named server
+    goes.
+    """
 
     name = "storage-version-gc"
     account = "storage-version-garbage-collector"

@@ -1,4 +1,4 @@
-"""The pv-protection controller: a volume goes away once no claim is bound to it any more (reference CTRL-28)."""
+"""pv-protection controller: a volume is removed once no claim is bound to it any more (reference CTRL-28)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchtw.rules.storage_protection import VOLUME_FINALIZER
 
 
 class VolumeProtection(Controller):
-    """Keys are names of volumes."""
+    """Controller keyed by names of volumes."""
 
     name = "pv-protection"
     account = "pv-protection-controller"

@@ -1,1 +1,1 @@
-"""Answers that are not about objects: discovery, health, version."""
+"""Non-resource endpoints: discovery, OpenAPI, health, metrics, version and debugging."""

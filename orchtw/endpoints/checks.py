@@ -1,4 +1,4 @@
-"""Health checks, their order, and the kinds of check that are more than a condition (reference OPS-7)."""
+"""Health checks: the registry of named checks, and their kinds (reference OPS-7)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchtw.naming.names import Naming
 HEALTHZ, LIVEZ, READYZ = "healthz", "livez", "readyz"
 EVERYWHERE = frozenset({HEALTHZ, LIVEZ, READYZ})
 STORE_TIMEOUT_S = 2.0
-# The log counts as blocked when nothing could be flushed for this long.
+# Time in seconds without a successful flush after which the log counts as blocked.
 LOG_BLOCKED_S = 120.0
 
 
@@ -23,32 +23,32 @@ Run = Callable[[], Awaitable[str | None]]
 
 
 class CheckFailed(Exception):
-    """A check's reason to fail; it is shown on the check's own path and in the log."""
+    """Failure of a check; its text is shown on the check's own path and in the log."""
 
 
 class Underway(CheckFailed):
-    """It fails for now, and what it says of how far it is may be seen by all, with the other checks too."""
+    """Temporary failure whose text, the progress so far, is also shown in the list of all checks."""
 
 
 @attrs.define(slots=True)
 class Condition:
-    """A check that fails with `reason` unless `met`: a start step until it ended, the shutdown from its beginning."""
+    """Check that fails with `reason` unless `met`, such as `shutdown` once the server is stopping."""
 
     reason: str
     met: bool = False
 
     async def __call__(self) -> None:
-        """Raises CheckFailed unless met."""
+        """Raise CheckFailed unless met."""
         if not self.met:
             raise CheckFailed(self.reason)
 
 
 @attrs.define(slots=True)
 class StartStep(Condition):
-    """A start step, which may be `tried` and refused, such as by a full disk: then it is to be tried again.
+    """Check of a start step (post-start hook), which is retried if it fails, for example because of a full disk.
 
-    That is no reason to end the process, so that `/livez` asks for no more than that it was tried, and for nothing
-    until the condition `after` is met, which may take long. `progress` says how far it is, if it takes long itself.
+    A failed attempt is no reason to restart the process: `/livez` only requires that the step has been `tried`, and
+    not even that until the condition `after` is met. `progress` describes the progress of a long step.
     """
 
     reason: str = "not finished"
@@ -57,30 +57,30 @@ class StartStep(Condition):
     progress: Callable[[], object] | None = None
 
     async def __call__(self) -> None:
-        """Raises CheckFailed unless met."""
+        """Raise CheckFailed, or Underway with the progress, unless met."""
         if not self.met and self.progress is not None and (progress := self.progress()) is not None:
             raise Underway(f"{self.reason}: {progress}")
         await super().__call__()
 
     def ended(self, *, done: bool) -> None:
-        """The step was tried; `done`: it has been carried out."""
+        """Note the end of an attempt; `done`: it succeeded."""
         self.tried = True
         self.met = self.met or done
 
     async def alive(self) -> None:
-        """Raises CheckFailed before the step has been tried, if it can be."""
+        """Raise CheckFailed if the step could have been tried but was not."""
         if not (self.tried or self.met) and (self.after is None or self.after.met):
             raise CheckFailed(self.reason)
 
 
 def flush_output() -> None:
-    """Flush the stream that a server in the foreground logs to; a daemon's log file flushes with every line."""
+    """Flush stdout, where a server in the foreground logs; a daemon's log file is flushed after every line."""
     if sys.__stdout__ is not None:
         sys.__stdout__.flush()
 
 
 class LogFlow:
-    """Check `log`: fails when `flush` has not succeeded for LOG_BLOCKED_S; each check tries it."""
+    """Check `log`: calls `flush`, and fails if it has not succeeded for LOG_BLOCKED_S."""
 
     def __init__(self, clock: IReactorTime, flush: Callable[[], None] = flush_output) -> None:
         self._clock = clock
@@ -88,7 +88,7 @@ class LogFlow:
         self._flushed_at = clock.seconds()
 
     async def __call__(self) -> None:
-        """Raises CheckFailed when the last flush that succeeded is too long ago."""
+        """Raise CheckFailed if the last successful flush is too long ago."""
         now = self._clock.seconds()
         try:
             self._flush()
@@ -100,9 +100,9 @@ class LogFlow:
 
 
 def filled(caches: Condition, damaged: Callable[[], int], progress: Callable[[], object]) -> Run:
-    """Check `informer-sync`: fails until the `caches` are filled; says how many stored objects they do without.
+    """Return the check `informer-sync`, which fails with `progress` until the `caches` are filled.
 
-    `progress` says how far they are.
+    Once it passes, its remark is the number of `damaged` stored objects that were set aside.
     """
 
     async def run() -> str | None:
@@ -115,7 +115,7 @@ def filled(caches: Condition, damaged: Callable[[], int], progress: Callable[[],
 
 
 def dependency_check(name: str, check: Callable[[], Awaitable[None]]) -> Run:
-    """A check of a service that the store needs, which raises with what is wrong."""
+    """Return the check of a service that the store depends on; `check` raises on failure."""
 
     async def run() -> None:
         try:
@@ -127,7 +127,7 @@ def dependency_check(name: str, check: Callable[[], Awaitable[None]]) -> Run:
 
 
 def store_check(check: Callable[[], Any], clock: IReactorTime, timeout_s: float = STORE_TIMEOUT_S) -> Run:
-    """Check `etcd`: one of the store's own coroutine functions `check` and `alive`, given `timeout_s`."""
+    """Return the check `etcd`: the store's coroutine function `check` or `alive`, limited to `timeout_s`."""
 
     async def within_time() -> None:
         try:
@@ -142,9 +142,9 @@ def store_check(check: Callable[[], Any], clock: IReactorTime, timeout_s: float 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Check:
-    """A check under its name: the endpoints that ask it, and whether `/livez` forgives it for a time after the start.
+    """Named check, the endpoints that include it, and whether `/livez` ignores it during the grace period (`graced`).
 
-    `run` raises an exception that tells why the check fails; what it returns, if anything, is for the verbose answer.
+    `run` raises an exception with the reason of a failure; a string that it returns is shown in verbose responses.
     """
 
     name: str
@@ -154,28 +154,28 @@ class Check:
 
 
 class Checks:
-    """The checks in the order in which they were added, which is the order of verbose answers."""
+    """Health checks in the order of their addition, which is the order of verbose responses."""
 
     def __init__(self, naming: Naming) -> None:
         self._naming = naming
         self._checks: list[Check] = []
 
     def add(self, name: str, run: Run, endpoints: frozenset[str] = EVERYWHERE) -> None:
-        """Add a check; ValueError if one of the endpoints has one of that name."""
+        """Add a check. Raises ValueError if one of the endpoints has a check of that name."""
         self._add(Check(name=name, run=run, endpoints=endpoints))
 
     def condition(
         self, name: str, reason: str, *, met: bool = False, endpoints: frozenset[str] = EVERYWHERE
     ) -> Condition:
-        """Add a check that fails with `reason` until its `met` is set; returns it."""
+        """Add and return a check that fails with `reason` until its `met` is set."""
         condition = Condition(reason, met)
         self._add(Check(name=name, run=condition, endpoints=endpoints))
         return condition
 
     def hook(self, name: str, after: Condition | None = None) -> StartStep:
-        """Add the check of a start step, named in the neutral spelling; tell it when the step `ended`.
+        """Add and return the check of a start step, which must be told when the step has `ended`.
 
-        It can begin once `after` is met.
+        `name` is in the neutral vocabulary. The step can begin once `after` is met.
         """
         step, name = StartStep(after=after), f"poststarthook/{self._naming.translate(name)}"
         self._add(Check(name=name, run=step, endpoints=EVERYWHERE - {LIVEZ}, graced=True))
@@ -183,7 +183,7 @@ class Checks:
         return step
 
     def of(self, endpoint: str) -> tuple[Check, ...]:
-        """The checks that `endpoint` asks."""
+        """Return the checks of `endpoint`."""
         return tuple(check for check in self._checks if endpoint in check.endpoints)
 
     def _add(self, check: Check) -> None:

@@ -1,4 +1,4 @@
-"""`/debug/flags/`: what can be set while the server runs (reference OPS-19)."""
+"""`/debug/flags/`: flags that can be set at run time (reference OPS-19)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _NO_SNIFF = ("X-Content-Type-Options", "nosniff")
 
 
 class Processes(Protocol):
-    """All processes that serve here."""
+    """All processes of this server."""
 
     def set_level(self, level: int) -> Awaitable[None]:
-        """Let each log so much."""
+        """Set the log verbosity of each process."""
 
 
 class DebugFlags:
-    """The verbosity of the log, of all `processes` where there are several.
+    """Endpoint of the log verbosity, that of all `processes` if there are several.
 
-    Its paths are not in the index, as the original's are not.
+    The index does not list its paths, as in kube-apiserver.
     """
 
     methods = frozenset({"GET", "HEAD", "PUT", "POST", "PATCH", "DELETE"})
@@ -39,11 +39,11 @@ class DebugFlags:
         return ()
 
     def aliases(self) -> Iterable[tuple[str, str]]:
-        """The list of flags and the one flag."""
+        """Return the paths of the list of flags and of the flag `v`."""
         return ((PATH, PATH), (f"{PATH}/", PATH), (_V, _V))
 
     async def handle(self, request: Request, path: str) -> Response:
-        """PUT sets the flag; nothing else is done with it."""
+        """Return the list of flags, or set the flag: 406 for methods other than PUT, 400 for a bad value."""
         if path == PATH:
             return _plain(f"{_V}\n")
         if request.method != "PUT":

@@ -1,7 +1,7 @@
-"""Discovery: which groups, versions and resources are served (reference DISC-2).
+"""Discovery: the groups, versions and resources that are served (reference DISC-2).
 
-The documents are made when they are first asked for, and again when the resources have changed. Their encodings are
-kept, one per document and format.
+Documents are built on first use and rebuilt after the resources have changed. Their encodings are cached per document
+and format.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ _EVERY_CLIENT = "0.0.0.0/0"
 
 
 class Discovery:
-    """Answers `/api`, `/apis` and the paths below them that name a group, or a version that is served here.
+    """Endpoint of `/api`, `/apis` and the paths below them that name a group, or a version that is served here.
 
-    `server` is the address and port that clients are told; `represent` makes the response of a document in a
-    format.
+    `server` is the advertised address and port; `represent` encodes a document as a response.
     """
 
     methods = frozenset({"GET"})
@@ -52,11 +51,11 @@ class Discovery:
         return self._all()
 
     def aliases(self) -> Iterable[tuple[str, str]]:
-        """Each path with a slash behind it."""
+        """Return each path with a trailing slash."""
         return ((f"{path}/", path) for path in self._all())
 
     async def handle(self, request: Request, path: str) -> Response:
-        """The document in the format that the request accepts. Raises NotAcceptable (406)."""
+        """Return the document in the negotiated format. Raises NotAcceptable (406)."""
         pretty = wants_pretty(request.params, request.headers.get("user-agent", ""))
         accept = self._negotiator.accept(request.headers.get("accept", ""), transforms=False, pretty=pretty)
         key = path, accept.format, accept.pretty
@@ -78,12 +77,12 @@ class Discovery:
 
     def _document(self, path: str, accept: Negotiated) -> Document:
         document = self._all()[path]
-        # APIVersions alone has no apiVersion in its text forms; the envelope of the binary form always names one.
+        # APIVersions has no apiVersion in JSON and YAML, but the envelope of protobuf always has one.
         return {**document, "apiVersion": "v1"} if accept.format == "protobuf" else document
 
 
 class Documents(Mapping[str, Document]):
-    """Documents by path; lists of resources are made when they are first asked for: there may be thousands."""
+    """Documents by path. Resource lists are built on first use, as there may be thousands."""
 
     def __init__(self, made: dict[str, Document], lists: Mapping[str, Sequence[ResourceType]]) -> None:
         self._made = made
@@ -109,7 +108,10 @@ def documents(
     server: str,
     elsewhere: Collection[tuple[str, str]] = (),
 ) -> Documents:
-    """The document of each discovery path, members in the order of emission; other servers serve `elsewhere`."""
+    """Return the discovery documents by path, their members in wire order.
+
+    `elsewhere` are the (group, version) pairs that other servers serve.
+    """
     served: dict[tuple[str, str], list[ResourceType]] = {}
     for resource in enabled:
         served.setdefault((resource.group, resource.version), []).append(resource)
@@ -130,7 +132,7 @@ def documents(
 
 
 def _group(info: GroupInfo, served: Collection[tuple[str, str]]) -> Document:
-    """An APIGroup without its type; the most preferred version that is served is the preferred one."""
+    """Return an APIGroup without kind and apiVersion; its preferred version is the first one that is served."""
     versions = [
         {"groupVersion": f"{info.name}/{version}", "version": version}
         for version in info.versions
@@ -140,7 +142,7 @@ def _group(info: GroupInfo, served: Collection[tuple[str, str]]) -> Document:
 
 
 def _resource_list(resources: Iterable[ResourceType]) -> Document:
-    """An APIResourceList: sub-resources are entries of their own, all sorted by name."""
+    """Return an APIResourceList: an entry per resource and subresource, sorted by name."""
     entries: list[Document] = []
     group_version = ""
     for resource in resources:
@@ -152,7 +154,7 @@ def _resource_list(resources: Iterable[ResourceType]) -> Document:
 
 
 def _resource(resource: ResourceType) -> Document:
-    """A resource's entry; those of the release have no singular name in discovery."""
+    """Return a resource's entry; built-in resources have no singular name in discovery."""
     entry: Document = {
         "name": resource.plural,
         "singularName": "" if resource.protobuf else resource.singular,
@@ -169,7 +171,7 @@ def _resource(resource: ResourceType) -> Document:
 
 
 def _subresource(parent: ResourceType, sub: Subresource) -> Document:
-    """A sub-resource's entry; group and version stand in it only if its kind belongs to another group version."""
+    """Return a subresource's entry, with group and version only if its kind belongs to another group version."""
     entry: Document = {"name": f"{parent.plural}/{sub.name}", "singularName": "", "namespaced": parent.namespaced}
     if (sub.group, sub.version) != (parent.group, parent.version):
         entry |= {"group": sub.group, "version": sub.version}

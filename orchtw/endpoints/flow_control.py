@@ -18,7 +18,7 @@ _ROW_BYTES: Final = 500
 
 
 class FlowControlDumps:
-    """The three tables. The index does not show them."""
+    """Endpoint of the three dumps, which the index does not list."""
 
     methods = frozenset({"GET", "HEAD"})
 
@@ -32,7 +32,7 @@ class FlowControlDumps:
         }
 
     def paths(self) -> Iterable[str]:
-        """None that are shown."""
+        """Return no paths: these are not listed."""
         return ()
 
     def aliases(self) -> Iterable[tuple[str, str]]:
@@ -40,7 +40,7 @@ class FlowControlDumps:
         return ((path, path) for path in self._rows)
 
     async def handle(self, request: Request, path: str) -> Response:
-        """The table; a long one is set in a thread."""
+        """Return the dump as a table; a long one is formatted in a thread."""
         self._live.settled()
         rows = self._rows[path](request)
         body = await self._offload.run(len(rows) * _ROW_BYTES, partial(dumps.table, rows))

@@ -1,4 +1,4 @@
-"""`/healthz`, `/livez` and `/readyz`, and each check by itself below them (reference OPS-1)."""
+"""`/healthz`, `/livez` and `/readyz`, and the single checks below them (reference OPS-1)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ _NO_SNIFF = ("X-Content-Type-Options", "nosniff")
 
 
 class Health:
-    """Answers the three endpoints from the checks; reasons of failures go to the log and to single checks only.
+    """Endpoints of the health checks. Reasons of failures appear only in the log and on the paths of single checks.
 
-    What is `Underway` says so to all.
-
-    For `livez_grace_period_s` after this is made, `/livez` takes unfinished start steps as healthy.
+    The progress of a check that is `Underway` is shown everywhere. For `livez_grace_period_s` seconds from its
+    creation, `/livez` passes unfinished start steps.
     """
 
     methods = frozenset({"GET", "HEAD"})
@@ -32,17 +31,17 @@ class Health:
         self._forgiven_until = clock.seconds() + livez_grace_period_s
 
     def paths(self) -> Iterable[str]:
-        """The endpoints, and a path for each check of each."""
+        """Return the endpoints and the path of each of their checks."""
         for endpoint in (HEALTHZ, LIVEZ, READYZ):
             yield f"/{endpoint}"
             yield from (f"/{endpoint}/{check.name}" for check in self._checks.of(endpoint))
 
     def aliases(self) -> Iterable[tuple[str, str]]:
-        """None: a slash behind a health path is not accepted (reference REQ-14)."""
+        """Return no aliases: a trailing slash is not accepted (reference REQ-14)."""
         return ()
 
     async def handle(self, request: Request, path: str) -> Response:
-        """Run the checks asked for: 200 if they pass, 500 if one fails."""
+        """Run the requested checks and return 200 if all pass, 500 if one fails."""
         _, endpoint, *names = path.split("/", 2)
         checks = self._checks.of(endpoint)
         if names:
@@ -82,7 +81,7 @@ class Health:
         return _text("\n".join([*lines, f"{endpoint} check passed\n"]) if verbose else "ok")
 
     async def _run(self, endpoint: str, check: Check) -> str | None:
-        """Run a check and return its remark. Raises CheckFailed, whatever the check raises."""
+        """Run a check and return its remark. Raises CheckFailed for any exception of the check."""
         if check.graced and endpoint == LIVEZ and self._clock.seconds() < self._forgiven_until:
             return None
         try:

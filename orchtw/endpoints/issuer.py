@@ -1,6 +1,4 @@
-"""Discovery document and keys of the token issuer, by which others verify service account tokens
-(reference AUTHN-31).
-"""
+"""OIDC discovery document and JWKS of the service account issuer (reference AUTHN-31)."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ _CACHED = ("Cache-Control", "public, max-age=3600")
 
 
 class IssuerDiscovery:
-    """Answers the two paths, which are there only if the issuer is an https URL without query and fragment."""
+    """Endpoint of both documents, served only if the issuer is an https URL without query and fragment."""
 
     methods = frozenset({"GET"})
 
@@ -39,7 +37,7 @@ class IssuerDiscovery:
         self._answers = answers if discoverable else {}
 
     def paths(self) -> Iterable[str]:
-        """Both paths, or none."""
+        """Return both paths, or none if the issuer is not discoverable."""
         return tuple(self._answers)
 
     def aliases(self) -> Iterable[tuple[str, str]]:
@@ -47,6 +45,6 @@ class IssuerDiscovery:
         return ()
 
     async def handle(self, request: Request, path: str) -> Response:
-        """The document, or the keys; both may be cached."""
+        """Return the discovery document or the keys, cacheable for an hour."""
         content_type, body = self._answers[path]
         return Response(content_type=content_type, body=body, headers=[_CACHED])

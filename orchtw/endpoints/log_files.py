@@ -1,4 +1,4 @@
-"""`/logs/`: the files of the machine's folder of logs (reference OPS-20)."""
+"""`/logs/`: the files of the machine's log directory (reference OPS-20)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_SNIFF = ("X-Content-Type-Options", "nosniff")
 
 
 class LogFiles:
-    """Shows what is below `folder`: links out of it, and what is neither file nor folder, are not found."""
+    """Endpoint of the files below `folder`. Links out of it and special files are not found (404)."""
 
     methods = frozenset({"GET"})
 
@@ -31,27 +31,27 @@ class LogFiles:
         self._folder = folder
 
     def paths(self) -> Iterable[str]:
-        """The folder itself; what is below is asked by `below`."""
+        """Return the directory itself; paths below it are routed as a tree (`Paths`)."""
         return (PREFIX,)
 
     def aliases(self) -> Iterable[tuple[str, str]]:
-        """The folder with a slash."""
+        """Return the path with a trailing slash."""
         return ((f"{PREFIX}/", PREFIX),)
 
     async def handle(self, request: Request, path: str) -> Response:
-        """A file's bytes, or the list of a folder."""
+        """Return a file's bytes or a directory's listing, or 404."""
         try:
             return self._answer(unquote(request.path.removeprefix(PREFIX)).strip("/"))
         except (OSError, ValueError):
             return Response(code=404, content_type=TEXT, body=_NOT_FOUND, headers=[_NO_SNIFF])
 
     def _answer(self, name: str) -> Response:
-        """Raises OSError and ValueError for what cannot be shown."""
+        """Open the file or list the directory. Raises OSError or ValueError for anything else."""
         root = self._folder.resolve()
         found = (root / name).resolve()
         if not found.is_relative_to(root):
             raise ValueError(name)
-        # What is no file, such as a pipe, must not be waited for.
+        # O_NONBLOCK: opening a pipe must not block.
         opened = os.open(found, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         mode = os.fstat(opened).st_mode
         if stat.S_ISREG(mode):
@@ -65,7 +65,7 @@ class LogFiles:
 
 
 def _pieces(opened: int) -> Iterator[bytes]:
-    """Yield the present content of the file, up to its size at the start."""
+    """Yield the content of the file, up to its size at the start."""
     left = os.fstat(opened).st_size
     while left > 0 and (piece := os.read(opened, min(_PIECE, left))):
         left -= len(piece)

@@ -1,4 +1,4 @@
-"""`/metrics`: the server's metrics in the text form of Prometheus (reference METRIC-1)."""
+"""`/metrics`: the server's metrics in the Prometheus text format (reference METRIC-1)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _OPEN_TYPE = OPEN.partition(";")[0]
 
 
 class Processes(Protocol):
-    """All processes that serve here."""
+    """All processes of this server."""
 
     def texts(self, open_metrics: bool) -> Awaitable[Sequence[bytes]]:
-        """The metrics of each."""
+        """Return the metrics of each process."""
 
     def reset(self) -> Awaitable[None]:
-        """Let all their counts begin anew."""
+        """Reset the metrics of all processes."""
 
 
 class Metrics:
-    """The endpoint of a registry, or of those of all `processes` where there are several.
+    """Endpoint of a registry, or of those of all `processes` if there are several.
 
-    What it sends is made in parts, so that no scrape holds up requests.
+    The exposition is produced in parts, so that a scrape does not hold up requests.
     """
 
     methods = frozenset({"GET", "DELETE"})
@@ -45,7 +45,7 @@ class Metrics:
         return ()
 
     async def handle(self, request: Request, path: str) -> Response:
-        """All metrics, as OpenMetrics where the request prefers that; DELETE lets counts begin anew."""
+        """Return all metrics, as OpenMetrics if the client prefers it; DELETE resets them."""
         processes = self._processes()
         if request.method == "DELETE":
             if processes is None:

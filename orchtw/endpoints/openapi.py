@@ -1,4 +1,4 @@
-"""`/openapi/v2` and `/openapi/v3`: the API described to clients (reference OPENAPI-1, OPENAPI-2)."""
+"""`/openapi/v2` and `/openapi/v3`: the OpenAPI documents (reference OPENAPI-1, OPENAPI-2)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PassOn = Callable[[Request, ApiService], Coroutine[Any, Any, Response]]
 V2_PATH = "/openapi/v2"
 V3_PATH = "/openapi/v3"
 JSON = "application/json"
-WORK_BYTES = 1 << 20  # what making a document counts for among what waits for the thread
+WORK_BYTES = 1 << 20  # assumed size of one step in the queue of the offload thread
 IMMUTABLE = "public, immutable"
 YEAR_S = 365 * 24 * 3600
 
@@ -36,11 +36,10 @@ _VARY = ("Vary", "Accept")
 
 
 class OpenAPI:
-    """Answers the paths of both versions.
+    """Endpoint of the documents of both versions.
 
-    `now` is the time in seconds since 1970. Whatever there is to make is made when a client first asks, in the thread
-    of `offload`, and made anew when the resources have changed. `remote` has the documents of other servers;
-    `pass_on` answers a request there.
+    Documents are built on first request, in the thread of `offload`, and again after the resources have changed.
+    `now` returns seconds since the epoch. `remote` holds the documents of other servers; `pass_on` proxies a request.
     """
 
     methods = frozenset({"GET", "HEAD"})
@@ -71,20 +70,20 @@ class OpenAPI:
         self._documents = None
 
     def _present(self) -> _Documents:
-        """The documents about the present resources. A request asks once, so that all it sees is of one state."""
+        """Return the documents of the current resources. A request calls this once, to see a consistent state."""
         if self._documents is None:
-            from orchtw.schema.openapi.published import Published  # 15 ms that the start is spared
+            from orchtw.schema.openapi.published import Published  # saves 15 ms at startup
 
             self._before = Published(self._schemas, self._targets.resources, self._before, self._features)
             self._documents = _Documents(self._before, self._offload)
         return self._documents
 
     def paths(self) -> Iterable[str]:
-        """The document of version 2 and the index of version 3."""
+        """Return the paths of the v2 document and of the v3 index."""
         return (V2_PATH, V3_PATH) if self._features.v3 else (V2_PATH,)
 
     def aliases(self) -> Iterable[tuple[str, str]]:
-        """Version 3's index with a slash behind it, and its documents."""
+        """Return the v3 index with a trailing slash, and the v3 documents."""
         if not self._features.v3:
             return ()
         paths = (*self._present().published.v3_paths, *self._remote.v3)
@@ -92,10 +91,10 @@ class OpenAPI:
         return ((f"{V3_PATH}/", V3_PATH), *((document, document) for document in documents))
 
     async def handle(self, request: Request, path: str) -> Response:
-        """The document in the form that the request accepts; 304 when the client has it; 406 without a body.
+        """Return the document in the negotiated format, 304 if the client has it, or 406 without a body.
 
-        A v3 document with another hash than its own is a 301 to the right one, with the right one it may be
-        kept for a year.
+        A v3 document requested with an outdated `hash` is a 301 to the current one; with the current hash it is
+        cacheable for a year.
         """
         documents = self._present()
         published = documents.published
@@ -109,7 +108,7 @@ class OpenAPI:
         return await self._v3(request, path, documents)
 
     async def _v2(self, request: Request, documents: _Documents) -> Response:
-        """The document about this server, with those of others in it."""
+        """Return the v2 document of this server, merged with those of others."""
         published, others, revision = documents.published, self._remote.v2, self._remote.revision
         await documents.do(published.v2_steps())
         if not others:
@@ -121,7 +120,7 @@ class OpenAPI:
         return await together.answer(request, V2_PATH, form)
 
     def _with_remote(self, own: Encoded) -> Encoded:
-        """The index of v3 with the documents of other servers in it."""
+        """Return the v3 index with the documents of other servers added."""
         remote = self._remote.v3
         if not remote:
             return own
@@ -158,7 +157,7 @@ class _Documents:
         self._made: dict[str, Any] = {}
 
     async def answer(self, request: Request, path: str, form: DocumentForm) -> Response:
-        """The form that the Accept header prefers, or a bare 406."""
+        """Return the document in the format that the Accept header prefers, or 406 without a body."""
         chosen = preferred(request.headers.get("accept", ""), (JSON, *form.protobuf_types))
         if chosen is None:
             return Response(code=406, headers=[_VARY])
@@ -169,17 +168,17 @@ class _Documents:
         return _conditional(request, form.protobuf_types[0], encoded)
 
     async def v3(self, path: str) -> DocumentForm:
-        """The v3 document of a part; it may have been rendered already."""
+        """Return the v3 document of a path, rendered on first use."""
         await self.do(self.published.v3_steps(path))
         return await self._offload.run(WORK_BYTES, lambda: self.published.v3[path])
 
     async def do(self, steps: Iterable[Callable[[], None]]) -> None:
-        """Do these in the thread, one after the other: what others have for it comes in between."""
+        """Run the steps in the thread one by one, so that other work can run in between."""
         for step in steps:
             await self._offload.run(WORK_BYTES, step)
 
     async def kept(self, name: str, make: Callable[[], T]) -> T:
-        """Return the result of `make`, called once: the documents of a server take seconds."""
+        """Return the result of `make`, cached by name: building documents takes seconds."""
         if name not in self._made:
             self._made[name] = await self._offload.run(WORK_BYTES, make)
         found: T = self._made[name]
@@ -187,7 +186,7 @@ class _Documents:
 
 
 def _conditional(request: Request, content_type: str, encoded: Encoded) -> Response:
-    """The bytes, or 304 when the client names their ETag."""
+    """Return the body with its ETag, or 304 if If-None-Match names that."""
     tag = f'"{encoded.hash}"'
     headers = [("Etag", tag), _VARY]
     if _has(request.headers.get("if-none-match", ""), tag):
@@ -202,9 +201,9 @@ def _has(if_none_match: str, tag: str) -> bool:
 
 
 def preferred(accept: str, offers: Iterable[str]) -> str | None:
-    """The offered media type that an Accept header likes best, in its own order among equals; None: none.
+    """Return the offered media type that an Accept header prefers (the first among equals), or None if it has none.
 
-    No header accepts anything. Parameters other than the quality are not looked at.
+    An empty header accepts anything. Parameters other than `q` are ignored.
     """
     offered = tuple(offers)
     best: tuple[float, str] | None = None

@@ -1,4 +1,4 @@
-"""The paths that are not about objects: which endpoint answers which, the index, and what nobody answers."""
+"""Routing of non-resource paths to endpoints, the index at `/`, and unknown paths."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from orchtw.request import Request, Response
 
 INDEX = "/"
 TEXT = "text/plain; charset=utf-8"
-# Below these an unknown path is a group or version that is not served.
+JSON = "application/json"
+# An unknown path below these names a group or version that is not served.
 _API_PREFIXES = ("/api/", "/apis/")
 _PAGE_NOT_FOUND = b"404 page not found\n"
 
 
 class Endpoint(Protocol):
-    """Answers a set of paths."""
+    """Handler of a set of paths."""
 
     @property
     def methods(self) -> frozenset[str]:
-        """The HTTP methods it answers; others get MethodNotAllowed (405)."""
+        """Return the supported HTTP methods; others raise MethodNotAllowed (405)."""
 
     def paths(self) -> Iterable[str]:
-        """The paths as the index shows them at present."""
+        """Return the current paths, which the index lists."""
 
     def aliases(self) -> Iterable[tuple[str, str]]:
-        """Other spellings, (spelling, path): answered, not shown."""
+        """Return pairs of an alias and its path; aliases are served but not listed."""
 
     async def handle(self, request: Request, path: str) -> Response:
-        """Answer `path`, one of `paths`."""
+        """Return the response for `path`, one of `paths` or the path of an alias."""
 
 
 Route = tuple[Endpoint, str]
@@ -39,10 +40,10 @@ Routes = dict[str, Route]
 
 
 class Paths:
-    """Endpoints by non-resource path. Paths are learnt at the first request; those of `changing` endpoints again
-    after `forget`, when a path is asked for that no other endpoint has.
+    """Endpoints by non-resource path. The routes are built at the first request that needs them.
 
-    A path that begins with a prefix of `trees` and a slash, and that no other endpoint has, belongs to that prefix.
+    Those of `changing` endpoints are rebuilt after `forget`. A path below a prefix of `trees` goes to its endpoint,
+    unless another endpoint has exactly that path.
     """
 
     def __init__(
@@ -59,10 +60,10 @@ class Paths:
         self._index = b""
 
     async def __call__(self, request: Request) -> Response:
-        """Answer the request.
+        """Return the endpoint's response. Raises MethodNotAllowed (405).
 
-        Unknown groups and versions are a bare 404; any other unknown path is a 404 with the index, which `/`
-        shows with 200 (reference DISC-7). Raises MethodNotAllowed (405).
+        Unknown groups and versions get a plain 404, any other unknown path a 404 with the index, and `/` the index
+        with 200 (reference DISC-7).
         """
         if not self._fixed_routes:
             self._fixed_routes = _routes(self._fixed)
@@ -74,10 +75,10 @@ class Paths:
             return await endpoint.handle(request, path)
         if request.path.startswith(_API_PREFIXES):
             return Response(code=404, content_type=TEXT, body=_PAGE_NOT_FOUND)
-        return Response(code=200 if request.path == INDEX else 404, content_type="application/json", body=self._index)
+        return Response(code=200 if request.path == INDEX else 404, content_type=JSON, body=self._index)
 
     def forget(self) -> None:
-        """The endpoints have other paths now."""
+        """Discard the routes and the index after the paths of `changing` endpoints have changed."""
         self._routes = {}
 
     def _learnt(self, path: str) -> Route | None:

@@ -1,4 +1,4 @@
-"""`/debug/pprof/`: what the process is doing and what it holds (reference OPS-27)."""
+"""`/debug/pprof/`: stacks, CPU profile, heap and reactor state of the process (reference OPS-27)."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ ABOUT: Final = {
 
 
 class Profiling:
-    """Answers the index and what it lists. What takes long is done by one thread at a time, never by the reactor.
+    """Endpoint of the profiles and their index. Long ones run in a thread, one at a time, never in the reactor.
 
-    Its paths are not in the server's index, as the original's are not.
+    The server's index does not list its paths, as in kube-apiserver.
     """
 
     methods = frozenset({"GET", "POST"})
@@ -62,11 +62,11 @@ class Profiling:
         return ()
 
     def aliases(self) -> Iterable[tuple[str, str]]:
-        """The index, and a path for each profile."""
+        """Return the paths of the index and of each profile."""
         return ((PATH.rstrip("/"), PATH), (PATH, PATH), *((PATH + name, PATH + name) for name in ABOUT))
 
     async def handle(self, request: Request, path: str) -> Response:
-        """One profile, or the list of them."""
+        """Return one profile, or their index."""
         name = path.removeprefix(PATH)
         if not name:
             return Response(content_type="text/html; charset=utf-8", body=_index(), headers=[_NO_SNIFF])
@@ -83,7 +83,7 @@ class Profiling:
         return _plain(await self._in_thread(sampler.run, sampler.stop))
 
     def _in_thread(self, work: Callable[[], bytes], stop: Callable[[], None] = lambda: None) -> Deferred[bytes]:
-        """Work in a thread; a client that leaves stops it, and so does the server's end. Then others may ask."""
+        """Run `work` in a thread; `stop` is called if the client disconnects or the server shuts down."""
         self._busy = True
         answer: Deferred[bytes] = Deferred(lambda _: stop())
         triggers: list[Any] = []
@@ -105,7 +105,7 @@ class Profiling:
 
 
 def stacks() -> bytes:
-    """The stack of each thread, innermost call last."""
+    """Return the stack of each thread, innermost call last."""
     names = {each.ident: each.name for each in threading.enumerate()}
     found = list(sys._current_frames().items())
     parts = [f"threads: {len(found)}\n"]
@@ -117,10 +117,10 @@ def stacks() -> bytes:
 
 
 def held() -> bytes:
-    """The process' memory in pages, the collector's state, and the objects that it follows, by type.
+    """Return the process's memory in pages, the garbage collector's state, and its tracked objects by type.
 
-    What the start has made is out of its sight (`assembly.collector`), and only its number is shown. The others are
-    counted in one go, which holds up the process by some 50 ms for half a million.
+    Objects from startup are frozen (`assembly.collector`): only their number is shown. Counting holds the GIL, some
+    50 ms for half a million objects.
     """
     with open("/proc/self/statm", encoding="ascii") as statm:
         size, resident, shared = statm.read().split()[:3]
@@ -129,8 +129,8 @@ def held() -> bytes:
         f"collector: counts {gc.get_count()}, thresholds {gc.get_threshold()}, frozen {gc.get_freeze_count()}\n",
         *(f"generation {number}: {stats}\n" for number, stats in enumerate(gc.get_stats())),
     ]
-    # Looked up while they are counted, in one go: another thread that ran meanwhile might be completing a tuple,
-    # which fails with a SystemError while a list of objects holds it.
+    # Counted in one C-level pass: another thread that ran meanwhile might be resizing a new tuple, which raises
+    # SystemError while a list of objects also refers to it.
     kinds = Counter(map(type, chain.from_iterable(map(gc.get_objects, range(3)))))
     lines.append(f"objects: {kinds.total()}\n")
     lines += [f"{count:>9} {kind.__module__}.{kind.__qualname__}\n" for kind, count in kinds.most_common(MOST_LINES)]
@@ -138,7 +138,7 @@ def held() -> bytes:
 
 
 def waiting_of(reactor: Any) -> bytes:
-    """Format what the reactor waits for: counts by kind, and the timers that are due next."""
+    """Format the reactor's state: counts of timers, sockets and threads, and the timers that are due next."""
     now = reactor.seconds()
     calls = reactor.getDelayedCalls()
     pool = reactor.getThreadPool()
@@ -164,7 +164,7 @@ def _function(function: object) -> str:
 
 
 def _seconds(text: str) -> int:
-    """Parse a number of seconds; anything but a positive number means the default."""
+    """Parse a number of seconds; anything but a positive integer means the default."""
     usable = text.isascii() and text.isdigit() and len(text) <= _DIGITS
     return (int(text) if usable else 0) or USUAL_S
 

@@ -1,6 +1,6 @@
-"""Where the process spends its time, seen from a thread that looks now and then (reference OPS-27).
+"""Sampling profiler: a thread that records the stacks of all others (reference OPS-27).
 
-Code that runs is not slowed down but for the looks, a hundred in a second.
+The only overhead is that of the samples, one hundred a second.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Final
 
 INTERVAL_S: Final = 0.01
 DEEPEST: Final = 200
-"""Frames of a stack that are told apart, from the innermost outwards."""
+"""Maximum number of frames recorded of a stack, from the innermost outwards."""
 MOST_STACKS: Final = 10_000
-"""Different stacks that are counted; later ones are counted as `other`."""
+"""Maximum number of distinct stacks; further ones are counted as `other`."""
 _OTHER: Final = ("other",)
 
 Stack = tuple[CodeType, ...] | tuple[str]
 
 
 class Sampler:
-    """Counts the stacks of all threads but its own, until `seconds` have passed or it is stopped."""
+    """Counter of the stacks of all threads but its own, for `seconds` or until it is stopped."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -32,7 +32,7 @@ class Sampler:
         self.counts: Counter[tuple[int, Stack]] = Counter()
 
     def run(self) -> bytes:
-        """Look until the end, in a thread of its own; the stacks as lines for flame graphs: `a;b;c 12`."""
+        """Sample until the end, blocking the thread; return collapsed stacks for flame graphs: `a;b;c 12`."""
         until = time.monotonic() + self._seconds
         self.look()
         while time.monotonic() < until and not self._ended.wait(INTERVAL_S):
@@ -44,7 +44,7 @@ class Sampler:
         self._ended.set()
 
     def look(self) -> None:
-        """Count what each thread is doing at this moment."""
+        """Count the current stack of each other thread."""
         own = threading.get_ident()
         for thread, frame in sys._current_frames().items():
             if thread == own:
@@ -55,7 +55,8 @@ class Sampler:
             self.counts[seen] += 1
 
     def text(self) -> bytes:
-        """A line for each stack, the most frequent first, outermost frame first, led by the thread's name."""
+        """Return a line per stack, the most frequent first: the thread's name, the frames outermost first, the count.
+        """
         names = {each.ident: each.name for each in threading.enumerate()}
         lines = []
         for (thread, stack), count in self.counts.most_common():

@@ -1,4 +1,4 @@
-"""`/version`: the release whose API is served, and what serves it (reference DISC-6)."""
+"""`/version`: the Kubernetes release whose API is served, and the build that serves it (reference DISC-6)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def _build() -> dict[str, str]:
-    """The source of this package, as the build has noted it; a checkout that was not built knows its commit."""
+    """Return the build's fields from `build.json`, or for a checkout without it those of its commit."""
     try:
         build = loads((_PACKAGE / "build.json").read_bytes())
     except OSError:
@@ -37,7 +37,7 @@ def _build() -> dict[str, str]:
 
 
 def _checked_out(repository: Path) -> str:
-    """The commit of a checkout, or zeros where there is none to be read."""
+    """Return the commit of a checkout, or zeros if it cannot be read."""
     try:
         kind, _, place = (repository / "HEAD").read_text().strip().rpartition(" ")
         if not kind or (repository / place).exists():
@@ -49,10 +49,10 @@ def _checked_out(repository: Path) -> str:
 
 
 def version_of(naming: Naming) -> dict[str, str]:
-    """The document, in the order of its fields.
+    """Return the version document, its fields in kube-apiserver's order.
 
-    `gitVersion` is the release whose API is served. The fields of the build are this project's: `goVersion` names the
-    runtime in Go's place, `compiler` the project and its version.
+    `gitVersion` is the release whose API is served. The fields of the build are this project's: `goVersion` is the
+    Python version, `compiler` the project and its version.
     """
     major, minor, _ = naming.git_version.removeprefix("v").split(".", 2)
     machine = platform.machine()
@@ -66,7 +66,7 @@ def version_of(naming: Naming) -> dict[str, str]:
 
 
 class Version:
-    """Answers `/version`, always in indented JSON."""
+    """Endpoint of `/version`, always in indented JSON."""
 
     methods = frozenset({"GET"})
 
@@ -74,11 +74,11 @@ class Version:
         self._body = orjson.dumps(version_of(naming), option=orjson.OPT_INDENT_2)
 
     def paths(self) -> Iterable[str]:
-        """Return the path of the document."""
+        """Return the path of the version document."""
         return (PATH,)
 
     def aliases(self) -> Iterable[tuple[str, str]]:
-        """The path with a slash behind it."""
+        """Return the path with a trailing slash."""
         return ((f"{PATH}/", PATH),)
 
     async def handle(self, request: Request, path: str) -> Response:

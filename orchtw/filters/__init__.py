@@ -1,4 +1,4 @@
-"""The request-level stages, one per file: each is wrapped around the rest of the line (see `chain`).
+"""Filters of the request chain, one per module: each stage wraps the rest of the chain (see `chain`).
 
-Which stages run is written out in `orchtw.assembly.stages` (reference DESIGN-4).
+`STAGES` in `orchtw.server` lists those that run (reference DESIGN-4).
 """

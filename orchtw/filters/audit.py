@@ -1,4 +1,4 @@
-"""The stages that write down who asked for what, and what came of it (reference AUDIT-2, AUDIT-5)."""
+"""Audit stages of the request chain (reference AUDIT-2, AUDIT-5)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from twisted.internet.defer import CancelledError
 
 from orchtw.audit.auditor import Auditor, Record
 from orchtw.audit.bodies import Copied, whole_body
+from orchtw.audit.equal_requests import EqualRequests
 from orchtw.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, REQUEST_RESPONSE, STARTED, PolicyOutcome
 from orchtw.audit.senders import attempts
 from orchtw.audit.sink import Stored
@@ -16,6 +17,7 @@ from orchtw.errors import BadRequest, InternalError, StatusError, Timeout, TooMa
 from orchtw.filters.chain import Proceed
 from orchtw.filters.first_step import READS, Resumed
 from orchtw.filters.plain_errors import internal_server_error
+from orchtw.filters.plan import NOTHING, Part, Passage
 from orchtw.filters.request_log import LONGEST
 from orchtw.request import Ending, Request, Response, is_short
 from orchtw.rules.long_running import long_running
@@ -25,9 +27,9 @@ _CLOSED_EARLY: Final = {"metadata": {}, "status": "Success", "message": "Connect
 
 
 class RefusedRequests:
-    """Audit of requests that are refused by their head: wrong credentials, a malformed `timeout`.
+    """Audit of requests that fail before authentication has passed: invalid credentials, a malformed `timeout`.
 
-    Of such a request there is one event. It also notes when requests came.
+    Such a request has one event. The stage also sets `request.received_s`.
     """
 
     def __init__(self, auditor: Auditor) -> None:
@@ -35,7 +37,7 @@ class RefusedRequests:
         self._seconds = auditor.seconds
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        """Return the response of `proceed`, with its events."""
+        """Return the response of `proceed`; audit its Unauthorized or BadRequest if no user is authenticated."""
         request.received_s = self._seconds()
         try:
             answer = proceed(request)
@@ -44,6 +46,10 @@ class RefusedRequests:
                 return self._refuse(request, error)
             raise
         return answer if request.authenticated is not None else self._watch(request, answer)
+
+    def plan(self, request: Request) -> Part:
+        """Add nothing: it is for refusals."""
+        return NOTHING
 
     async def _watch(self, request: Request, answer: Coroutine[Any, Any, Response]) -> Response:
         try:
@@ -65,13 +71,13 @@ class RefusedRequests:
 
 
 class AuditStage:
-    """Wraps what authenticated requests are answered with."""
+    """Audit of authenticated requests: their stages from RequestReceived to ResponseComplete or Panic."""
 
     def __init__(self, auditor: Auditor) -> None:
         self._auditor = auditor
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        """Return the response of `proceed`, audited; an ignored request costs no more than the policy's rules."""
+        """Return the response of `proceed`, audited; at level None only the policy is evaluated."""
         auditor = self._auditor
         outcome = auditor.outcome(request)
         if outcome.level == NONE:
@@ -85,9 +91,33 @@ class AuditStage:
             return self._read(request, outcome, proceed)
         return self._audited(request, Record(auditor, request, outcome), proceed)
 
+    def plan(self, request: Request) -> Part | None:
+        """Have the events made of what equal requests have in common, if no request waits for them."""
+        auditor, info = self._auditor, request.info
+        if auditor.policy.by_name or info is None:
+            return None
+        outcome, levels = auditor.policy.outcome(request.authenticated, info), auditor.counts.levels
+        level = outcome.level
+        if level == NONE:
+
+            def ignored(_passage: Passage) -> None:
+                levels[NONE] += 1
+
+            return Part(passed=ignored)
+        if not auditor.sink.prompt or level >= REQUEST_RESPONSE:
+            return None
+        equal = EqualRequests(auditor, request, outcome)
+        tell = equal.tell
+
+        def passed(passage: Passage) -> None:
+            levels[level] += 1
+            tell(passage.request.audit_id, passage.name, passage.took_s)
+
+        return Part(passed=passed, size=equal.size)
+
     async def _read(self, request: Request, outcome: PolicyOutcome, proceed: Proceed) -> Response:
-        # It takes the first step itself. Most reads end in it: their events are made together, and written by one
-        # call. Of the others, and of refusals, the first event is made now: nothing has been done that others see.
+        # Take the first step by hand. Most reads finish in it: their events are made together and written by one
+        # call. For the others, and for errors, the first event is made now: a read has had no visible effect yet.
         rest: Any
         try:
             answer = proceed(request)
@@ -114,10 +144,10 @@ class AuditStage:
         try:
             return await self._followed(request, record, proceed)
         finally:
-            request.on_decoded = None  # it leads back here: requests leave no reference cycles
+            request.on_decoded = None  # breaks the reference cycle
 
     async def _begins(self, request: Request, record: Record, stored: Stored) -> bool:
-        """Report whether the first event is stored, as far as the request depends on it."""
+        """Wait for the first event; False if it is lost and the request must fail."""
         try:
             return await _began(request, stored)
         except CancelledError:
@@ -125,7 +155,7 @@ class AuditStage:
             raise
 
     def _left(self, request: Request, record: Record) -> None:
-        """Send the last event of a request whose client has left, or whose time is over; nobody waits for that."""
+        """Send the last event of a request that was cancelled by its client or its timeout, without waiting."""
         if request.given_up:
             record.refused(Timeout.request())
         elif record.status is None:
@@ -133,7 +163,7 @@ class AuditStage:
         self._auditor.finish(_told(request, record))
 
     async def _followed(self, request: Request, record: Record, proceed: Proceed) -> Response:
-        """The rest of a request whose first event is written."""
+        """Return the response of `proceed` and record the remaining events."""
         try:
             response = await proceed(request)
         except (StatusError, MemoryError) as error:
@@ -162,7 +192,7 @@ class AuditStage:
             if record.wants_answer or request.method == "PATCH" or _runs_long(request):
                 await self._answered(request, record, response)
             elif (stored := record.at(COMPLETE)) is not True:
-                # Here rather than in a coroutine of its own: most requests wait for nothing.
+                # Inline: most requests wait for nothing, and a coroutine would cost them.
                 await _settled(self._auditor, request, stored)
         except CancelledError:
             self._left(request, record)
@@ -171,12 +201,12 @@ class AuditStage:
         return response
 
     def _rejected(self, request: Request) -> Response:
-        """The 500 of mode blocking-strict (reference AUDIT-11)."""
+        """Return the 500 of mode blocking-strict (reference AUDIT-11)."""
         self._auditor.counts.rejected += 1
         return internal_server_error(request, "failed to store audit event")
 
     async def _ended(self, request: Request, record: Record) -> None:
-        """The events of an answer of which all is known."""
+        """Record the last events of a complete response or an error."""
         try:
             if request.method == "PATCH":
                 await record.take_patch()
@@ -193,7 +223,7 @@ class AuditStage:
         await self._ended(request, record)
 
     async def _long(self, record: Record, response: Response) -> None:
-        """A long answer to a read, in whose place there may be a refusal: what came of it is known when it ends."""
+        """Record a long response to a read when it ends: until then it may still become a 429."""
         record.answered(response.code)
         if record.wants_answer:
             await record.take_body(whole_body(response), response.content_type)
@@ -206,7 +236,7 @@ class AuditStage:
         response.on_end(end)
 
     async def _begun(self, request: Request, record: Record, response: Response) -> None:
-        """An answer that comes over time: it is complete when it ends."""
+        """Record the start of a streamed response, and its completion when it ends."""
         record.answered(response.code)
         if request.method == "PATCH":
             await record.take_patch()
@@ -232,7 +262,7 @@ async def _complete(record: Record, copied: Copied | None, content_type: str) ->
 
 
 async def _told(request: Request, record: Record) -> None:
-    """Send what is left of the events of a request that nobody waits for."""
+    """Send the remaining events of a cancelled request."""
     if request.method == "PATCH":
         await record.take_patch()
     if _runs_long(request):
@@ -241,9 +271,9 @@ async def _told(request: Request, record: Record) -> None:
 
 
 async def _began(request: Request, stored: Stored) -> bool:
-    """Wait until the first event is stored. Until then nothing is done, so that a write can be cancelled like a read.
+    """Wait until the first event is stored; report whether it is. Until then a write can be cancelled like a read.
 
-    A request that the server refuses to defend itself does not wait for it.
+    A request that the server sheds (`given_up`) does not wait.
     """
     if isinstance(stored, bool):
         return stored
@@ -257,7 +287,7 @@ async def _began(request: Request, stored: Stored) -> bool:
 
 
 async def _settled(auditor: Auditor, request: Request, stored: Stored) -> None:
-    """Wait until an event is where it belongs, but no longer than somebody waits for the answer."""
+    """Wait until an event is stored, but not past the request's deadline."""
     if isinstance(stored, bool) or request.given_up:
         return
     if request.ends_at_s is not None:
@@ -274,11 +304,11 @@ async def _raised(problem: Exception) -> Response:
     try:
         raise problem
     finally:
-        del problem  # its traceback leads here: requests leave no reference cycles
+        del problem  # breaks the reference cycle through its traceback
 
 
 def _is_simple(request: Request, response: Response) -> bool:
-    """Report whether a read has a complete response, and events without rare fields."""
+    """Report whether a read has a short, complete response, and events without annotations."""
     return (
         is_short(response)
         and response.upgrade is None

@@ -1,35 +1,39 @@
-"""The id under which a request is found again: in its answer, in the log, in the audit (reference REQ-22)."""
+"""Audit id: identifies a request in its response, the log and the audit events (reference REQ-22)."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Coroutine
 from typing import Any
 
 from orchtw.filters.chain import Proceed
+from orchtw.filters.plan import NOTHING, Part
 from orchtw.request import Request, Response
-from orchtw.values.uuids import SIZE, uuid_text
+from orchtw.values.uuids import new_uuid
 
 LONGEST = 256
-"""Characters; clients send UUIDs of 36."""
+"""Maximum length of a client's audit id in characters; a UUID has 36."""
 
-# What can stand in a header and in a line of a log without being taken for something else.
+# Safe in a header and unambiguous in a log line.
 _PLAIN = re.compile(rf"[!#-\[\]-~]{{1,{LONGEST}}}")
 
 
 def audit_id(asked: str) -> str:
-    """The id that the client asks for, never cut short, or a new one.
+    """Return the id that the client sent, or a new UUID if it is missing or unusable; an id is never truncated.
 
-    One that is longer than LONGEST or has spaces, quotes, backslashes or anything but visible ASCII is not taken.
+    An id longer than LONGEST, or with spaces, quotes, backslashes or anything but visible ASCII, is unusable.
     """
-    return asked if asked and _PLAIN.fullmatch(asked) else uuid_text(os.urandom(SIZE))
+    return asked if asked and _PLAIN.fullmatch(asked) else new_uuid()
 
 
 class AuditIdStage:
     """Stage that fills in `request.audit_id`."""
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        """Take the client's id if it can be used, or a new one."""
+        """Set the audit id from the Audit-ID header, or generate one."""
         request.audit_id = audit_id(request.headers.get("audit-id", ""))
         return proceed(request)
+
+    def plan(self, request: Request) -> Part:
+        """Leave it to the plan to make new ids; clients that send their own have none."""
+        return NOTHING

@@ -1,4 +1,4 @@
-"""Who asks (reference AUTHN-2)?"""
+"""Authentication stage of the request chain (reference AUTHN-2)."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ from collections.abc import Awaitable, Coroutine
 from time import perf_counter
 from typing import Any
 
+from orchtw.authn.lasting import Lasting
 from orchtw.authn.method import Authenticator
 from orchtw.errors import Unauthorized
 from orchtw.filters.chain import Proceed
+from orchtw.filters.plan import Part, Passage
 from orchtw.metrics.authentication import Attempts
 from orchtw.request import Request, Response, UserInfo
 
 
 class AuthenticationStage:
-    """Fills in `request.authenticated` and `request.user`, or refuses with 401."""
+    """Stage that fills in `request.authenticated` and `request.user`; `attempts` counts outcomes."""
 
     def __init__(self, authenticator: Authenticator, attempts: Attempts) -> None:
         self._authenticator = authenticator
         self._attempts = attempts
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        """Ask the authenticator; one that knows at once is not awaited."""
+        """Ask the authenticator; a result that is not awaitable costs no coroutine. Raises Unauthorized (401)."""
         began = perf_counter()
         try:
             user = self._authenticator.authenticate(request)
@@ -31,6 +33,21 @@ class AuthenticationStage:
         if user is not None and not isinstance(user, UserInfo):
             return self._wait(request, user, proceed, began)
         return self._go_on(request, user, proceed, began)
+
+    def plan(self, request: Request) -> Part | None:
+        """Hold while the same credentials lead to the same user, whose requests are counted as before."""
+        user, authenticator = request.authenticated, self._authenticator
+        found = authenticator.lasts(request) if isinstance(authenticator, Lasting) else None
+        if user is None or found is None:
+            return None
+        used, again = found.used, self._attempts.again(user.name)
+
+        def passed(passage: Passage) -> None:
+            for count in used:
+                count()
+            again()
+
+        return Part(stands=found.stands, passed=passed)
 
     async def _wait(
         self, request: Request, user: Awaitable[UserInfo | None], proceed: Proceed, began: float

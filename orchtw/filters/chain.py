@@ -1,8 +1,9 @@
-"""The line of stages that every request passes: what a stage is, the order of places, and how a line is made."""
+"""Handler chain: the `Stage` interface, the order of the stages, and their composition."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any, Final, Protocol
 
 import attrs
@@ -28,33 +29,33 @@ ORDER: Final = (
     "impersonation",
     "flow-control",
     "authorization",
+    "faults",
     "storage-version",
 )
-"""The names of the places, from the network inwards. A place without a stage costs nothing.
+"""Names of the places in the chain, outermost first. A place without a stage costs nothing.
 
-`audit` knows the user; `refused-requests` is where an audit stage sees requests that get no user, because of wrong
+`audit` comes after authentication; `refused-requests` audits requests that fail before it, because of invalid
 credentials or a bad `timeout` (reference AUDIT-5).
 """
 
 _BEFORE_AUTHENTICATION: Final = ORDER[: ORDER.index("authentication")]
 
 Proceed = Callable[[Request], Coroutine[Any, Any, Response]]
-"""The rest of a line: from a request to its answer. Raises StatusError for a refusal, anything else for a fault."""
+"""The rest of the chain, from request to response. Raises StatusError to reject the request; others are faults."""
 
 
 class Stage(Protocol):
-    """One stage of the line, wrapped around the rest of it.
+    """One stage of the chain, wrapped around the rest of it.
 
-    A stage that looks at the answer is `async def handle(…) -> Response` and awaits `proceed(request)`. One that only
+    A stage that uses the response is `async def handle(…) -> Response` and awaits `proceed(request)`. One that only
     prepares the request may be a plain function that returns `proceed(request)`: then it costs no coroutine.
     """
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        """Answer the request: with what `proceed` answers, or without it. Raise a StatusError to refuse it.
+        """Return the response of `proceed`, or another. Raises StatusError to reject the request.
 
-        A client that leaves cancels its read: CancelledError then comes out of `proceed`. To know when the answer
-        has been sent, and how that ended, give the response a listener (`Response.on_end`). An answer that is
-        replaced by another must be dropped (`Response.drop`).
+        When a client disconnects, its read is cancelled: `proceed` raises CancelledError. `Response.on_end` reports
+        the end of sending a response. A response that is replaced by another must be dropped (`Response.drop`).
         """
 
 
@@ -67,9 +68,9 @@ class Placed:
 
 
 def line(stages: Sequence[Placed], handler: Proceed) -> Proceed:
-    """Compose the chain: the first stage around the second and so on, and the handler inside them all.
+    """Compose the chain: the first stage around the second and so on, with the handler innermost.
 
-    Raises ValueError: a place is unknown, or a stage stands before one that belongs in front of it.
+    Raises ValueError for an unknown place and for stages out of order.
     """
     positions = [ORDER.index(placed.place) for placed in stages]
     if positions != sorted(positions):
@@ -81,15 +82,15 @@ def line(stages: Sequence[Placed], handler: Proceed) -> Proceed:
 
 
 def _around(stage: Stage, proceed: Proceed) -> Proceed:
-    handle = stage.handle
-    return lambda request: handle(request, proceed)
+    # Not a function of ours: each stage of each request would pay for its frame.
+    return partial(stage.handle, proceed=proceed)
 
 
 def declined(stages: Sequence[Placed], request: Request, error: StatusError) -> Coroutine[Any, Any, Response]:
-    """Answer a request whose body is not taken, as it would be if its handler had found out when it read the body.
+    """Answer a request whose body is rejected, as if its handler had raised `error` when it read the body.
 
-    It passes all stages, so that it is counted, logged and audited, and a stranger is told that it is one. One for
-    which there is no room takes none in any stage.
+    The request passes all stages, so that it is counted, logged and audited, and gets 401 or 403 where those apply.
+    A TooManyRequests marks it `given_up`: stages then spend no resources on it.
     """
     request.given_up = isinstance(error, TooManyRequests)
 
@@ -100,10 +101,9 @@ def declined(stages: Sequence[Placed], request: Request, error: StatusError) -> 
 
 
 def refused(stages: Sequence[Placed], request: Request, error: StatusError) -> Coroutine[Any, Any, Response]:
-    """Answer a request that is refused by its head alone, before its body has come.
+    """Answer a request that is rejected by its head alone, before its body has arrived.
 
-    It passes those stages that it would have passed on its way to the refusal and that do not decide: all in front of
-    authentication, and audit if its user is known.
+    It passes the stages outside authentication, and audit if its user is known.
     """
     passed = _BEFORE_AUTHENTICATION if request.authenticated is None else (*_BEFORE_AUTHENTICATION, "audit")
 

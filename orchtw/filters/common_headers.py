@@ -1,26 +1,26 @@
-"""The headers that every answer has."""
+"""Headers common to all responses."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from orchtw.filters.chain import Proceed
+from orchtw.filters.plan import NOTHING, Part
 from orchtw.request import Request, Response
 from orchtw.rules.warnings import warning_headers
 
 
 class CommonHeaders:
-    """Headers of every response: the audit id, those that stages have added, warnings, and Cache-Control, by default
-    without caching.
+    """Stage that adds Audit-Id, the headers set by other stages, warnings and, unless present, Cache-Control.
 
-    `transport_security` are the directives for browsers, none by default (reference REQ-22).
+    `transport_security` are the directives of Strict-Transport-Security; empty: no such header (reference REQ-22).
     """
 
     def __init__(self, transport_security: Sequence[str] = ()) -> None:
         self._more = [("Strict-Transport-Security", "; ".join(transport_security))] if transport_security else None
 
     async def handle(self, request: Request, proceed: Proceed) -> Response:
-        """The answer with these headers behind its own."""
+        """Return the response with these headers appended to its own."""
         response = await proceed(request)
         headers = response.headers
         headers.append(("Audit-Id", request.audit_id))
@@ -33,3 +33,7 @@ class CommonHeaders:
         if self._more is not None:
             headers += self._more
         return response
+
+    def plan(self, request: Request) -> Part:
+        """Have the headers of the first answer repeated."""
+        return NOTHING

@@ -1,10 +1,11 @@
-"""Cross-origin requests of browsers: preflights, and the headers that let a page see an answer (reference REQ-28)."""
+"""CORS: preflight requests, and the headers that let a page read a response (reference REQ-28)."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from orchtw.filters.chain import Proceed
+from orchtw.filters.plan import NOTHING, Part
 from orchtw.request import Request, Response
 from orchtw.rules.origins import AllowedOrigins
 
@@ -21,23 +22,27 @@ _OPEN: Final = (
 
 
 class CORS:
-    """Stands before everything else: a preflight has no credentials, and a page is to see refusals as well."""
+    """Outermost stage: preflights carry no credentials, and pages must be able to read error responses too."""
 
     def __init__(self, origins: AllowedOrigins) -> None:
         self._origins = origins
 
     async def handle(self, request: Request, proceed: Proceed) -> Response:
-        """204 for a preflight of an allowed origin; else what `proceed` answers, with the headers for its origin."""
+        """Return 204 for a preflight from an allowed origin, else the response of `proceed` with CORS headers."""
         if self._is_preflight(request):
             return self._opened(request, Response(code=204))
         return self._opened(request, await proceed(request))
+
+    def plan(self, request: Request) -> Part:
+        """Have the headers of the first answer repeated: equal requests are of one origin."""
+        return NOTHING
 
     def _is_preflight(self, request: Request) -> bool:
         asks = request.method == "OPTIONS" and "access-control-request-method" in request.headers
         return asks and self._origins.allow(request.headers.get("origin", ""))
 
     def _opened(self, request: Request, response: Response) -> Response:
-        """The answer with the headers that let pages of the request's origin read it, if it is allowed."""
+        """Add Vary, and the CORS headers if the request's origin is allowed; return the response."""
         origin = request.headers.get("origin", "")
         response.headers.append(("Vary", "Origin"))
         if self._origins.allow(origin):

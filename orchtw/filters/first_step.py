@@ -1,4 +1,4 @@
-"""For stages that take the first step of a request themselves: most reads end in it, and writes wait only then."""
+"""Stepping of coroutines by hand: most reads finish in the first step and need no timer and no Deferred."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ READS: Final = ("GET", "HEAD")
 
 
 class Resumed:
-    """To be awaited: what a coroutine comes to whose first step has ended; `waiting` is what it waits for."""
+    """Awaitable that drives a coroutine on from its first step; `waiting` is the awaited Deferred."""
 
     __slots__ = ("_answer", "waiting")
 
@@ -37,10 +37,10 @@ class Resumed:
 
 
 class Detached:
-    """Coroutine that runs to its end even if nothing waits for it; `ended` is called with its result or exception.
+    """Coroutine that runs to its end even if nothing awaits it; `ended` is called with its result or exception.
 
-    `waiting` is what it waits for after its first step. A third of what `Deferred.fromCoroutine` costs, which
-    nearly every write pays.
+    `waiting` is the Deferred that its first step yielded. Costs a third of `Deferred.fromCoroutine`, and nearly
+    every write needs one.
     """
 
     __slots__ = ("_answer", "_ended", "_waiting")
@@ -57,7 +57,7 @@ class Detached:
         waiting.addBoth(self._go_on)
 
     def cancel(self) -> None:
-        """Give up what it waits for."""
+        """Cancel the Deferred that the coroutine awaits."""
         self._waiting.cancel()
 
     def _go_on(self, result: Any) -> None:
@@ -70,7 +70,7 @@ class Detached:
 
 
 def _step(answer: Coroutine[Any, Any, Response], result: Any) -> Deferred[Any] | Response | Failure:
-    """Resume a coroutine with a result; return its response, its failure, or what it waits for next."""
+    """Resume a coroutine; return its response, its failure, or the Deferred that it awaits next."""
     try:
         if isinstance(result, Failure):
             return answer.throw(result.value)  # type: ignore[no-any-return, arg-type]

@@ -1,4 +1,4 @@
-"""Priority and fairness: a request begins when there are seats for it in its level (reference FLOW-3, FLOW-4)."""
+"""API priority and fairness: a request starts once its priority level has seats (reference FLOW-3, FLOW-4)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Coroutine
 from typing import Any, Final
 
 from orchtw.filters.chain import Proceed
+from orchtw.filters.plan import Part, Passage
 from orchtw.flowcontrol.control import FlowControl, Seats
 from orchtw.flowcontrol.levels import KnownFlow
 from orchtw.flowcontrol.queued import Queued
@@ -19,7 +20,7 @@ _REFUSAL_HEADERS: Final = (("X-Content-Type-Options", "nosniff"), ("Retry-After"
 
 
 def too_many_requests(request: Request) -> Response:
-    """The plain answer to a request that finds no place (reference ERR-35)."""
+    """Return the plain-text 429 of a request that was not admitted, and mark it `given_up` (reference ERR-35)."""
     request.given_up = True
     return Response(
         code=429, content_type="text/plain; charset=utf-8", body=_REFUSAL, headers=list(_REFUSAL_HEADERS)
@@ -27,8 +28,9 @@ def too_many_requests(request: Request) -> Response:
 
 
 class PriorityAndFairness:
-    """Finds each request's flow, and has it wait until it has seats. Of long-running requests only watches are
-    counted, while they start.
+    """Stage that classifies each request and queues it until it has seats.
+
+    Of the long-running requests only watches are limited, and only during their initialization.
     """
 
     def __init__(self, control: FlowControl) -> None:
@@ -36,7 +38,7 @@ class PriorityAndFairness:
         self._flow = control.live.flow
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        """Serve the request in its turn, or answer 429."""
+        """Return the response of `proceed` once the request has seats, or 429."""
         info, user = request.info, request.user
         assert info is not None and user is not None
         if long_running(info) and info.verb != "watch":
@@ -57,6 +59,29 @@ class PriorityAndFairness:
         if not pool:
             return self._wait(request, proceed, flow, seating, seats)
         return self._serve(request, proceed, flow, seating, seats, pool)
+
+    def plan(self, request: Request) -> Part | None:
+        """Hold while the flow is found as before; requests that would have to wait go the whole way."""
+        control, flow, info = self._control, request.flow, request.info
+        if not isinstance(flow, KnownFlow) or info is None or info.verb != "get":
+            return None
+        live, state, seating, stats = control.live, control.live.state, flow.level.seating, flow.stats
+        starts_free, at_once, reads = control.starts.free, flow.at_once, control.reads
+        if state is None:
+            return None
+
+        def free() -> bool:
+            return at_once or ((seating is None or seating.roomy) and starts_free())
+
+        def passed(passage: Passage) -> None:
+            # As `Seats`: what comes and goes in one step leaves its highest marks.
+            reads.touch(passage.ended_s)
+            stats.dispatched += 1
+            stats.durations.observe(passage.took_s)
+            if seating is not None and not at_once:
+                seating.touch()
+
+        return Part(stands=(lambda: live.state is state,), free=free, passed=passed)
 
     async def _wait_for_turn(
         self, request: Request, proceed: Proceed, flow: KnownFlow, seating: Seating | None
@@ -114,5 +139,5 @@ class PriorityAndFairness:
 
 
 def is_whole(response: Response) -> bool:
-    """Report whether the response is complete: nothing is produced while it is sent."""
+    """Report whether the body is complete bytes: nothing is produced while it is sent."""
     return type(response.body) is bytes and response.parts is None and response.stream is None

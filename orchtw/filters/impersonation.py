@@ -1,4 +1,4 @@
-"""Acting as somebody else: the Impersonate- headers (reference AUTHN-40)."""
+"""User impersonation by the Impersonate- headers (reference AUTHN-40)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from orchtw.authz.decision import Authorizer, Decision
 from orchtw.authz.refusal import forbidden
 from orchtw.filters.chain import Proceed
 from orchtw.filters.plain_errors import internal_server_error
+from orchtw.filters.plan import NOTHING, Part
 from orchtw.naming.names import Naming
 from orchtw.request import Request, RequestInfo, Response, UserInfo, utf8_text
 from orchtw.rules.front_proxy import unescaped_key
@@ -34,9 +35,9 @@ class Wanted:
 
 
 class ImpersonationStage:
-    """Puts the named user in the requester's place if that one may impersonate each part of it.
+    """Stage that replaces `request.user` if the requester may impersonate the user and each of its attributes.
 
-    Only `request.user` changes: `request.authenticated` remains the requester.
+    `request.authenticated` remains the requester.
     """
 
     def __init__(self, authorizer: Authorizer, naming: Naming) -> None:
@@ -44,8 +45,8 @@ class ImpersonationStage:
         self._group = naming.authentication_group
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        """Refuses with 403 what the requester may not take on; the rest of it without a user's name is a 500."""
-        if not any(name.startswith(PREFIX) for name in request.headers):
+        """Impersonate and proceed; groups, uid or extra without a user are a 500. Raises Forbidden (403)."""
+        if not _impersonates(request):
             return proceed(request)
         wanted = _wanted(request)
         if wanted.user:
@@ -54,11 +55,15 @@ class ImpersonationStage:
             return self._refuse(request, wanted)
         return proceed(request)
 
+    def plan(self, request: Request) -> Part | None:
+        """Offer nothing to those who act as others."""
+        return None if _impersonates(request) else NOTHING
+
     async def _refuse(self, request: Request, wanted: Wanted) -> Response:
         return internal_server_error(request, self._nameless(wanted))
 
     def _nameless(self, wanted: Wanted) -> str:
-        """Format what was asked for without a user, as the release prints object references (reference AUTHN-40)."""
+        """Format the error for attributes without a user; object references are as in Go (reference AUTHN-40)."""
         api = f"{self._group}/v1"
         parts = [_reference("Group", group) for group in wanted.groups]
         for key, values in wanted.extra.items():
@@ -76,7 +81,7 @@ class ImpersonationStage:
         return await proceed(request)
 
     def _parts(self, wanted: Wanted) -> Iterator[RequestInfo]:
-        """Yield the requests to authorize: impersonation of the user, each group, each extra value, and the uid."""
+        """Yield the requests to authorize: impersonation of the user, each group, each extra value and the uid."""
         if (account := _account(wanted.user)) is not None:
             yield _asked("serviceaccounts", account[1], namespace=account[0])
         else:
@@ -97,8 +102,12 @@ class ImpersonationStage:
             raise forbidden(user, part, decision.why)
 
 
+def _impersonates(request: Request) -> bool:
+    return any(name.startswith(PREFIX) for name in request.headers)
+
+
 def _wanted(request: Request) -> Wanted:
-    """The headers, in any order; each line is one value, whatever commas it has (reference AUTHN-40)."""
+    """Parse the headers. Each header line is one value, even if it contains commas (reference AUTHN-40)."""
     extra: dict[str, tuple[str, ...]] = {}
     for name in request.headers:
         if name.startswith(EXTRA):
@@ -117,7 +126,7 @@ def _values(request: Request, header: str) -> tuple[str, ...]:
 
 
 def _account(user: str) -> tuple[str, str] | None:
-    """Namespace and name of the service account whose user it is; None for any other user."""
+    """Return namespace and name of the service account of a user name; None for any other user."""
     if not user.startswith(SERVICE_ACCOUNT):
         return None
     namespace, colon, name = user.removeprefix(SERVICE_ACCOUNT).partition(":")
@@ -141,7 +150,7 @@ def _asked(
 
 
 def _user(wanted: Wanted) -> UserInfo:
-    """The new user with the groups that come by themselves (reference AUTHN-42)."""
+    """Return the impersonated user with its implied groups (reference AUTHN-42)."""
     groups = wanted.groups
     if not groups and (account := _account(wanted.user)) is not None:
         groups = (SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{account[0]}")
@@ -155,5 +164,5 @@ def _user(wanted: Wanted) -> UserInfo:
 
 
 def _reference(kind: str, name: str, api_version: str = "", field_path: str = "") -> str:
-    """A Go struct of kind, namespace, name, uid, apiVersion, resourceVersion and fieldPath."""
+    """Format an object reference as Go's %v: kind, namespace, name, uid, apiVersion, resourceVersion, fieldPath."""
     return "{" + " ".join((kind, "", name, "", api_version, "", field_path)) + "}"

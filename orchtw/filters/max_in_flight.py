@@ -1,4 +1,4 @@
-"""Without priority and fairness: so many reads and so many writes at once (reference FLOW-1)."""
+"""Max-in-flight limits of reads and writes, used without priority and fairness (reference FLOW-1)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 
 from orchtw.filters.chain import Proceed
 from orchtw.filters.flow_control import is_whole, too_many_requests
+from orchtw.filters.plan import Part, Passage
 from orchtw.flowcontrol.stats import MUTATING, READ_ONLY, InFlight, Watermark, kind_of
 from orchtw.request import Request, Response
 from orchtw.rules.long_running import long_running
 
 
 class MaxInFlight:
-    """Limits of requests in flight (0: unlimited): 429 beyond them; administrators are counted and never refused."""
+    """Limits of requests in flight (0: unlimited), exceeded with 429; administrators count but are never rejected."""
 
     def __init__(
         self, reads: int, writes: int, administrators: str, in_flight: InFlight, seconds: Callable[[], float]
@@ -24,7 +25,7 @@ class MaxInFlight:
         self._seconds = seconds
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        """Serve the request at once, or answer 429."""
+        """Return the response of `proceed`, or 429 at the limit. Long-running requests are not counted."""
         info, user = request.info, request.user
         assert info is not None and user is not None
         if long_running(info):
@@ -35,6 +36,17 @@ class MaxInFlight:
             self._in_flight.dropped[kind] += 1
             return _refuse(request)
         return self._serve(request, proceed, mark)
+
+    def plan(self, request: Request) -> Part | None:
+        """Let requests through while there is room for one more."""
+        assert request.info is not None
+        kind = kind_of(request.info.verb)
+        mark, limit = self._in_flight.executing[kind], self._limits[kind]
+
+        def passed(passage: Passage) -> None:
+            mark.touch(passage.ended_s)
+
+        return Part(free=lambda: not limit or mark.count < limit, passed=passed)
 
     async def _serve(self, request: Request, proceed: Proceed, mark: Watermark) -> Response:
         mark.add(self._seconds())

@@ -1,4 +1,4 @@
-"""Counts and measures every request (reference METRIC-5)."""
+"""Request metrics: counts, latencies and response sizes (reference METRIC-5)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from functools import partial
 
 from orchtw.errors import TooManyRequests
 from orchtw.filters.chain import Proceed
-from orchtw.metrics.requests import RequestKind, RequestMetrics
+from orchtw.filters.plan import Part, Passage
+from orchtw.metrics.requests import RequestMetrics, RequestSeries
 from orchtw.request import Ending, Request, Response, is_short
 
 
 class MetricsStage:
-    """Sees the answer that the client gets, refusals too; `seconds` is a clock that nobody sets.
+    """Stage that counts every response, errors included; `seconds` is a monotonic clock.
 
-    What is sent at once is counted at once; a long answer, and a watch, when it has been sent.
+    A short response is counted before it is sent; a long one or a watch, when sending it has ended.
     """
 
     def __init__(self, metrics: RequestMetrics, seconds: Callable[[], float]) -> None:
@@ -22,7 +23,7 @@ class MetricsStage:
         self._seconds = seconds
 
     async def handle(self, request: Request, proceed: Proceed) -> Response:
-        """Count the answer, or that the client has not waited for it."""
+        """Count the response, or an aborted request if `proceed` raises."""
         began = self._seconds()
         try:
             response = await proceed(request)
@@ -44,9 +45,18 @@ class MetricsStage:
         response.on_end(partial(self._sent, kind, response.code, _size(response), began, request.webhooks_s, running))
         return response
 
+    def plan(self, request: Request) -> Part:
+        """Keep the series: they are those of the resource's target, which the handler looks at."""
+        kind = self._metrics.of(request)
+
+        def passed(passage: Passage) -> None:
+            kind.answered(passage.response.code, passage.took_s, 0.0, passage.size)
+
+        return Part(passed=passed)
+
     def _sent(
         self,
-        kind: RequestKind,
+        kind: RequestSeries,
         code: int,
         size: int | None,
         began: float,
@@ -54,7 +64,7 @@ class MetricsStage:
         running: bool,
         ending: Ending,
     ) -> None:
-        """The answer has been sent or is lost; until then neither it nor its request is held here."""
+        """Count a response that was sent or lost. Holds no reference to it or its request until then."""
         if running:
             self._metrics.opened(kind, -1)
         elif ending in (Ending.CLIENT_GONE, Ending.ABORTED):
@@ -65,10 +75,10 @@ class MetricsStage:
 
 
 def _size(response: Response) -> int | None:
-    """Bytes of the body, where they are known."""
+    """Return the size of the body in bytes if it is known."""
     if response.stream is not None or response.parts is not None:
         return None
     if response.length is not None:
         return response.length
     body = response.body
-    return sum(len(piece) for piece in body) if isinstance(body, list | tuple) else None
+    return len(body) if isinstance(body, bytes) else sum(len(piece) for piece in body)

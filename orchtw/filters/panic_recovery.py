@@ -1,4 +1,4 @@
-"""Panic recovery: exceptions become responses, a refusal its Status, a fault of the server a 500."""
+"""Panic recovery: a StatusError becomes its Status response, any other exception a 500."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from twisted.logger import Logger
 
 from orchtw.errors import InternalError, StatusError
 from orchtw.filters.chain import Proceed
+from orchtw.filters.plan import NOTHING, Part
 from orchtw.filters.request_log import shown
 from orchtw.request import Request, Response
 
@@ -17,9 +18,9 @@ _FAULT: Final = b"This request caused apiserver to panic. Look in the logs for d
 
 
 class Refusals:
-    """Only cancellation comes out of it as an exception.
+    """Stage that turns every exception except CancelledError into a response.
 
-    `refuse` makes a response of a StatusError in the format that the request accepts.
+    `refuse` encodes a StatusError in the format that the request accepts.
     """
 
     _log = Logger()
@@ -28,8 +29,10 @@ class Refusals:
         self._refuse = refuse
 
     async def handle(self, request: Request, proceed: Proceed) -> Response:
-        """A fault is logged with its traceback, under the audit id of the answer, which shows no more of it
-        (reference REQ-30); without memory it is a refusal (reference ERR-41).
+        """Return the response of `proceed`, or that of its exception.
+
+        An unexpected exception is logged with its traceback under the audit id; the 500 shows no details (reference
+        REQ-30). Running out of memory becomes a Status (reference ERR-41).
         """
         try:
             return await proceed(request)
@@ -38,8 +41,8 @@ class Refusals:
         except CancelledError:
             raise
         except MemoryError:
-            # No traceback: it costs memory, and says where memory ran out rather than what took it.
-            self._log.error("request {audit_id} got no memory: {method} {path}", audit_id=request.audit_id,
+            # No traceback: it costs memory, and shows where memory ran out, not what used it.
+            self._log.error("request {audit_id} ran out of memory: {method} {path}", audit_id=request.audit_id,
                             method=request.method, path=shown(request.path))
         except Exception:
             self._log.failure("request {audit_id} failed: {method} {path}", audit_id=request.audit_id,
@@ -47,3 +50,7 @@ class Refusals:
             headers = [("X-Content-Type-Options", "nosniff")]
             return Response(code=500, content_type="text/plain; charset=utf-8", body=_FAULT, headers=headers)
         return self._refuse(request, InternalError.no_memory())
+
+    def plan(self, request: Request) -> Part:
+        """Add nothing: refusals go the whole way."""
+        return NOTHING

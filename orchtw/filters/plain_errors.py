@@ -1,4 +1,4 @@
-"""Errors of the server in plain text, as the reference answers before it knows what the client accepts."""
+"""Plain-text server errors, for failures before content negotiation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SAFE: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def internal_server_error(request: Request, why: str) -> Response:
-    """The 500 of what went wrong before the request was understood; nothing in it is markup (reference REQ-30)."""
+    """Return a plain-text 500 that names the URI and `why`, with HTML metacharacters escaped (reference REQ-30)."""
     uri = f"{request.path}?{request.query}" if request.query else request.path
     text = f"Internal Server Error: {go_quote(uri[:LONGEST])}: {why}\n".translate(_SAFE)
     headers = [("X-Content-Type-Options", "nosniff")]

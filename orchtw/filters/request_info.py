@@ -1,4 +1,4 @@
-"""What does the request ask for (reference REQ-4, REQ-11)?"""
+"""Request info: verb, resource and scope from the method, path and query (reference REQ-4, REQ-11)."""
 
 from __future__ import annotations
 
@@ -6,24 +6,29 @@ from collections.abc import Coroutine
 from typing import Any
 
 from orchtw.filters.chain import Proceed
+from orchtw.filters.plan import NOTHING, Part
 from orchtw.request import Request, Response
 from orchtw.rules.request_info import PASSED_ON, parse
 
 
 class RequestInfoStage:
-    """Fills in `request.info`, and whether the request is passed on.
+    """Stage that fills in `request.info` and `request.passed_on`.
 
-    Unless the gate ServerSideFieldValidation is on (`checks_fields`), `fieldValidation` means nothing.
+    With the feature gate ServerSideFieldValidation off (`checks_fields`), `fieldValidation` is ignored.
     """
 
     def __init__(self, *, checks_fields: bool = True) -> None:
         self._checks_fields = checks_fields
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        """Read method, path and query; nothing is refused here."""
+        """Parse the method, path and query. Rejects no request."""
         info = request.info = parse(request.method, request.path, request.params)
         if info.subresource:
             request.passed_on = info.subresource in PASSED_ON
         if not self._checks_fields:
             request.fields_unchecked = True
         return proceed(request)
+
+    def plan(self, request: Request) -> Part:
+        """Add nothing: paths that differ in an object's name are read alike."""
+        return NOTHING

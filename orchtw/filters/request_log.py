@@ -1,6 +1,4 @@
-"""Log of requests: a line for each from a verbosity on, and a trace of slow ones
-(reference OPS-18, OPS-26).
-"""
+"""HTTP request log: a line per request at verbosity REQUESTS, traces of slow ones (reference OPS-18, OPS-26)."""
 
 from __future__ import annotations
 
@@ -12,32 +10,33 @@ from typing import Final
 from twisted.logger import Logger
 
 from orchtw.filters.chain import Proceed
+from orchtw.filters.plan import Part, Passage
 from orchtw.logs.values import VALUES, LogValues
 from orchtw.logs.verbosity import REQUESTS, Verbosity
 from orchtw.request import Request, Response
 from orchtw.values.causes import MAX_SHOWN_CHARACTERS, go_quote
 
 SLOW_S: Final = 0.5
-"""A request that takes longer is traced."""
+"""Requests that take at least this long are traced."""
 
 _LINE: Final = "HTTP"
 
 LONGEST = MAX_SHOWN_CHARACTERS
-"""Characters of a client's choosing that a field shows."""
+"""Maximum number of characters of client input in a field."""
 
 
 def shown(text: str) -> str:
-    """`text` in quotes, escaped as Go's %q does, so that a client can forge neither fields nor lines.
+    """Quote `text`, escaped as by Go's %q, so that a client can forge neither fields nor lines.
 
-    What is longer than LONGEST is cut, and says so behind the quotes.
+    Text longer than LONGEST is truncated, and its length is appended after the quotes.
     """
     return go_quote(text) if len(text) <= LONGEST else f"{go_quote(text[:LONGEST])}...({len(text)} characters)"
 
 
 class RequestLog:
-    """Writes the lines; queries may hold tokens of other systems, so only the path is shown of a non-resource URL.
+    """Stage that logs requests. Non-resource URLs are logged without their query, which may hold tokens.
 
-    `seconds` is the time that the steps of requests have.
+    `seconds` is the clock of `Request.steps`.
     """
 
     _log = Logger()
@@ -47,7 +46,7 @@ class RequestLog:
         self._seconds = seconds
 
     async def handle(self, request: Request, proceed: Proceed) -> Response:
-        """Write the line when the request has its answer; that of a stream when it begins."""
+        """Log the request when `proceed` returns, which for a stream is when it starts."""
         began = self._seconds()
         response = await proceed(request)
         latency_s = self._seconds() - began
@@ -57,8 +56,19 @@ class RequestLog:
             self._write(request, response, latency_s)
         return response
 
+    def plan(self, request: Request) -> Part:
+        """Hold while requests are not logged; slow ones are traced all the same."""
+        info, verbosity = request.info, self._verbosity
+
+        def passed(passage: Passage) -> None:
+            if passage.took_s >= SLOW_S:
+                passage.request.info = info
+                self._trace(passage.request, self._seconds() - passage.took_s, passage.took_s)
+
+        return Part(stands=(lambda: verbosity.of(__name__) < REQUESTS,), passed=passed)
+
     def _trace(self, request: Request, began: float, latency_s: float) -> None:
-        """One event of several lines: how long the request took, and each step up to its end."""
+        """Log one multi-line event: the total time of the request and the duration of each step."""
         started_at = time.time() - latency_s
         name = f"Trace[{random.getrandbits(31)}]:"
         total = f"{latency_s * 1000:.0f}ms"
@@ -73,7 +83,7 @@ class RequestLog:
 
     def _write(self, request: Request, response: Response, latency_s: float) -> None:
         fields = _fields(request, response, latency_s)
-        # In JSON the values stand by themselves.
+        # JSON logs take the values unquoted.
         cut = {name: value if isinstance(value, int) else _cut(value) for name, value in fields.items()}
         told = " ".join(
             f"{name}={value if isinstance(value, int) else shown(value)}" for name, value in fields.items()
@@ -119,7 +129,7 @@ def _what(request: Request) -> str:
 
 
 def _may_be_slow(request: Request, response: Response) -> bool:
-    """Report whether the request may take long because of others or of its client (reference LIMIT-3)."""
+    """Report whether the request depends on another server or its client and is not traced (reference LIMIT-3)."""
     return response.stream is not None or request.passed_on or request.path.startswith("/debug/pprof/")
 
 
@@ -129,7 +139,7 @@ def _moment(seconds: float, *, date: bool = False) -> str:
 
 
 def _flow(request: Request) -> dict[str, str | int]:
-    """Which priority level and flow schema took the request, how many seats, and for how long (reference OPS-18)."""
+    """Return the fields of priority and fairness: level, flow schema, seats and durations (reference OPS-18)."""
     if request.flow is None:
         return {}
     level, schema = request.flow.names

@@ -1,4 +1,4 @@
-"""A look at the heads of requests whose bodies are yet to come: whose body is worth the memory?"""
+"""Early rejection by request head: decides whether a body is worth reading into memory."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from orchtw.rules.request_info import parse
 
 
 class Screen:
-    """Refuses what the stages would refuse whatever the body says, and tells known users from anonymous ones.
+    """Rejection of requests that the stages would reject whatever their body; also tells known users from anonymous.
 
-    It decides nothing else, and nothing before the doors are open: the stages still see the complete request.
-    `refused` answers what is refused (see `chain.refused`).
+    Everything else is left to the stages, which still see the complete request. Before the doors are open nothing
+    is rejected. `refused` answers a rejected request (see `chain.refused`).
     """
 
     def __init__(
@@ -37,9 +37,9 @@ class Screen:
         self._refused = refused
 
     def __call__(self, head: Request) -> Coroutine[Any, Any, Response] | bool:
-        """The 401 of wrong credentials, the 403 of an anonymous user, or whether the user is known.
+        """Return the response to a rejected request (401; 403 for an anonymous user), else whether the user is known.
 
-        A method that has to ask somebody is not waited for: until it has answered, its users count as anonymous.
+        Authenticators that need a remote call are not awaited: their users count as anonymous here.
         """
         if not self._doors.open:
             return False
@@ -59,7 +59,7 @@ class Screen:
         return False
 
     def _check(self, head: Request, user: UserInfo) -> None:
-        """Raise Forbidden (403) for what an anonymous user may not do; whom they impersonate is a later question."""
+        """Raise Forbidden (403) for what an anonymous user may not do; impersonation is left to its stage."""
         assert head.info is not None
         if any(name.startswith(PREFIX) for name in head.headers):
             return
@@ -72,5 +72,5 @@ class Screen:
 
 
 def _abandon(asked: Any) -> None:
-    """Not wait for an answer that takes time: the stage asks again when the request is complete."""
+    """Let a pending decision run unobserved; the stage asks again when the request is complete."""
     ensureDeferred(asked).addErrback(lambda _failure: None)

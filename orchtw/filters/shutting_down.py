@@ -1,4 +1,4 @@
-"""The end of the server as its clients see it: new requests are sent elsewhere (reference OPS-14)."""
+"""Requests during graceful shutdown: new ones are rejected with Retry-After (reference OPS-14)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Final
 import attrs
 
 from orchtw.filters.chain import Proceed
+from orchtw.filters.plan import Part
 from orchtw.request import Request, Response
 
 TEXT: Final = b"The apiserver is shutting down, please try again later.\n"
@@ -18,16 +19,16 @@ _EXEMPT_PATHS: Final = ("/readyz", "/livez", "/healthz", "/metrics")
 
 @attrs.define(slots=True, eq=False)
 class Doors:
-    """State of admission to the server: `open` once the start is over, until it is `closed` to new requests."""
+    """Lifecycle flags: `open` once startup is over, `closed` once shutdown rejects new requests."""
 
     closed: bool = False
     open: bool = False
 
 
 class ShuttingDown:
-    """Turns requests away once the doors are closed, but for health checks, metrics and the server's own.
+    """Stage that rejects requests once the doors are closed, except for health checks, metrics and API servers.
 
-    `agent` begins the User-Agent of API servers, which ask themselves until the end.
+    `agent` is the User-Agent prefix of API servers, which still send requests to themselves during shutdown.
     """
 
     def __init__(self, doors: Doors, agent: str) -> None:
@@ -35,10 +36,15 @@ class ShuttingDown:
         self._agent = agent
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        """429 and an end of the connection, so that the client comes back by way of another server."""
+        """Return 429 and close the connection during shutdown, so that the client retries on another server."""
         if self._doors.closed and not self._exempt(request):
             return self._turned_away()
         return proceed(request)
+
+    def plan(self, request: Request) -> Part:
+        """Hold until the doors are closed."""
+        doors = self._doors
+        return Part(stands=(lambda: not doors.closed,))
 
     def _exempt(self, request: Request) -> bool:
         return request.path.startswith(_EXEMPT_PATHS) or request.headers.get("user-agent", "").startswith(self._agent)

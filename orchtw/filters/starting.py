@@ -1,4 +1,4 @@
-"""The start of the server as its clients see it: health checks are answered, everything else has to wait."""
+"""Requests during startup: only health checks are served, everything else gets 503."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from orchtw.errors import ServiceUnavailable
 from orchtw.filters.chain import Proceed
+from orchtw.filters.plan import NOTHING, Part
 from orchtw.filters.shutting_down import Doors
 from orchtw.request import Request, Response
 
@@ -17,9 +18,9 @@ Answer = Callable[[Request, str], Awaitable[Response]]
 
 
 class Starting:
-    """Turns requests away until the doors are open, but for health checks at `paths`, which `health` answers.
+    """Stage that rejects requests until the doors are open, except GET and HEAD of `paths`, served by `health`.
 
-    Nobody can be known yet, as users and rights are stored themselves.
+    Authentication is not possible yet: users and permissions are still being read from the store.
     """
 
     def __init__(self, doors: Doors, paths: Iterable[str], health: Answer) -> None:
@@ -28,8 +29,12 @@ class Starting:
         self._health = health
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        """503 with Retry-After (reference OPS-13)."""
+        """Proceed once the server has started. Raises ServiceUnavailable (503, Retry-After; reference OPS-13)."""
         return proceed(request) if self._doors.open else self._early(request)
+
+    def plan(self, request: Request) -> Part:
+        """Add nothing: what has been opened is not shut again."""
+        return NOTHING
 
     async def _early(self, request: Request) -> Response:
         if request.path in self._paths and request.method in ("GET", "HEAD"):

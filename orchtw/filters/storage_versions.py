@@ -1,4 +1,4 @@
-"""Writes wait until it is known to all in which version they are stored (reference VER-20)."""
+"""Storage version precondition: no writes before the resource's storage version is published (reference VER-20)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Final
 from orchtw.bootstrap.storage_versions import STORAGE_VERSIONS, Unstated
 from orchtw.errors import ServiceUnavailable
 from orchtw.filters.chain import Proceed
+from orchtw.filters.plan import NOTHING, Part
 from orchtw.naming.names import Naming
 from orchtw.request import Request, RequestInfo, Response
 
@@ -16,9 +17,9 @@ _LEASES: Final = ("coordination.orch.io", "leases")
 
 
 class StorageVersionStage:
-    """Refuses writes of resources of which this server has yet to say how it stores them.
+    """Stage that rejects writes to resources whose StorageVersion this server has not published yet.
 
-    What it needs to say so is exempt: StorageVersions, and Leases in the system namespace.
+    Publishing itself needs StorageVersions and Leases in the system namespace, so these are exempt.
     """
 
     def __init__(self, unstated: Unstated, naming: Naming) -> None:
@@ -34,6 +35,10 @@ class StorageVersionStage:
         if unstated.resources and info is not None and info.is_resource and info.verb not in _READS:
             self._check(info)
         return proceed(request)
+
+    def plan(self, request: Request) -> Part | None:
+        """Add nothing to reads."""
+        return NOTHING if request.info is not None and request.info.verb in _READS else None
 
     def _check(self, info: RequestInfo) -> None:
         resource = info.group, info.resource

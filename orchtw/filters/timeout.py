@@ -1,4 +1,4 @@
-"""The time limit of ordinary requests (reference LIMIT-2)."""
+"""Request timeout of requests that are not long-running (reference LIMIT-2)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from twisted.python.failure import Failure
 from orchtw.errors import StatusError, Timeout
 from orchtw.filters.chain import Proceed
 from orchtw.filters.first_step import READS, Detached, Resumed
+from orchtw.filters.plan import NOTHING, Part
 from orchtw.request import Ending, Request, Response
 from orchtw.rules.long_running import long_running
 from orchtw.rules.options import request_timeout_s
 from orchtw.rules.request_info import parse
 
 SOURCE: Final = "timeout-handler"
-"""How this stage is named where late endings are counted."""
+"""Label of this stage in the metric of requests that end after their timeout response."""
 
 Late = Callable[[str, str], None]
-"""Is told of a request that ended after its answer: by whom it was noticed, and whether it went well."""
+"""Callback for a request that ended after its timeout response: the source, and the outcome ("ok" or "error")."""
 
 
 def _say_nothing(source: str, status: str) -> None:
@@ -30,10 +31,10 @@ def _say_nothing(source: str, status: str) -> None:
 
 
 class Deadline:
-    """Gives requests `limit_s` seconds, or less where their `timeout` parameter says so.
+    """Stage that limits requests to `limit_s` seconds, or to their `timeout` parameter if that is shorter.
 
-    What is too late is answered with 504. A read is given up then, as if its client had left. A write runs to its
-    end: whether it happened is for the client to look up. What is passed on to others takes as long as those do.
+    A late request gets 504. A read is then cancelled, as if its client had disconnected. A write runs to its end:
+    the client has to look up its outcome. Long-running and proxied requests have no limit.
     """
 
     _log = Logger()
@@ -44,7 +45,7 @@ class Deadline:
         self._limit_s = limit_s
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        """Wait for as long as it may take. Raises Timeout (504), BadRequest (400, a bad `timeout`)."""
+        """Await the response within the limit. Raises Timeout (504), BadRequest (400, a bad `timeout`)."""
         asked_s = _asked_s(request) if "timeout=" in request.query else None
         limit_s = self._limit_s if asked_s is None else min(asked_s, self._limit_s)
         if request.method in READS:
@@ -52,8 +53,12 @@ class Deadline:
         request.ends_at_s = self._clock.seconds() + limit_s
         return self._limit(request, proceed(request), limit_s)
 
+    def plan(self, request: Request) -> Part | None:
+        """Add nothing to reads: what is answered at once meets no limit, and a bad `timeout` has been refused."""
+        return NOTHING if request.method in READS else None
+
     async def _read(self, request: Request, answer: Coroutine[Any, Any, Response], limit_s: float) -> Response:
-        # It takes the first step itself: most reads end in it, and pay for no timer and no Deferred.
+        # Take the first step by hand: most reads finish in it and need no timer and no Deferred.
         try:
             waiting = answer.send(None)
         except StopIteration as done:
@@ -99,11 +104,11 @@ class Deadline:
         try:
             return await waiting
         finally:
-            if request.queued:  # it has not begun, and now it need not
+            if request.queued:  # not started yet: no need to start it now
                 running.cancel()
 
     def _ended_alone(self, result: Response | Failure, *, in_time: bool) -> None:
-        """A write has ended whose client has got another answer, or has left."""
+        """Drop the response of a write that ended after its 504 or its client's disconnect; count the former."""
         if not in_time:
             self._late(SOURCE, "ok" if isinstance(result, Response) else "error")
         if isinstance(result, Response):
@@ -118,12 +123,12 @@ def _give_up(request: Request, rest: Resumed) -> None:
 
 
 def _takes_its_time(request: Request) -> bool:
-    """Report whether a request is long-running (reference LIMIT-3), or answered by another server."""
+    """Report whether a request is long-running (reference LIMIT-3) or proxied."""
     return request.passed_on or (request.info is not None and long_running(request.info))
 
 
 def _asked_s(request: Request) -> float | None:
-    """The `timeout` parameter, which long-running requests ignore (reference REQ-18)."""
+    """Return the `timeout` parameter in seconds; long-running requests ignore it (reference REQ-18)."""
     if long_running(parse(request.method, request.path, request.params)):
         return None
     return request_timeout_s(request.params)

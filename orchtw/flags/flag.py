@@ -57,14 +57,14 @@ class Flag:
 
 
 def parse_boolean(text: str) -> bool:
-    """A boolean as Go reads it; ValueError for anything else."""
+    """Parse a boolean as Go does. Raises ValueError for other texts."""
     if text not in _BOOLEANS:
         raise ValueError("must be true or false")
     return _BOOLEANS[text]
 
 
 def parse_duration_s(text: str) -> float:
-    """A Go duration (`5m0s`, `1.5h`, `0`) in seconds; ValueError when malformed or negative."""
+    """Return a Go duration (`5m0s`, `1.5h`, `0`) in seconds; ValueError when malformed or negative."""
     try:
         seconds = parse_duration(text) / 1e9
     except ValueError:
@@ -79,7 +79,7 @@ def _show_duration(seconds: float) -> str:
 
 
 def parse_integer(text: str) -> int:
-    """A decimal integer of zero or more; ValueError otherwise."""
+    """Return a decimal integer of zero or more; ValueError otherwise."""
     if not text.isascii() or not text.isdigit():
         raise ValueError("must be an integer of zero or more")
     return int(text)
@@ -97,7 +97,7 @@ def parse_levels(texts: Iterable[str]) -> tuple[tuple[str, int], ...]:
 
 
 def parse_number(text: str) -> float:
-    """A decimal number of zero or more; ValueError otherwise."""
+    """Return a decimal number of zero or more; ValueError otherwise."""
     if not _NUMBER.fullmatch(text):
         raise ValueError("must be a number of zero or more")
     return float(text)
@@ -113,7 +113,7 @@ def parse_pairs(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def parse_switches(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """As `parse_pairs`, but a key alone is a ValueError."""
+    """Parse as `parse_pairs`; a key alone raises ValueError."""
     for text in split_list(texts):
         if "=" not in text:
             raise ValueError(f"missing bool value for {text}")
@@ -121,7 +121,9 @@ def parse_switches(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def parse_claims(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """A `key=value` of each text, whatever commas the value has; ValueError without `=`. The last of a key counts."""
+    """Return a `key=value` of each text, whatever commas the value has; ValueError without `=`. The last of a key
+    counts.
+    """
     pairs = {}
     for text in texts:
         key, equals, value = text.partition("=")
@@ -221,7 +223,7 @@ def scan_mapping(values: object, flags: Iterable[Flag], source: str) -> tuple[di
 
 
 def _texts(value: object) -> list[str]:
-    """The YAML value of one key as the texts that a command line would hold."""
+    """Return the YAML value of one key as the texts that a command line would hold."""
     if isinstance(value, Mapping):
         return [f"{key}={_scalar(item)}" for key, item in value.items()]
     if isinstance(value, list):
@@ -238,7 +240,7 @@ def _scalar(value: object) -> str:
 
 
 def convert(given: Mapping[str, Sequence[str]], flags: Iterable[Flag]) -> tuple[dict[str, Any], list[str]]:
-    """The value of each flag that was given, by flag name, and the problems found, a line each."""
+    """Return the value of each flag that was given, by flag name, and the problems found, a line each."""
     values: dict[str, Any] = {}
     problems: list[str] = []
     for flag in flags:
@@ -254,7 +256,7 @@ def convert(given: Mapping[str, Sequence[str]], flags: Iterable[Flag]) -> tuple[
 
 
 def help_text(flags: Sequence[Flag]) -> str:
-    """Every flag with its kind, help line and default, by section, in the order of `flags`."""
+    """Return every flag with its kind, help line and default, by section, in the order of `flags`."""
     lines: list[str] = []
     for section in dict.fromkeys(flag.section for flag in flags):
         lines += ["", f"{section} flags:", ""]

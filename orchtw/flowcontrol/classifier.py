@@ -1,4 +1,4 @@
-"""From a request to its flow: by the schemas in their order, and from memory (reference FLOW-3)."""
+"""Classification of requests into flows: by the schemas in order, with a cache (reference FLOW-3)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from orchtw.registry.groups.flowcontrol.mandatory import CATCH_ALL
 from orchtw.request import RequestInfo, UserInfo
 
 MAX_REMEMBERED: Final = 4096
-"""Users, and flows: when there are more, all are forgotten and learnt again."""
+"""Limit of cached users, and of cached flows: beyond it the cache is emptied."""
 
 MAX_REMEMBERED_CHARACTERS: Final = 2048
-"""Of a user's name and groups: of longer ones nothing is remembered, so that the memory has a bound."""
+"""Limit of the characters of a user's name and groups: longer ones are not cached, which bounds the memory."""
 
 Candidate = tuple[Schema, Sequence[FlowRule]]
 
@@ -24,7 +24,7 @@ Candidate = tuple[Schema, Sequence[FlowRule]]
 class Classifier:
     """Classifier made from one state of the flow schemas and priority levels.
 
-    Schemas whose level does not exist are left out. Requests that match no schema belong to the catch-all.
+    Schemas of missing levels are left out. Requests that match no schema belong to the catch-all.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Classifier:
         self._flows: dict[tuple[str, str], KnownFlow] = {}
 
     def flow(self, user: UserInfo, info: RequestInfo) -> KnownFlow:
-        """The flow of this request."""
+        """Return the flow of a request."""
         for schema, rules in self._users.get((user.name, user.groups)) or self._candidates(user):
             for rule in rules:
                 if rule.everything or rule.matches(info):
@@ -54,7 +54,7 @@ class Classifier:
         return self._new_flow(self._catch_all, user.name)
 
     def _candidates(self, user: UserInfo) -> Sequence[Candidate]:
-        """Schemas with rules about the user, up to the first of which all of the user's requests are."""
+        """Return the schemas with rules for the user, up to the first that matches all of the user's requests."""
         found: list[Candidate] = []
         for schema in self.schemas:
             rules = schema.of_user(user)

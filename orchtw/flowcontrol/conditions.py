@@ -1,4 +1,4 @@
-"""Says of each flow schema whether its priority level is there: condition Dangling (reference FLOW-12)."""
+"""Condition Dangling of flow schemas: True if the priority level is missing (reference FLOW-12)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ RETRY_S: Final = 10.0
 
 
 class Conditions(Service):
-    """Looks at all schemas a moment after one of them, or a level, has changed; in one process of a cluster."""
+    """Service that checks all schemas a moment after one of them, or a level, has changed.
+
+    It runs in one process of a cluster.
+    """
 
     _log = Logger()
 
@@ -38,12 +41,12 @@ class Conditions(Service):
         live.listen(self._soon)
 
     def startService(self) -> None:
-        """Look for the first time."""
+        """Start, and check for the first time."""
         super().startService()  # type: ignore[no-untyped-call]
         self._soon()
 
     def stopService(self) -> Deferred[None] | None:
-        """Look no more; fires when the last write has ended."""
+        """Stop checking; the result fires when the last write has ended."""
         super().stopService()  # type: ignore[no-untyped-call]
         if self._next is not None and self._next.active():
             self._next.cancel()
@@ -55,7 +58,7 @@ class Conditions(Service):
             self._next = self._clock.callLater(delay_s, self._look)
 
     def _look(self) -> None:
-        """Once at a time: what changes meanwhile is seen by the next look."""
+        """Check all schemas, one run at a time: later changes are seen by the next run."""
         if self._looking is not None:
             self._next = self._clock.callLater(DELAY_S, self._look)
             return
@@ -64,18 +67,18 @@ class Conditions(Service):
         looking.addErrback(self._failed).addCallback(self._looked)
 
     def _failed(self, failure: Failure) -> None:
-        """A store that refuses is asked again later."""
+        """Log a failure, and retry later if the store rejected the write."""
         if isinstance(failure.value, StatusError):
-            self._log.warn("the conditions of flow schemas: {why}", why=failure.value.message)
+            self._log.warn("failed to update the conditions of flow schemas: {why}", why=failure.value.message)
             self._soon(RETRY_S)
         else:
-            self._log.failure("the conditions of flow schemas cannot be kept", failure=failure)
+            self._log.failure("failed to maintain the conditions of flow schemas", failure=failure)
 
     def _looked(self, _result: None) -> None:
         self._looking = None
 
     async def tell(self) -> None:
-        """Write what is not said already. Raises what the store raises."""
+        """Write the conditions that have changed. Raises the store's errors."""
         for schema in self._live.objects():
             wanted = condition(schema.level, there=self._live.has_level(schema.level))
             if not _says(schema.dangling, wanted):
@@ -83,7 +86,7 @@ class Conditions(Service):
                 await self._maker.change_status(GROUP, VERSION, SCHEMAS, schema.name, change)
 
     def _changed(self, wanted: Mapping[str, str], status: Object) -> Object | None:
-        """The status with the condition; None: it is there."""
+        """Return the status with the condition; None if it has it already."""
         conditions: list[dict[str, Any]] = status.get("conditions") or []
         found = next((each for each in conditions if each.get("type") == DANGLING), {})
         if _says(found, wanted):

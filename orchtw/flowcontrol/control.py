@@ -1,9 +1,8 @@
-"""Flow control at work: what its parts share, and the seats of one request (reference FLOW-4)."""
+"""Flow control at work: its shared parts, and the seats of one request (reference FLOW-4)."""
 
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
 from collections.abc import Callable
 
 from twisted.application.service import Service
@@ -15,12 +14,12 @@ from orchtw.flowcontrol.live import Live
 from orchtw.flowcontrol.queued import WaitingRoom
 from orchtw.flowcontrol.queueset import Queue, Seating
 from orchtw.flowcontrol.starts import Starts
-from orchtw.flowcontrol.stats import MUTATING, READ_ONLY, TIMES_S, InFlight, Watermark
+from orchtw.flowcontrol.stats import MUTATING, READ_ONLY, InFlight, Watermark
 from orchtw.request import Ending, Response
 
 
 class FlowControl(Service):
-    """The parts. `request_timeout_s` is the time for a request: a quarter of it may be spent waiting."""
+    """Parts of flow control. `request_timeout_s` is the time limit of a request, a quarter of it for waiting."""
 
     def __init__(
         self,
@@ -42,14 +41,14 @@ class FlowControl(Service):
         self._later: set[IDelayedCall] = set()
 
     def stopService(self) -> None:
-        """Nobody waits for seats any more."""
+        """Cancel the timers, so that no request waits for seats any more."""
         later, self._later = self._later, set()
         for call in later:
             call.cancel()
         super().stopService()  # type: ignore[no-untyped-call]
 
     def later(self, delay_s: float, work: Callable[[], None]) -> IDelayedCall:
-        """Do `work` after a while, unless the service is stopped before."""
+        """Run `work` after a delay, unless the service is stopped before."""
 
         def run() -> None:
             self._later.discard(call)
@@ -60,14 +59,14 @@ class FlowControl(Service):
         return call
 
     def forget(self, call: IDelayedCall) -> None:
-        """Do it no more, if it is yet to be done."""
+        """Cancel a delayed call, if it is pending."""
         if call in self._later:
             self._later.discard(call)
             call.cancel()
 
 
 class Seats:
-    """Seats of one request while it is served; without `seating` it takes none, but is counted.
+    """Seats of one request while it is served; without `seating` it is counted, but takes none.
 
     Seats from a queue set are charged to the queue for the time they are taken.
     """
@@ -103,7 +102,7 @@ class Seats:
 
     @property
     def limited(self) -> bool:
-        """See `Occupied`, as `age_s`."""
+        """Implement `Occupied.limited`, as `age_s` below."""
         return self._seating is not None
 
     @property
@@ -111,7 +110,7 @@ class Seats:
         return self._took_s if self._mark is None else self._control.seconds() - self._began
 
     def keep(self, response: Response) -> None:
-        """Occupy the seats until the answer has been sent, or its request's time is over."""
+        """Occupy the seats until the response has been sent, or the request's time is over."""
         timer = self._control.later(self._control.request_timeout_s, self.leave)
 
         def ended(_ending: Ending) -> None:
@@ -121,7 +120,7 @@ class Seats:
         response.on_end(ended)
 
     def leave(self) -> None:
-        """The request has been served. Once only: what comes after that is too late."""
+        """Release the seats once; later calls do nothing."""
         mark = self._mark
         if mark is None:
             return
@@ -130,9 +129,7 @@ class Seats:
         control, stats = self._control, self._flow.stats
         took_s = self._took_s = control.seconds() - self._began
         stats.executing -= 1
-        durations = stats.durations
-        durations.counts[bisect_left(TIMES_S, took_s)] += 1
-        durations.sum += took_s
+        stats.durations.observe(took_s)
         if self.linger_s:
             control.later(self.linger_s, lambda: self._give(took_s))
             return

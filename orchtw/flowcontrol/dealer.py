@@ -1,4 +1,4 @@
-"""Shuffle sharding: which queues a flow may use (reference FLOW-4)."""
+"""Shuffle sharding: the queues that a flow may use (reference FLOW-4)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ def entropy(schema: str, distinguisher: str) -> int:
 
 
 def deal(bits: int, deck: int, hand: int) -> tuple[int, ...]:
-    """`hand` different numbers below `deck`; all hands are equally likely for random `bits`, and the same bits give
-    the same hand everywhere.
+    """Return `hand` different numbers below `deck`, by `bits`.
+
+    All hands are equally likely for random `bits`, and the same bits give the same hand everywhere.
     """
     taken: list[int] = []
     dealt: list[int] = []

@@ -28,7 +28,7 @@ DETAIL_COLUMNS: Final = (
 )  # fmt: skip
 NONE: Final = "<none>"
 MOST_IDLE_QUEUES: Final = 1024
-"""Of a level with more queues only those are shown that are in use; so it is behind MOST_ROWS."""
+"""Number of a level's queues above which only those in use are dumped, as after MOST_ROWS rows."""
 MOST_ROWS: Final = 10_000
 
 _LEAST_WIDTH: Final = 8
@@ -37,7 +37,7 @@ Row = Sequence[str]
 
 
 def priority_levels(live: Live) -> list[Row]:
-    """A row for each level."""
+    """Return the header and a row for each level."""
     rows: list[Row] = [LEVEL_COLUMNS]
     for name, level in sorted(live.levels.items()):
         seating = level.seating
@@ -51,7 +51,7 @@ def priority_levels(live: Live) -> list[Row]:
 
 
 def queues(live: Live) -> list[Row]:
-    """A row for each queue."""
+    """Return the header and a row for each queue."""
     rows: list[Row] = [QUEUE_COLUMNS]
     for name, level in sorted(live.levels.items()):
         seating = level.seating
@@ -63,7 +63,7 @@ def queues(live: Live) -> list[Row]:
 
 
 def requests(live: Live, *, details: bool) -> list[Row]:
-    """A row for each request that waits."""
+    """Return the header and a row for each waiting request."""
     rows: list[Row] = [(*REQUEST_COLUMNS, *DETAIL_COLUMNS) if details else REQUEST_COLUMNS]
     for name, level in sorted(live.levels.items()):
         for queue in () if level.seating is None else level.seating.queues:
@@ -75,7 +75,7 @@ def requests(live: Live, *, details: bool) -> list[Row]:
 
 
 def table(rows: Sequence[Row]) -> bytes:
-    """Rows as columns of text, with commas between them."""
+    """Return rows as columns of text, with commas between them."""
     widths = [max(_LEAST_WIDTH, max(map(len, column)) + 2) for column in zip_longest(*rows, fillvalue="")]
     return "".join(f"{''.join(_cells(row, widths))}\n" for row in rows).encode("utf-8", "replace")
 

@@ -12,7 +12,7 @@ MOST_SEATS: Final = 10
 OBJECTS_A_SEAT: Final = 100
 WATCHERS_A_SEAT: Final = 10
 LINGER_S: Final = 0.0002
-"""What ten watchers cost after a write has been answered; a delivery takes some 15 µs."""
+"""Cost of ten watchers after the response to a write; a delivery takes some 15 µs."""
 
 _WRITES: Final = frozenset({"create", "update", "patch", "delete"})
 _FEW_GROUPS: Final = 16
@@ -20,13 +20,13 @@ _ANY_STATE: Final = ("", "0")
 
 
 class Work:
-    """Estimates by what the caches hold; what is not kept here takes one seat."""
+    """Estimates from the contents of the caches; requests for uncached objects take one seat."""
 
     def __init__(self, targets: Targets) -> None:
         self._targets = targets
 
     def seats(self, request: Request, info: RequestInfo) -> int:
-        """Of a list or the initial state of a watch by the number of objects, of a write by that of watchers."""
+        """Return the seats: by the number of objects for lists and initial states, by that of watchers for writes."""
         verb = info.verb
         if verb == "get" or not info.is_resource:
             return 1
@@ -58,7 +58,7 @@ class Work:
         return min(MOST_SEATS, -(-count // OBJECTS_A_SEAT))
 
     def _watchers(self, info: RequestInfo) -> int:
-        """Estimate the number of watchers of a write. Of many different selections, it meets few."""
+        """Estimate the number of watchers of a write; one meets few of many different selections."""
         cache = self._cache(info)
         if cache is None or cache.dispatcher.groups > _FEW_GROUPS:
             return 0

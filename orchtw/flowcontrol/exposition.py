@@ -1,52 +1,50 @@
-"""Flow control as metrics (reference METRIC-5). They are made when somebody asks, out of what is counted anyway."""
+"""Metrics of flow control (reference METRIC-5), read from its statistics."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
-
-from prometheus_client import Metric
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from typing import Any, Final
 
 from orchtw.flowcontrol.live import Live
-from orchtw.flowcontrol.stats import InFlight, Stats
+from orchtw.flowcontrol.stats import LENGTHS, TIMES_S, InFlight, Stats
+from orchtw.metrics.series import COUNTER, GAUGE, STABLE, Histogram, Read, ReadHistograms, ShownFamily, Values
 
 _PREFIX: Final = "apiserver_flowcontrol_"
 _LABELS: Final = ("priority_level", "flow_schema")
+_KIND: Final = ("request_kind",)
 
 Value = Callable[[Stats], float]
 
-_COUNTERS: Final[tuple[tuple[str, str, Value], ...]] = (
-    ("dispatched_requests", "Requests that have begun, by priority level and flow schema.", lambda s: s.dispatched),
-)
-_GAUGES: Final[tuple[tuple[str, str, Value], ...]] = (
-    ("current_inqueue_requests", "Requests that wait in queues.", lambda stats: stats.waiting),
-    ("current_executing_requests", "Requests that are being served.", lambda stats: stats.executing),
-    ("request_concurrency_in_use", "Seats that requests occupy.", lambda stats: stats.seats),
-)
+_NUMBERS: Final[tuple[tuple[str, str, str, Value], ...]] = (
+    (
+        "dispatched_requests_total", COUNTER,
+        "Requests that have begun, by priority level and flow schema.", lambda stats: stats.dispatched,
+    ),
+    ("current_inqueue_requests", GAUGE, "Requests that wait in queues.", lambda stats: stats.waiting),
+    ("current_executing_requests", GAUGE, "Requests that are being served.", lambda stats: stats.executing),
+    ("request_concurrency_in_use", GAUGE, "Seats that requests occupy.", lambda stats: stats.seats),
+)  # fmt: skip
 
 
-class InFlightMetrics:
-    """Metrics of requests in flight, with or without priority and fairness."""
+def in_flight_families(in_flight: InFlight, seconds: Callable[[], float]) -> tuple[Read, ...]:
+    """Return the families of requests in flight, with or without priority and fairness."""
 
-    def __init__(self, in_flight: InFlight, seconds: Callable[[], float]) -> None:
-        self._in_flight = in_flight
-        self._seconds = seconds
+    def executing() -> list[tuple[Values, float]]:
+        return [((kind,), mark.most(seconds())) for kind, mark in in_flight.executing.items()]
 
-    def collect(self) -> Iterator[Metric]:
-        """Yield the metric families."""
-        now, kind = self._seconds(), ("request_kind",)
-        text = "[STABLE] The most requests that were being served at once in the last second, by kind."
-        executing = GaugeMetricFamily("apiserver_current_inflight_requests", text, labels=kind)
-        text = "[ALPHA] The most requests that waited at once in the last second, by kind."
-        waiting = GaugeMetricFamily("apiserver_current_inqueue_requests", text, labels=kind)
-        text = "[ALPHA] (Deprecated since 1.24.0) Requests that were answered with 'Try again later', by kind."
-        dropped = CounterMetricFamily("apiserver_dropped_requests", text, labels=kind)
-        for name, mark in self._in_flight.executing.items():
-            executing.add_metric((name,), mark.most(now))
-            waiting.add_metric((name,), self._in_flight.waiting[name].most(now))
-            dropped.add_metric((name,), self._in_flight.dropped[name])
-        return iter((executing, waiting, dropped))
+    def waiting() -> list[tuple[Values, float]]:
+        return [((kind,), mark.most(seconds())) for kind, mark in in_flight.waiting.items()]
+
+    return (
+        Read(executing, "apiserver_current_inflight_requests", GAUGE,
+             "The most requests that were being served at once in the last second, by kind.", _KIND,
+             stability=STABLE),
+        Read(waiting, "apiserver_current_inqueue_requests", GAUGE,
+             "The most requests that waited at once in the last second, by kind.", _KIND),
+        Read(lambda: [((kind,), count) for kind, count in in_flight.dropped.items()],
+             "apiserver_dropped_requests_total", COUNTER,
+             "Requests that were answered with 'Try again later', by kind.", _KIND, since="1.24.0"),
+    )  # fmt: skip
 
 
 class FlowMetrics:
@@ -55,54 +53,50 @@ class FlowMetrics:
     def __init__(self, live: Live) -> None:
         self._live = live
 
-    def collect(self) -> Iterator[Metric]:
-        """Yield the metric families."""
-        live = self._live
-        live.settled()
-        for name, text, value in _COUNTERS:
-            counter = CounterMetricFamily(_PREFIX + name, f"[ALPHA] {text}", labels=_LABELS)
-            for labels, stats in live.stats.items():
-                counter.add_metric(labels, value(stats))
-            yield counter
-        for name, text, value in _GAUGES:
-            gauge = GaugeMetricFamily(_PREFIX + name, f"[ALPHA] {text}", labels=_LABELS)
-            for labels, stats in live.stats.items():
-                gauge.add_metric(labels, value(stats))
-            yield gauge
-        yield self._rejected()
-        yield self._limits()
-        yield from self._histograms()
+    def families(self) -> Iterator[ShownFamily[Any]]:
+        """Yield the families, for a registry."""
+        for name, kind, text, value in _NUMBERS:
+            yield Read(self._reader(value), _PREFIX + name, kind, text, _LABELS)
+        yield Read(self._rejected, f"{_PREFIX}rejected_requests_total", COUNTER,
+                   "Requests that were sent away, and why.", (*_LABELS, "reason"))  # fmt: skip
+        yield Read(self._limits, f"{_PREFIX}request_concurrency_limit", GAUGE, "Seats of a priority level.",
+                   _LABELS[:1])  # fmt: skip
+        yield ReadHistograms(self._waited, f"{_PREFIX}request_wait_duration_seconds",
+                             "Time for which a request waited in its queue.", TIMES_S,
+                             (*_LABELS, "execute"))  # fmt: skip
+        yield ReadHistograms(lambda: [(labels, stats.durations) for labels, stats in self._stats()],
+                             f"{_PREFIX}request_execution_seconds",
+                             "Time for which a request was served; of a watch, until it had begun.", TIMES_S,
+                             _LABELS)  # fmt: skip
+        yield ReadHistograms(lambda: [(labels, stats.lengths) for labels, stats in self._stats()],
+                             f"{_PREFIX}request_queue_length_after_enqueue",
+                             "Length of a queue, as each request found it that joined it.", LENGTHS,
+                             _LABELS)  # fmt: skip
 
-    def _rejected(self) -> Metric:
-        text = "[ALPHA] Requests that were sent away, and why."
-        rejected = CounterMetricFamily(f"{_PREFIX}rejected_requests", text, labels=(*_LABELS, "reason"))
-        for labels, stats in self._live.stats.items():
+    def _stats(self) -> list[tuple[tuple[str, str], Stats]]:
+        self._live.settled()
+        return list(self._live.stats.items())
+
+    def _reader(self, value: Value) -> Callable[[], list[tuple[Values, float]]]:
+        return lambda: [(labels, value(stats)) for labels, stats in self._stats()]
+
+    def _rejected(self) -> Iterator[tuple[Values, float]]:
+        for labels, stats in self._stats():
             for reason, count in stats.rejected.items():
-                rejected.add_metric((*labels, reason), count)
-        return rejected
+                yield (*labels, reason), count
 
-    def _limits(self) -> Metric:
-        text = "[ALPHA] Seats of a priority level."
-        limits = GaugeMetricFamily(f"{_PREFIX}request_concurrency_limit", text, labels=_LABELS[:1])
+    def _limits(self) -> Iterator[tuple[Values, float]]:
+        self._live.settled()
         for name, level in self._live.levels.items():
             if level.seating is not None:
-                limits.add_metric((name,), level.limit)
-        return limits
+                yield (name,), level.limit
 
-    def _histograms(self) -> Iterator[Metric]:
-        text = "[ALPHA] Time for which a request waited in its queue."
-        waited = HistogramMetricFamily(
-            f"{_PREFIX}request_wait_duration_seconds", text, labels=(*_LABELS, "execute")
-        )
-        text = "[ALPHA] Time for which a request was served; of a watch, until it had begun."
-        took = HistogramMetricFamily(f"{_PREFIX}request_execution_seconds", text, labels=_LABELS)
-        text = "[ALPHA] Length of a queue, as each request found it that joined it."
-        lengths = HistogramMetricFamily(f"{_PREFIX}request_queue_length_after_enqueue", text, labels=_LABELS)
-        for labels, stats in self._live.stats.items():
-            at_once = stats.dispatched - sum(stats.waited.counts)
-            waited.add_metric((*labels, "true"), stats.waited.buckets(at_once), stats.waited.sum)
+    def _waited(self) -> Iterator[tuple[Values, Histogram]]:
+        for labels, stats in self._stats():
+            waited = Histogram(TIMES_S)
+            waited.counts = list(stats.waited.counts)
+            waited.counts[0] += stats.dispatched - stats.waited.count  # those that began without waiting
+            waited.total = stats.waited.total
+            yield (*labels, "true"), waited
             if stats.rejected:
-                waited.add_metric((*labels, "false"), stats.gave_up.buckets(), stats.gave_up.sum)
-            took.add_metric(labels, stats.durations.buckets(), stats.durations.sum)
-            lengths.add_metric(labels, stats.lengths.buckets(), stats.lengths.sum)
-        return iter((waited, took, lengths))
+                yield (*labels, "false"), stats.gave_up

@@ -1,4 +1,4 @@
-"""Priority levels, and the flows that requests belong to there (reference FLOW-2)."""
+"""Priority levels, and their flows (reference FLOW-2)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAST_QUEUES: Final = 1
 
 @attrs.frozen(slots=True, kw_only=True)
 class LevelSettings:
-    """A priority level as its object describes it. `shares` are 0 for the level without limits."""
+    """Settings of a priority level, from its object. `shares` are 0 for the level without limits."""
 
     name: str
     uid: str
@@ -28,7 +28,7 @@ class LevelSettings:
 
     @classmethod
     def of(cls, obj: Mapping[str, Any]) -> LevelSettings:
-        """Read an object that has passed validation."""
+        """Parse an object that has passed validation."""
         meta, spec = obj.get("metadata") or {}, obj.get("spec") or {}
         limited = spec.get("limited") or {}
         response = limited.get("limitResponse") or {}
@@ -50,7 +50,7 @@ def _queuing(queues: Mapping[str, int]) -> Queuing:
 
 
 class Level:
-    """A level at work. `seating` is None for the one without limits."""
+    """State of a level. `seating` is None for the one without limits."""
 
     __slots__ = ("gone", "limit", "name", "seating", "shares", "uid")
 
@@ -60,7 +60,7 @@ class Level:
         self.configure(settings, limit)
 
     def configure(self, settings: LevelSettings, limit: int) -> None:
-        """Go on with other settings."""
+        """Apply new settings to the level."""
         self.uid = settings.uid
         self.limit = limit
         self.gone = False
@@ -73,7 +73,7 @@ class Level:
 
     @property
     def idle(self) -> bool:
-        """Nobody is served or waits here."""
+        """Report whether no request is served or waits here."""
         return self.seating is None or self.seating.idle
 
 
@@ -85,9 +85,9 @@ def limits(settings: Iterable[LevelSettings], total: int) -> dict[str, int]:
 
 
 class KnownFlow(Flow):
-    """A flow of a schema in its level, and what its answers say of both.
+    """Flow of a schema in its level, and the response headers that name both.
 
-    Those of the schema `exempt` are served `at_once`: they do not even wait for their turn.
+    Requests of the schema `exempt` are served `at_once`: they do not even wait for their turn.
     """
 
     __slots__ = ("at_once", "distinguisher", "headers", "level", "names", "schema", "stats")

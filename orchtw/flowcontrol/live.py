@@ -1,4 +1,4 @@
-"""The flow schemas and priority levels of this moment: a change counts for the first request after it."""
+"""Current flow schemas and priority levels: a change applies from the first request after it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ LEVELS: Final = "prioritylevelconfigurations"
 
 
 class Live:
-    """Schemas, levels and their state. The mandatory ones are there before, and without, their objects (FLOW-7).
+    """Schemas, levels and their state. The mandatory ones exist before, and without, their objects (FLOW-7).
 
-    `total` is how many seats all levels have together; `run` is where large objects are read, None: at once.
+    `total` is the number of seats of all levels; `run` decodes large objects in a thread, None: at once.
     """
 
     def __init__(self, targets: Targets, naming: Naming, total: int, run: Compute | None = None) -> None:
@@ -49,11 +49,11 @@ class Live:
         self.stats: dict[tuple[str, str], Stats] = {}
 
     def listen(self, changed: Callable[[], None]) -> None:
-        """Call `changed`, which must not raise, whenever an object has."""
+        """Call `changed`, which must not raise, whenever an object changes."""
         self._listeners = (*self._listeners, changed)
 
     def follow(self) -> None:
-        """Take in what is there, then follow what happens; once the caches are filled."""
+        """Read the present objects, then follow changes; called once the caches are filled."""
         group = self._naming.group(GROUP)
         schemas, levels = (
             self._targets.stored_target(group, VERSION, plural).stored for plural in (SCHEMAS, LEVELS)
@@ -62,16 +62,27 @@ class Live:
         self._settings = _Objects(levels, LevelSettings.of, self._changed, self._run)
 
     def flow(self, user: UserInfo, info: RequestInfo) -> KnownFlow:
-        """The flow that a request belongs to."""
+        """Return the flow that a request belongs to."""
         return (self._classifier or self._renewed()).flow(user, info)
 
+    @property
+    def state(self) -> object:
+        """The state that flows are found by: another object after each change."""
+        return self._classifier
+
     def settled(self) -> None:
-        """Take in what has changed, without waiting for a request."""
+        """Apply pending changes, without waiting for a request."""
         if self._classifier is None:
             self._renewed()
 
+    async def in_force(self) -> None:
+        """Return when the objects that the caches have decide on flows, large ones too."""
+        for each in (self._schemas, self._settings):
+            if each is not None:
+                await each.large.done()
+
     def objects(self) -> Sequence[Schema]:
-        """The schemas of which there are objects."""
+        """Return the schemas that have objects."""
         return () if self._schemas is None else tuple(self._schemas.known.values())
 
     def has_level(self, name: str) -> bool:
@@ -80,7 +91,7 @@ class Live:
         return name in self.levels and not self.levels[name].gone
 
     def retire(self) -> None:
-        """Forget levels that are gone and have served those who were there."""
+        """Drop levels that are gone and no longer serve requests."""
         for name in [name for name, level in self.levels.items() if level.gone and level.idle]:
             del self.levels[name]
 
@@ -111,7 +122,7 @@ class Live:
         return self._classifier
 
     def _keep_stats(self, schemas: Iterable[Schema]) -> None:
-        """Of schemas that are gone nothing is kept, once their last request has been answered."""
+        """Drop the statistics of removed schemas, once their last request has been answered."""
         named = {(schema.level, schema.name) for schema in schemas}
         for key, stats in list(self.stats.items()):
             if key not in named and not (stats.executing or stats.waiting):
@@ -126,7 +137,7 @@ def _mandatory(name: str, spec: Object) -> dict[str, Any]:
 
 
 class _Objects(Generic[T]):
-    """The objects of one kind, read; what cannot be read is logged and does not count."""
+    """Decoded objects of one kind; unreadable ones are logged and ignored."""
 
     _log = Logger()
 
@@ -137,30 +148,30 @@ class _Objects(Generic[T]):
         self._stored = stored
         self._read = read
         self._tell = changed
-        self._large = Large(run)
+        self.large = Large(run)
         stored.cache.follow(self)
         for entry in stored.cache.snapshot():
             self._put(entry)
         changed()
 
     def take(self, event: Event) -> None:
-        """Something has happened to an object."""
+        """Apply a change of an object, as `Follower.take`."""
         if event.new is not None:
             self._put(event.new)
         elif event.old is not None:
-            self._large.forget(("", "", event.old.name))
+            self.large.forget(("", "", event.old.name))
             self.known.pop(event.old.name, None)
         self._tell()
 
     def closed(self) -> None:
-        """The kinds are of the release and do not go away."""
+        """Do nothing: the kinds belong to the release and do not go away."""
 
     def _put(self, entry: Entry) -> None:
-        """Read it; of a large one the last state counts until that is done."""
+        """Decode an object; for a large one the previous state counts until that is done."""
         key = "", "", entry.name
-        self._large.forget(key)
-        if self._large.concerns(entry):
-            self._large.read(key, entry, lambda: self._made(entry), lambda made: self._keep(entry.name, made))
+        self.large.forget(key)
+        if self.large.concerns(entry):
+            self.large.read(key, entry, lambda: self._made(entry), lambda made: self._keep(entry.name, made))
             return
         try:
             self.known[entry.name] = self._made(entry)

@@ -1,10 +1,10 @@
-"""The most and the least that a number has been."""
+"""Highest and lowest values of a number."""
 
 from __future__ import annotations
 
 
 class Marks:
-    """Told of each value of a number that begins with 0."""
+    """Marks of a number that starts at 0, updated with each of its values."""
 
     __slots__ = ("high", "low")
 
@@ -12,14 +12,14 @@ class Marks:
         self.high = self.low = 0
 
     def see(self, value: int) -> None:
-        """The number has this value now."""
+        """Note the number's present value."""
         if value > self.high:
             self.high = value
         elif value < self.low:
             self.low = value
 
     def anew(self, value: int) -> tuple[int, int]:
-        """The most and the least until now; from now on those from `value` on, which is the number at present."""
+        """Return the highest and lowest values so far, and restart from the present `value`."""
         found = self.high, self.low
         self.high = self.low = value
         return found

@@ -1,4 +1,4 @@
-"""Which flow schema a request belongs to (reference FLOW-3)."""
+"""Matching of requests to flow schemas (reference FLOW-3)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ACCOUNT_PREFIX: Final = "system:serviceaccount:"
 
 
 class Words:
-    """A list of words of which one has to be met; the star is every word."""
+    """List of words of which one has to match; the star matches every word."""
 
     __slots__ = ("_all", "_words")
 
@@ -77,7 +77,7 @@ class PathRule:
 
 
 class Subjects:
-    """Users by name, groups, and service accounts by their users' names."""
+    """Subjects of a rule: users by name, groups, and service accounts by their users' names."""
 
     __slots__ = ("_groups", "_prefixes", "_users")
 
@@ -107,7 +107,7 @@ class Subjects:
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class FlowRule:
-    """Subjects and what they do. `everything` is said of rules that all requests of their subjects meet."""
+    """Subjects and their requests. `everything`: the rule matches all requests of its subjects."""
 
     subjects: Subjects
     resources: Sequence[ResourceRule]
@@ -116,7 +116,7 @@ class FlowRule:
 
     @classmethod
     def of(cls, rule: Object) -> FlowRule:
-        """The rule of a schema."""
+        """Parse the rule of a schema."""
         resources = tuple(map(ResourceRule, rule.get("resourceRules") or ()))
         paths = tuple(map(PathRule, rule.get("nonResourceRules") or ()))
         everything = any(each.everything for each in resources) and any(each.everything for each in paths)
@@ -125,7 +125,7 @@ class FlowRule:
         )
 
     def matches(self, info: RequestInfo) -> bool:
-        """Report whether a rule matches the request, given that a subject matches the user."""
+        """Report whether the rule matches the request, given that a subject matches the user."""
         if self.everything:
             return True
         for rule in self.resources if info.is_resource else self.paths:
@@ -136,7 +136,7 @@ class FlowRule:
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Schema:
-    """One flow schema, read. `dangling` is what its status says of its level."""
+    """One flow schema, parsed. `dangling` is the condition in its status."""
 
     name: str
     uid: str
@@ -148,7 +148,7 @@ class Schema:
 
     @classmethod
     def of(cls, obj: Mapping[str, Any]) -> Schema:
-        """Read an object that has passed validation, or a damaged one as far as it goes."""
+        """Parse an object that has passed validation, or a damaged one as far as possible."""
         meta, spec = obj.get("metadata") or {}, obj.get("spec") or {}
         conditions = (obj.get("status") or {}).get("conditions") or ()
         return cls(
@@ -162,7 +162,7 @@ class Schema:
         )
 
     def of_user(self, user: UserInfo) -> Sequence[FlowRule]:
-        """Those rules that are about the user."""
+        """Return the rules that apply to the user."""
         return tuple(rule for rule in self.rules if rule.subjects.name(user))
 
 

@@ -1,4 +1,4 @@
-"""Requests that wait for seats: who they are, and how their waiting ends (reference FLOW-4)."""
+"""Requests that wait for seats, and the end of their wait (reference FLOW-4)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_WAIT_S: Final = 60.0
 
 
 class Queued(WaitingRequest):
-    """A request that waits. `flow` is of its schema; `arrived` is a stamp, `since` of the clock."""
+    """Waiting request. `arrived` is its wall-clock time, `since` that of the reactor's clock."""
 
     __slots__ = ("arrived", "called", "known", "request", "since")
 
@@ -38,7 +38,7 @@ class Queued(WaitingRequest):
 
 
 class WaitingRoom:
-    """Has requests wait in the queues of their levels, each for a quarter of its time at most."""
+    """Queues requests in their levels; each waits for at most a quarter of its time."""
 
     def __init__(self, clock: IReactorTime, wall: Callable[[], float], limit_s: float, in_flight: InFlight) -> None:
         self._clock = clock
@@ -47,7 +47,7 @@ class WaitingRoom:
         self._in_flight = in_flight
 
     async def wait(self, request: Request, flow: KnownFlow, seating: Seating, seats: int) -> Queued | str:
-        """Wait for seats: who has got them, or why there are none. Raises CancelledError: the client has left."""
+        """Wait for seats: return the request, or why it got none. CancelledError: the client has left."""
         wait_s = self._wait_s(request)
         queued = Queued(flow, seats, request, self._clock.seconds(), self._wall())
         if not seating.wait(queued):
@@ -83,7 +83,7 @@ class WaitingRoom:
         return self._refused(flow, TIME_OUT)
 
     def call(self, seating: Seating) -> bool:
-        """Give the next one seats and let it begin."""
+        """Seat the next request and let it begin; report whether there was one."""
         waiting = seating.call()
         if waiting is None:
             return False
@@ -96,7 +96,7 @@ class WaitingRoom:
         return reason
 
     def _wait_s(self, request: Request) -> float:
-        """A quarter of what it may take in all."""
+        """Return the time to wait: a quarter of the request's time limit."""
         assert request.info is not None
         asks = request.info.verb != "watch" and "timeout=" in request.query
         asked_s = request_timeout_s(request.params) if asks else None

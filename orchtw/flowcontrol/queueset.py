@@ -1,8 +1,8 @@
-"""The seats of one priority level, and the fair queues of those who wait for them (reference FLOW-4, FLOW-9).
+"""The seats of one priority level, and the fair queues of waiting requests (reference FLOW-4, FLOW-9).
 
 Fairness is by virtual time: a queue's tag is the work that it has been given, in seats times seconds, and the queue
-with the least tag is next. A queue that was idle begins at the present tag, so nobody saves up. Nothing here knows of
-requests, clocks or Deferreds.
+with the least tag is next. A queue that was idle begins at the present tag, so that idleness earns no credit. Nothing
+here depends on requests, clocks or Deferreds.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import attrs
 from orchtw.flowcontrol.marks import Marks
 
 FULL, COMMON, KEPT = range(3)
-"""Where a seat was taken: nowhere, among those of everybody, or among those kept for flows that have none."""
+"""Results of seating: no seat, a common one, or one reserved for flows that have none."""
 
 KEPT_SHARE: Final = 10
-"""One seat of so many is kept for flows that have none."""
+"""Divisor of the limit: one seat in so many is reserved for flows that have none."""
 
 ESTIMATE_S: Final = 0.003
-"""How long a request is expected to take; what it really took is settled when it ends."""
+"""Expected duration of a request in seconds; the actual one is charged when it ends."""
 
-_LOOK_AT: Final = 64  # queues that are looked through for a flow without seats
-_SLACK: Final = 64  # outdated records of tags that are not worth a new heap
+_LOOK_AT: Final = 64  # queues that are searched for a flow without seats
+_SLACK: Final = 64  # outdated records of tags that do not justify a new heap
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Queuing:
 
 
 class Flow:
-    """Requests that are fair to each other's flows, not among themselves."""
+    """Flow of requests: fairness is between flows, not within one."""
 
     __slots__ = ("hand", "seats")
 
@@ -53,7 +53,7 @@ class Flow:
 
 
 class WaitingRequest:
-    """One that waits for `seats` seats; `pool` says where it got them when it has been called."""
+    """Request that waits for `seats` seats; once it is seated, `pool` is their origin."""
 
     __slots__ = ("flow", "pool", "queue", "seats")
 
@@ -65,7 +65,7 @@ class WaitingRequest:
 
 
 class Queue:
-    """Those who wait in their order, and how much of the queue is being served."""
+    """Waiting requests in order, and the counts of those being served from the queue."""
 
     __slots__ = ("executing", "index", "seats_in_use", "tag", "waiting", "waiting_seats")
 
@@ -77,20 +77,20 @@ class Queue:
 
     @property
     def head(self) -> WaitingRequest:
-        """Return the oldest request of the queue."""
+        """The oldest request of the queue."""
         return next(iter(self.waiting))
 
     def remove(self, waiting: WaitingRequest) -> None:
-        """Somebody waits no more."""
+        """Remove a request that no longer waits."""
         del self.waiting[waiting]
         self.waiting_seats -= waiting.seats
 
 
 class Seating:
-    """`limit` seats. Without `queuing` those who find none are not taken in.
+    """The `limit` seats of a level. Without `queuing` a request that finds none cannot wait.
 
-    A tenth of the seats is kept for flows that have none, so that a flow with many requests that take long never has
-    all: another one finds a seat at once.
+    A tenth of the seats is reserved for flows that have none, so that a flow with many long requests never has all:
+    another one finds a seat at once.
     """
 
     def __init__(self, limit: int, queuing: Queuing | None) -> None:
@@ -104,12 +104,12 @@ class Seating:
         self.in_use = 0
         self._kept_in_use = 0
         self.marks = (Marks(), Marks(), Marks())
-        """Of `executing`, `waiting` and `in_use`."""
+        """Marks of `executing`, `waiting` and `in_use`."""
         self._executing_marks, self._waiting_marks, self._seat_marks = self.marks
         self.reshape(limit, queuing)
 
     def reshape(self, limit: int, queuing: Queuing | None) -> None:
-        """Go on with other numbers. Nobody who is served or waits already is sent away."""
+        """Apply new numbers. Requests that are served or wait already stay."""
         self.limit = limit
         self.queuing = queuing
         self._kept = limit // KEPT_SHARE
@@ -117,20 +117,20 @@ class Seating:
 
     @property
     def idle(self) -> bool:
-        """Nobody is served, and nobody waits."""
+        """Report whether no request is served or waits."""
         return not (self.executing or self.waiting)
 
     @property
     def queues(self) -> Iterator[Queue]:
-        """Those that are in use, in order."""
+        """The queues in use, in order."""
         return iter(sorted(self._queues.values(), key=lambda queue: queue.index))
 
     def width(self, seats: int) -> int:
-        """Return the seats that a request for `seats` gets: never more than the level has."""
+        """Return the seats for a request that needs `seats`: never more than the level has in common."""
         return min(seats, self._common)
 
     def take(self, flow: Flow, seats: int) -> int:
-        """Take seats, of `width`, without waiting: where they were, or FULL."""
+        """Take seats, of `width`, without waiting; return their pool, or FULL."""
         if not self.waiting and self.in_use - self._kept_in_use + seats <= self._common:
             pool = COMMON
         elif not flow.seats and self._kept_in_use + seats <= self._kept:
@@ -145,8 +145,18 @@ class Seating:
         self._seat_marks.see(self.in_use)
         return pool
 
+    @property
+    def roomy(self) -> bool:
+        """Report whether a seat that is not reserved is free."""
+        return not self.waiting and self.in_use - self._kept_in_use < self._common
+
+    def touch(self) -> None:
+        """Take a seat, and give it back again, for a request that is served in one step."""
+        self._executing_marks.see(self.executing + 1)
+        self._seat_marks.see(self.in_use + 1)
+
     def wait(self, waiting: WaitingRequest) -> bool:
-        """Join the queue of the flow's hand in which the least is waiting; False: that is full too."""
+        """Join the shortest queue of the flow's hand; False if even that is full."""
         queuing = self.queuing
         if queuing is None:
             return False
@@ -193,7 +203,7 @@ class Seating:
         return None
 
     def give(self, flow: Flow, seats: int, pool: int, queue: Queue | None = None, took_s: float = 0.0) -> bool:
-        """Give seats back, and settle what the queue was charged. Whether somebody waits for them."""
+        """Return seats, and correct the charge of the queue. Report whether requests wait for them."""
         self.in_use -= seats
         self.executing -= 1
         flow.seats -= seats
@@ -252,7 +262,7 @@ class Seating:
             self._queues.pop(queue.index, None)
 
     def _push(self, queue: Queue) -> None:
-        """Note the queue's tag. Earlier notes are outdated then, and skipped when they come up."""
+        """Record the queue's tag. Earlier records are outdated then, and skipped later."""
         if len(self._heap) > 2 * len(self._filled) + _SLACK:
             self._heap = [(each.tag, next(self._order), each) for each in self._filled]
             heapify(self._heap)

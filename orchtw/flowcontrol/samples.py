@@ -13,7 +13,7 @@ from orchtw.flowcontrol.live import Live
 from orchtw.flowcontrol.marks import Marks
 from orchtw.flowcontrol.queueset import Seating
 from orchtw.flowcontrol.stats import InFlight
-from orchtw.metrics.series import Family, Histogram, ShownSeries, Values, histograms
+from orchtw.metrics.series import Family, Histogram, ShownFamily, Values, histograms
 
 INTERVAL_S: Final = 0.1
 SHARES: Final = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -23,7 +23,7 @@ _PREFIX: Final = "apiserver_flowcontrol_"
 
 
 class _Pair:
-    """Two families: what there was at each look, and the most and the least between two looks."""
+    """Two families: a count at each sample, and its extremes between two samples."""
 
     def __init__(self, what: str, text: str, labels: Values) -> None:
         self.samples: Family[Histogram] = histograms(
@@ -34,7 +34,7 @@ class _Pair:
         self._series: dict[Values, tuple[Histogram, Histogram, Histogram]] = {}
 
     def look(self, values: Values, count: int, marks: Marks, limit: int) -> None:
-        """Note a count that is `limit` at most, and what it has been since the last look."""
+        """Record a count of at most `limit`, and its extremes since the last sample."""
         high, low = marks.anew(count)
         limit = limit or 1
         series = self._series.get(values)
@@ -46,7 +46,7 @@ class _Pair:
             each.observe(number / limit)
 
     def forget(self, *values: str) -> None:
-        """It is there no more."""
+        """Drop series that no longer exist."""
         self._series.pop(values, None)
         self.samples.forget(*values)
         for mark in ("high", "low"):
@@ -54,9 +54,9 @@ class _Pair:
 
 
 class Samples(Service):
-    """Looks at levels, where there are any, and at all requests.
+    """Sampler of the levels, if there are any, and of all requests.
 
-    `limits` are those of reads and writes, being served and waiting, where there are such: 1 shows plain numbers.
+    `limits` are those of reads and of writes, if there are limits; 1 shows plain numbers.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Samples(Service):
         self._known: set[str] = set()
         self._call: IDelayedCall | None = None
 
-    def families(self) -> Iterable[ShownSeries[Any]]:
+    def families(self) -> Iterable[ShownFamily[Any]]:
         """Return the families for `/metrics`."""
         pairs = (self._kinds,) if self._live is None else (self._requests, self._seats, self._kinds)
         return [family for pair in pairs for family in (pair.samples, pair.marks)]

@@ -1,7 +1,7 @@
-"""Order in which requests begin when the reactor has more of them than fit in a turn (reference FLOW-10).
+"""Order in which requests begin when one turn of the reactor has more of them than it can hold (reference FLOW-10).
 
-All that has arrived from all clients is read in a turn of the reactor. So when requests of one turn have taken
-SLICE_S, the others wait, and begin user by user, a slice a turn. A user with one request then waits for one request
+A turn of the reactor reads everything that has arrived from all clients. So when requests of one turn have taken
+SLICE_S, the others wait, and begin user by user, one slice a turn. A user with one request then waits for one request
 of each other user, not for all of theirs.
 """
 
@@ -17,10 +17,10 @@ from orchtw.flowcontrol.queueset import Seating
 
 SLICE_S: Final = 0.004
 LOOK_EVERY: Final = 16
-"""Requests that begin without a look at the clock: so few are no danger, and looking costs each of them."""
+"""Number of requests that begin without reading the clock: so few are harmless, and each reading costs."""
 
 Call = Callable[[Seating], bool]
-"""Give the next one of a level its seats and let it begin; False: there is none."""
+"""Function that seats the next request of a level and begins it; False: there is none."""
 
 
 class Starts:
@@ -39,11 +39,11 @@ class Starts:
 
     @property
     def waiting(self) -> int:
-        """Return the number of requests that wait for their turn."""
+        """Number of requests that wait for their turn."""
         return sum(map(len, self._users.values()))
 
     def free(self) -> bool:
-        """Report whether a request that comes now may begin at once."""
+        """Report whether a new request may begin at once."""
         if self._users:
             return False
         self._begun += 1
@@ -56,7 +56,7 @@ class Starts:
         return self._seconds() < self._end
 
     def turn(self, user: Hashable) -> Deferred[None]:
-        """Fires when it is this user's turn. Cancelled, the request has left the line."""
+        """Wait for this user's turn; a cancelled wait leaves the line."""
         waiting: Deferred[None] = Deferred(lambda gone: self._leave(user, gone))
         line = self._users.get(user)
         if line is None:
@@ -66,7 +66,7 @@ class Starts:
         return waiting
 
     def freed(self, seating: Seating) -> None:
-        """Seats that somebody waits for have become free: they are given out in the next turn."""
+        """Note free seats that requests wait for; they are assigned in the next turn."""
         self._levels[seating] = None
         self._wake()
 
@@ -81,7 +81,7 @@ class Starts:
             del self._users[user]
 
     def _turn(self) -> None:
-        """One slice: in turns somebody with new seats and somebody of the line."""
+        """Run one slice: alternately a newly seated request and one of the waiting users."""
         end = self._end = self._seconds() + SLICE_S
         while self._levels or self._users:
             if self._levels:

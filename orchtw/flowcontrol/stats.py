@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from orchtw.flowcontrol.marks import Marks
+from orchtw.metrics.series import Histogram
 
 TIMES_S: Final = (0.0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0)
 LENGTHS: Final = (0.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0)
@@ -16,36 +16,8 @@ MUTATING: Final = "mutating"
 READ_VERBS: Final = frozenset({"get", "list", "watch"})
 
 
-class Histogram:
-    """Observations, counted between bounds."""
-
-    __slots__ = ("bounds", "counts", "sum")
-
-    def __init__(self, bounds: Sequence[float]) -> None:
-        self.bounds = bounds
-        self.counts = [0] * (len(bounds) + 1)
-        self.sum = 0.0
-
-    def observe(self, value: float) -> None:
-        """Count a value in."""
-        self.counts[bisect_left(self.bounds, value)] += 1
-        self.sum += value
-
-    def buckets(self, more: int = 0) -> list[tuple[str, float]]:
-        """Return cumulative counts by bound, with `more` zeros counted in."""
-        total, found = more, []
-        for bound, count in zip((*map(_shown, self.bounds), "+Inf"), self.counts, strict=True):
-            total += count
-            found.append((bound, float(total)))
-        return found
-
-
-def _shown(bound: float) -> str:
-    return str(int(bound)) if bound == int(bound) else str(bound)
-
-
 class Stats:
-    """Of the requests of one schema in one level. What began at once is not in `waited`, which would be zeros."""
+    """Statistics of the requests of one schema in one level. Requests that did not wait are not in `waited`."""
 
     __slots__ = (
         "dispatched", "durations", "executing", "gave_up", "lengths", "rejected", "seats", "waited", "waiting",
@@ -83,13 +55,18 @@ class Watermark:
             self._peak = self.count
         self.marks.see(self.count)
 
+    def touch(self, now: float) -> None:
+        """Count one request more, and less again, which has come and gone in one step."""
+        self.add(now)
+        self.leave()
+
     def leave(self) -> None:
         """Count one request less."""
         self.count -= 1
         self.marks.see(self.count)
 
     def most(self, now: float) -> int:
-        """The most of the last second; what is there at present, if nothing came for longer."""
+        """Return the maximum of the last second; the present number, if none came for longer."""
         if now >= self._end:
             self._turn(now)
         return max(self._last, self.count)
@@ -101,7 +78,7 @@ class Watermark:
 
 
 class InFlight:
-    """Requests that are being served and that wait, of both kinds, and those that were sent away."""
+    """Requests of both kinds that are being served and that wait, and the number of rejected ones."""
 
     def __init__(self) -> None:
         self.executing: Mapping[str, Watermark] = {READ_ONLY: Watermark(), MUTATING: Watermark()}

@@ -1,4 +1,4 @@
-"""The log as lines of text or of JSON (reference OPS-19)."""
+"""Log lines, as text or as JSON (reference OPS-19)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from orchtw.logs.verbosity import DETAILS, Verbosity
 
 _LETTERS: Final = {LogLevel.warn: "W", LogLevel.error: "E", LogLevel.critical: "F"}
 _OWN_KEYS: Final = frozenset({"ts", "caller", "msg", "v", "err", "stack"})
-# Between the one who logs and us are the logger and its observers.
+# Limit of the search for the logging module: in between are the logger and its observers.
 _FRAMES: Final = 24
 
 Line = Callable[[LogEvent], str]
 
 
 def text_line(event: LogEvent) -> str:
-    """`I1121 06:40:23.309069   4711 server.py:186] text`; more lines of the same event begin with a tab."""
+    """Format as `I1121 06:40:23.309069   4711 server.py:186] text`; further lines of an event begin with a tab."""
     moment = datetime.fromtimestamp(event["log_time"])
     letter = _LETTERS.get(event.get("log_level"), "I")
     text = eventAsText(event, includeTimestamp=False, includeSystem=False).replace("\n", "\n\t")
@@ -33,7 +33,7 @@ def text_line(event: LogEvent) -> str:
 
 
 def json_line(event: LogEvent) -> str:
-    """One JSON object: time in milliseconds, place, text, the values in the text, and of a failure its traceback."""
+    """Format as one JSON object: time in milliseconds, place, text, the values in it, and a failure's traceback."""
     values: LogValues | None = event.get(VALUES)
     line: dict[str, object] = {
         "ts": round(event["log_time"] * 1000, 4),
@@ -65,7 +65,7 @@ FORMATS: Final[dict[str, Line]] = {"text": text_line, "json": json_line}
 
 
 def observer(out: TextIO, line: Line, verbosity: Verbosity) -> ILogObserver:
-    """Return an observer that writes the log to `out`, with details as far as the verbosity asks for them."""
+    """Return an observer that writes the log to `out`, with details as far as the verbosity includes them."""
 
     def written(event: LogEvent) -> str | None:
         detail = event.get("log_level") is LogLevel.debug
@@ -77,7 +77,7 @@ def observer(out: TextIO, line: Line, verbosity: Verbosity) -> ILogObserver:
 
 
 def _place(event: LogEvent) -> str:
-    """File and line of the one who logs, or its name where it is not among the callers any more."""
+    """Return file and line of the logging code, or its name if it is not among the callers any more."""
     namespace = str(event.get("log_namespace", "-"))
     frame = sys._getframe(2)
     for _ in range(_FRAMES):
@@ -91,7 +91,7 @@ def _place(event: LogEvent) -> str:
 
 
 def _names(log_format: object) -> list[str]:
-    """The names of what stands in the text."""
+    """Return the names of the fields in the text."""
     if not isinstance(log_format, str):
         return []
     return [name for _, name, _, _ in Formatter().parse(log_format) if name and name.isidentifier()]

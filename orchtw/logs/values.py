@@ -1,4 +1,4 @@
-"""Events of the log that are a few named values: how those who log them hand them to those who write lines."""
+"""Log events with named values, in a form that all line formats share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 
 VALUES: Final = "log_values"
-"""The key of an event whose text is made of `LogValues`."""
+"""Key of an event whose text is made of `LogValues`."""
 
 
 @attrs.frozen(slots=True)

@@ -6,14 +6,14 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 REQUESTS: Final = 3
-"""The least verbosity that logs every request."""
+"""Least verbosity that logs every request."""
 
 DETAILS: Final = 4
-"""The least verbosity that logs what only helps to look for mistakes."""
+"""Least verbosity that logs details, which only help to find errors."""
 
 
 class Verbosity:
-    """The `level` of all modules, but for those whose name or last part fits one of the patterns in `modules`."""
+    """The `level` of all modules except those whose name, or its last part, matches a pattern in `modules`."""
 
     def __init__(self, level: int = 0, modules: tuple[tuple[str, int], ...] = ()) -> None:
         self._level = level
@@ -22,7 +22,7 @@ class Verbosity:
 
     @property
     def level(self) -> int:
-        """The level where no pattern fits."""
+        """Level where no pattern matches."""
         return self._level
 
     @level.setter
@@ -31,7 +31,7 @@ class Verbosity:
         self._found.clear()
 
     def of(self, module: str) -> int:
-        """The level of a module, such as `orchtw.filters.request_log`; the first pattern that fits counts."""
+        """Return the level of a module such as `orchtw.filters.request_log`; the first matching pattern counts."""
         found = self._found.get(module)
         if found is None:
             found = self._found[module] = self._find(module)

@@ -9,7 +9,7 @@ _UNUSED: Final = MAP_PRIVATE | MAP_ANONYMOUS
 _NO_ACCESS: Final = 0
 
 MOST_BYTES: Final = 256 << 20
-"""That are asked for at a time: no single piece of work takes more."""
+"""Most memory requested at once: no single piece of work takes more."""
 
 
 def check_room(size: int) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from orchtw.metrics.registry import Registry
-from orchtw.metrics.series import OTHER, counters, doubling, histograms
+from orchtw.metrics.series import OTHER, Number, counters, doubling, histograms
 
 SUCCESS, FAILURE, ERROR = "success", "failure", "error"
 
@@ -14,9 +15,9 @@ _E_MAIL: Final = "email_id"
 
 
 class Attempts:
-    """Counts authentications; users only by classes, for there may be any number of them.
+    """Metrics of authentications; users only by class, since there may be any number of them.
 
-    `names` are the users that are told apart. `authorization` measures the stage behind.
+    `names` are the users that are counted by name. `authorization` measures the next stage.
     """
 
     def __init__(self, registry: Registry, names: tuple[str, ...]) -> None:
@@ -39,16 +40,32 @@ class Attempts:
         self._addresses, self._others = users.of(_E_MAIL), users.of(OTHER)
 
     def succeeded(self, name: str, seconds: float) -> None:
-        """A request has a user."""
+        """Count a request whose user is known."""
         self._succeeded.value += 1
         self._durations.observe(seconds)
         self._authentication.observe(seconds)
-        (self._names.get(name) or (self._addresses if "@" in name else self._others)).value += 1
+        self._users_of(name).value += 1
+
+    def again(self, name: str) -> Callable[[], None]:
+        """Return what counts further requests of a user who is known at once, as `succeeded` does."""
+        numbers = self._succeeded, self._users_of(name)
+        histograms = self._durations, self._authentication
+
+        def count() -> None:
+            for number in numbers:
+                number.value += 1
+            for histogram in histograms:
+                histogram.counts[0] += 1
+
+        return count
+
+    def _users_of(self, name: str) -> Number:
+        return self._names.get(name) or (self._addresses if "@" in name else self._others)
 
     def took_in_vain(self, seconds: float) -> None:
-        """A request has none, and that took so long."""
+        """Record the duration of a failed authentication."""
         self._failures.observe(seconds)
 
     def failed(self, wrong: bool) -> None:
-        """A request has none: its credentials were `wrong`, or it has none where some are needed."""
+        """Count a request without a user: its credentials were `wrong`, or it has none where some are needed."""
         self._failed[ERROR if wrong else FAILURE].value += 1

@@ -1,27 +1,58 @@
-"""The families that `/metrics` shows, and which of them operators leave out (reference METRIC-3)."""
+"""The families that `/metrics` shows, and the selection that operators make (reference METRIC-3)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
 
-from prometheus_client.core import Metric
-from prometheus_client.registry import Collector
-from prometheus_client.samples import Sample
+from orchtw.metrics.series import HISTOGRAM, Read, ShownFamily
 
-from orchtw.metrics.series import ALPHA, COUNTER, HISTOGRAM, UNEXPECTED, ShownSeries
+F = TypeVar("F", bound=ShownFamily[Any])
 
-_ENDS: Final = {COUNTER: "_total", HISTOGRAM: "_bucket"}
-"""By type: how the samples of a family of the library are named."""
 
-F = TypeVar("F", bound=ShownSeries[Any])
+class Sample(Protocol):
+    """One value of a family of the Prometheus library."""
+
+    @property
+    def name(self) -> str:
+        """Name of the series."""
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Values of its labels, by name."""
+
+    @property
+    def value(self) -> float:
+        """Its value at the time of the look."""
+
+
+class Metric(Protocol):
+    """A family of the library; declared here, since its import takes 12 ms and only `/metrics` needs it."""
+
+    type: str
+    documentation: str
+
+    @property
+    def samples(self) -> Sequence[Sample]:
+        """All of its values."""
+
+
+class Collector(Protocol):
+    """Source of families of the library."""
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the families as they are now."""
+
+
+MakeCollectors = Callable[[], Sequence[Collector]]
 
 
 class Registry:
-    """In the order in which they were added. `release` is the server's own, major and minor.
+    """Families in the order in which they were added. `release` is the server's own, major and minor.
 
     `disabled` families are not shown, nor are those that an earlier release deprecated unless `hidden`. `allowed` has
-    the values of (metric, label) that are shown as they are.
+    the only values of each (metric, label) that are shown.
     """
 
     def __init__(
@@ -36,11 +67,11 @@ class Registry:
         self._disabled = frozenset(disabled)
         self._hidden = hidden
         self._allowed = allowed or {}
-        self._families: dict[str, ShownSeries[Any]] = {}
-        self._collectors: list[tuple[Collector, frozenset[str]]] = []
+        self._families: dict[str, ShownFamily[Any]] = {}
+        self._makers: list[MakeCollectors] = []
 
     def add(self, family: F) -> F:
-        """Show a family from now on; ValueError if one has its name."""
+        """Add a family to be shown; ValueError if another one has its name."""
         if family.name in self._families:
             raise ValueError(f"two metrics are named {family.name}")
         self._families[family.name] = family
@@ -49,62 +80,52 @@ class Registry:
                 family.allow(label, values)
         return family
 
-    def show(self, collector: Collector, bare: Iterable[str] = ()) -> None:
-        """Show what a collector of the library finds; those of its untyped families that are `bare` are counters."""
-        self._collectors.append((collector, frozenset(bare)))
+    def show(self, make: MakeCollectors) -> None:
+        """Add collectors of the library, which are made for the first look."""
+        self._makers.append(make)
 
-    def families(self) -> Iterator[ShownSeries[Any] | Metric]:
+    @cached_property
+    def _collectors(self) -> Sequence[Collector]:
+        return [collector for make in self._makers for collector in make()]
+
+    def families(self) -> Iterator[ShownFamily[Any]]:
         """Yield the families that are shown."""
         for name, family in self._families.items():
             if name not in self._disabled and not self._is_hidden(family):
                 yield family
-        for collector, bare in self._collectors:
+        for collector in self._collectors:
             for metric in collector.collect():
-                if metric.name in bare:
-                    metric.type = COUNTER
-                if not metric.documentation.startswith("["):
-                    metric.documentation = f"[{ALPHA}] {metric.documentation}"
-                names = {metric.name, f"{metric.name}_total"}
-                if not self._disabled & names:
-                    self._limit(metric, names)
-                    yield metric
+                if metric.samples and metric.samples[0].name not in self._disabled:
+                    yield _of_library(metric)
 
-    def _limit(self, metric: Metric, names: set[str]) -> None:
-        """Show no other values of labels than those that are allowed; what is equal then is added up."""
-        limited = {label: values for (name, label), values in self._allowed.items() if name in names}
-        if not limited:
-            return
-        sums: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
-        for sample in metric.samples:
-            shown = tuple(
-                (label, value if value in limited.get(label, (value,)) else UNEXPECTED)
-                for label, value in sample.labels.items()
-            )
-            sums[sample.name, shown] = sums.get((sample.name, shown), 0) + sample.value
-        metric.samples = [Sample(name, dict(labels), value) for (name, labels), value in sums.items()]
-
-    def all(self) -> Iterable[ShownSeries[Any]]:
-        """Its own families, those that are not shown too."""
+    def all(self) -> Iterable[ShownFamily[Any]]:
+        """Return the registry's own families, hidden ones too."""
         return self._families.values()
 
     def names(self) -> frozenset[str]:
-        """The names of all samples that may be shown, of families that have nothing to show yet too."""
+        """Return the names of all samples that may be shown, also those of families without any yet."""
         found = set()
         for family in self._families.values():
             ends = ("_bucket", "_sum", "_count") if family.kind == HISTOGRAM else ("",)
             found |= {family.name + end for end in ends}
-        for collector, _ in self._collectors:
-            for metric in collector.collect():
-                found |= {sample.name for sample in metric.samples} or {f"{metric.name}{_ENDS.get(metric.type, '')}"}
+        for collector in self._collectors:
+            found |= {sample.name for metric in collector.collect() for sample in metric.samples}
         return frozenset(found)
 
     def reset(self) -> None:
-        """Let all counts begin anew."""
+        """Reset all counts to zero."""
         for family in self._families.values():
             family.reset()
 
-    def _is_hidden(self, family: ShownSeries[Any]) -> bool:
+    def _is_hidden(self, family: ShownFamily[Any]) -> bool:
         if not family.since or self._hidden:
             return False
         major, minor, _ = family.since.split(".")
         return (int(major), int(minor)) < self._release
+
+
+def _of_library(metric: Metric) -> Read:
+    """Return a family of the library as one of ours; its samples have the same labels."""
+    first = metric.samples[0]
+    samples = [(tuple(each.labels.values()), each.value) for each in metric.samples if each.name == first.name]
+    return Read(lambda: samples, first.name, metric.type, metric.documentation, tuple(first.labels))

@@ -1,4 +1,4 @@
-"""By which words requests are counted (reference METRIC-6, METRIC-8)."""
+"""Labels of requests in metrics (reference METRIC-6, METRIC-8)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Labels:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The values of NAMES."""
+        """Values of the labels in NAMES."""
         return attrs.astuple(self)
 
 
@@ -54,7 +54,7 @@ NAMES: Final = tuple(field.name for field in attrs.fields(Labels))
 
 
 def verb_of(request: Request, info: RequestInfo) -> str:
-    """The verb: a server-side apply is APPLY, what is passed on to others CONNECT."""
+    """Return the verb: APPLY for a server-side apply, CONNECT for a forwarded request."""
     if not info.is_resource:
         method = "GET" if request.method == "HEAD" else request.method
         return method if method in _METHODS else OTHER
@@ -85,7 +85,7 @@ def dry_run_of(request: Request) -> str:
 
 
 def path_of(path: str) -> str:
-    """The path of a request for no resource, or its folder: none that a client has made up."""
+    """Return a non-resource path, or its folder: none that a client has made up."""
     if path in _PATHS:
         return path
     folder = next((folder for folder in _FOLDERS if path.startswith(folder)), "")
@@ -93,5 +93,5 @@ def path_of(path: str) -> str:
 
 
 def code_of(code: int) -> str:
-    """An answer's code as a label: one that HTTP knows."""
+    """Return a response's code as a label, if HTTP knows it."""
     return str(code) if 100 <= code < 600 else OTHER

@@ -1,6 +1,6 @@
 """Request metrics: counts, durations and sizes (reference METRIC-5).
 
-A request finds its series by one look into a dict; each costs a few additions from then on.
+A request finds its series by one lookup in a dict; from then on each count is a few additions.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ DURATIONS_S: Final = (
 SIZES_BYTES: Final = (10**3, 10**4, 10**5, 10**6, 10**7, 10**8, 10**9)
 
 MOST_KINDS: Final = 4000
-"""Of requests, told apart by all but their codes; what else comes is counted as OTHER (reference METRIC-8)."""
+"""Limit of the kinds of requests, apart from their codes; others count as OTHER (reference METRIC-8)."""
 
 WARN: Final = "Warn"
 VALIDATIONS: Final = ("Ignore", WARN, "Strict")
-"""What may become of unknown fields."""
+"""Field validation directives, as label values."""
 
 _MEASURED: Final = frozenset({"GET", "LIST"})
 _VALIDATED: Final = frozenset({"POST", "PUT", "PATCH", "APPLY"})
 
 Named = Callable[[str, str, str, str], tuple[str, str, str, str] | None]
-"""Of group, version, resource and sub-resource those that are served; None if the resource is not."""
+"""Function that returns the served group, version, resource and sub-resource; None for unknown resources."""
 
 
-class RequestKind:
-    """The series of equal requests: what `RequestMetrics.of` finds."""
+class RequestSeries:
+    """The series of equal requests, as `RequestMetrics.of` returns them."""
 
     __slots__ = ("_metrics", "codes", "dry_run", "durations", "labels", "less_webhooks", "sizes", "validates")
 
@@ -59,7 +59,7 @@ class RequestKind:
         self.sizes: Histogram | None = metrics.sizes.of(*shown) if labels.verb in _MEASURED else None
 
     def answered(self, code: int, seconds: float, webhook_s: float, size: int | None) -> None:
-        """One has been answered; `size` is that of the body in bytes, where it is known."""
+        """Count a request that was answered; `size` is that of the body in bytes, where it is known."""
         counted = self.codes.get(code)
         if counted is None:
             counted = self.codes[code] = self._metrics.total_of(self, code)
@@ -71,12 +71,12 @@ class RequestKind:
 
 
 class RequestMetrics:
-    """`named` says what is served, so that clients cannot make up labels."""
+    """Metric families of requests; `named` knows what is served, so that clients cannot make up labels."""
 
     def __init__(self, registry: Registry, named: Named) -> None:
         self._named = named
         self._changed = False
-        self._kinds: dict[tuple[object, ...], RequestKind] = {}
+        self._kinds: dict[tuple[object, ...], RequestSeries] = {}
         add, most = registry.add, MOST_KINDS
         self.total = add(counters(
             "apiserver_request_total", "Requests by verb, dry run, resource, scope and code of the answer.",
@@ -115,8 +115,8 @@ class RequestMetrics:
             "Deprecated APIs that have been requested, and the release in which they are removed.",
             ("group", "version", "resource", "subresource", "removed_release"), stability=STABLE))  # fmt: skip
 
-    def of(self, request: Request) -> RequestKind:
-        """The series of such requests."""
+    def of(self, request: Request) -> RequestSeries:
+        """Return the series for a request."""
         info = request.info
         if info is None:
             return self._made(Labels(_method(request), "", "", "", OTHER, "", ""), "")
@@ -131,8 +131,8 @@ class RequestMetrics:
         kind = self._kinds.get(key)
         return self._new(key, request, info) if kind is None else kind
 
-    def _new(self, key: tuple[object, ...], request: Request, info: RequestInfo) -> RequestKind:
-        """Series for requests that are new. What clients may make up is not kept under its own words."""
+    def _new(self, key: tuple[object, ...], request: Request, info: RequestInfo) -> RequestSeries:
+        """Return series for a new kind of request; labels that clients may make up are replaced."""
         verb, scope = verb_of(request, info), scope_of(info)
         if not info.is_resource:
             path = path_of(info.path)
@@ -151,19 +151,19 @@ class RequestMetrics:
             self._kinds[key] = kind
         return kind
 
-    def _made(self, labels: Labels, dry_run: str) -> RequestKind:
-        """The one of these labels."""
+    def _made(self, labels: Labels, dry_run: str) -> RequestSeries:
+        """Return the series with these labels."""
         kind = self._kinds.get((labels, dry_run))
         if kind is None:
-            kind = self._kinds[labels, dry_run] = RequestKind(self, labels, dry_run)
+            kind = self._kinds[labels, dry_run] = RequestSeries(self, labels, dry_run)
         return kind
 
     def resources_changed(self) -> None:
-        """Some may be served no longer."""
+        """Note that some resources may no longer be served."""
         self._changed = True
 
     def _forget(self) -> None:
-        """Make room: let go of what is served no longer."""
+        """Drop the series of resources that are no longer served, to make room."""
         self._changed = False
         for key, kind in list(self._kinds.items()):
             labels = kind.labels
@@ -172,7 +172,7 @@ class RequestMetrics:
                 del self._kinds[key]
                 self._let_go(kind)
 
-    def _let_go(self, kind: RequestKind) -> None:
+    def _let_go(self, kind: RequestSeries) -> None:
         verb, *rest = shown = kind.labels.values
         self.durations.forget(verb, kind.dry_run, *rest)
         for code in kind.codes:
@@ -180,35 +180,35 @@ class RequestMetrics:
         for family in (self.less_webhooks, self.sizes, self.running, self._running_deprecated):
             family.forget(*shown)
 
-    def total_of(self, kind: RequestKind, code: int) -> Number:
-        """The count of answers with this code."""
+    def total_of(self, kind: RequestSeries, code: int) -> Number:
+        """Return the count of responses with this code."""
         shown = kind.labels.values
         return self.total.of(kind.labels.verb, kind.dry_run, *shown[1:], code_of(code))
 
-    def opened(self, kind: RequestKind, change: int) -> None:
-        """One more long-running request, or one less (-1)."""
+    def opened(self, kind: RequestSeries, change: int) -> None:
+        """Count one more long-running request, or one less (-1)."""
         for family in (self.running, self._running_deprecated):
             family.of(*kind.labels.values).value += change
 
-    def terminated(self, kind: RequestKind, code: int) -> None:
-        """The server has given up a request to defend itself."""
+    def terminated(self, kind: RequestSeries, code: int) -> None:
+        """Count a request that the server ended to protect itself."""
         self.terminations.of(*kind.labels.values, code_of(code)).value += 1
 
     def validated(self, request: Request, seconds: float) -> None:
-        """An object has been written, or refused, in so many seconds."""
+        """Record the duration of a write, by its field validation directive."""
         asked = request.param("fieldValidation") if "fieldValidation=" in request.query else WARN
         self._validations[asked if asked in self._validations else WARN].observe(seconds)
 
     def ended_late(self, source: str, status: str) -> None:
-        """A request has ended after it was answered with 504: who noticed, and `ok` or `error`."""
+        """Count a request that ended after it was answered with 504: its `source`, and `ok` or `error`."""
         self.late.of(source, status).value += 1
 
     def requested_deprecated(self, info: RequestInfo, removed: str) -> None:
-        """A deprecated version has been asked for (reference VER-8)."""
+        """Note the use of a deprecated version (reference VER-8)."""
         self.deprecated.of(info.group, info.version, info.resource, info.subresource, removed).value = 1
 
-    def aborted(self, kind: RequestKind) -> None:
-        """A client has left before its answer."""
+    def aborted(self, kind: RequestSeries) -> None:
+        """Count a request whose client left before the response."""
         self.aborts.of(*kind.labels.values[:-1]).value += 1
 
 

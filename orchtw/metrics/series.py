@@ -1,6 +1,6 @@
 """Series and their families: a name, its labels, and a number or histogram for each combination of values.
 
-A hot path asks for its series once and keeps them: then a count is one addition, and an observation a bisection.
+A hot path looks up its series once and keeps them: then a count is one addition, and an observation a bisection.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Final, Generic, Protocol, TypeVar
 
-COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
+COUNTER, GAUGE, HISTOGRAM, SUMMARY = "counter", "gauge", "histogram", "summary"
 STABLE, ALPHA = "STABLE", "ALPHA"
 
 MOST_SERIES: Final = 1000
-"""Of one family; what else comes is counted under OTHER."""
+"""Default limit of a family's series; others count under OTHER."""
 
 OTHER: Final = "other"
-"""A label's value in place of those that are too many, or that a client has made up (reference METRIC-8)."""
+"""Label value in place of excess values, or of ones that a client made up (reference METRIC-8)."""
 
 UNEXPECTED: Final = "unexpected"
-"""A label's value in place of those that `--allow-metric-labels` leaves out (reference METRIC-3)."""
+"""Label value in place of those that `--allow-metric-labels` leaves out (reference METRIC-3)."""
 
 Values = tuple[str, ...]
 
 
 class Number:
-    """The series of a counter or a gauge."""
+    """Series of a counter or a gauge."""
 
     __slots__ = ("value",)
 
@@ -40,7 +40,7 @@ class Number:
 
 
 class Histogram:
-    """The series of a histogram, with a count for each bound and one for what is beyond the last."""
+    """Series of a histogram, with a count for each bound and one for values beyond the last."""
 
     __slots__ = ("bounds", "counts", "total")
 
@@ -59,7 +59,7 @@ class Histogram:
         self.total += value
 
     def observe_all(self, values: Iterable[float], times: int = 1) -> None:
-        """Count several, each so many times."""
+        """Count several values, each `times` times."""
         counts, bounds = self.counts, self.bounds
         for value in values:
             counts[bisect_left(bounds, value)] += times
@@ -67,16 +67,16 @@ class Histogram:
 
     @property
     def count(self) -> int:
-        """Return the number of observations."""
+        """Number of observations so far."""
         return sum(self.counts)
 
     def cumulated(self) -> Iterator[int]:
-        """For each bound, and beyond them all, how many were no larger."""
+        """Return for each bound, and beyond them all, how many values were no larger."""
         return accumulate(self.counts)
 
 
 class Series(Protocol):
-    """A number or a histogram."""
+    """A number or a histogram, as a family holds it."""
 
     def reset(self) -> None:
         """Set the series back to zero."""
@@ -85,8 +85,8 @@ class Series(Protocol):
 S = TypeVar("S", bound=Series)
 
 
-class ShownSeries(ABC, Generic[S]):
-    """A family as `/metrics` shows it: name, kind, words and what it holds at present.
+class ShownFamily(ABC, Generic[S]):
+    """A family as `/metrics` shows it: name, kind, help text and present series.
 
     `since` is the release that deprecated it (`1.23.0`), empty for none.
     """
@@ -103,34 +103,35 @@ class ShownSeries(ABC, Generic[S]):
 
     @abstractmethod
     def series(self) -> Iterable[tuple[Values, S]]:
-        """Every series by its labels' values."""
+        """Return every series by its labels' values."""
 
     def allow(self, label: str, values: frozenset[str]) -> None:
-        """Show no other values of this label than these; to be said before there are any."""
+        """Show only these values of a label; called before there are any."""
 
     def reset(self) -> None:
-        """Let all counts begin anew; a gauge says what is so now, and stays."""
+        """Reset all counts; a gauge shows the present state, and stays."""
 
 
-class Family(ShownSeries[S]):
-    """A family whose series are made when they are first asked for.
+class Family(ShownFamily[S]):
+    """A family whose series are made on first use.
 
-    It has no more than `most`: then all labels of further ones are OTHER.
+    It has at most `most`: the labels of further ones become OTHER, or, if it `forgets`, the oldest is dropped.
     """
 
     def __init__(self, make: Callable[[], S], name: str, kind: str, text: str, labels: Values = (), *,
                  stability: str = ALPHA, since: str = "", bounds: tuple[float, ...] = (),
-                 most: int = MOST_SERIES) -> None:  # fmt: skip
+                 most: int = MOST_SERIES, forgets: bool = False) -> None:  # fmt: skip
         super().__init__(name, kind, text, labels, stability=stability, since=since, bounds=bounds)
         self._make = make
         self._most = most
+        self._forgets = forgets
         self._allowed: dict[int, frozenset[str]] = {}
         self._series: dict[Values, S] = {}
         if not labels:
             self.of()
 
     def of(self, *values: str) -> S:
-        """The series of these values, one for each label."""
+        """Return the series of these values, one for each label."""
         found = self._series.get(values)
         if found is None:
             values = self._fitting(values)
@@ -140,7 +141,7 @@ class Family(ShownSeries[S]):
         return found
 
     def forget(self, *values: str) -> None:
-        """Let go of a series that will not change any more."""
+        """Drop a series that will not change any more."""
         self._series.pop(values, None)
 
     def _fitting(self, values: Values) -> Values:
@@ -151,11 +152,13 @@ class Family(ShownSeries[S]):
                 value if value in self._allowed.get(at, (value,)) else UNEXPECTED for at, value in enumerate(values)
             )
         if len(self._series) >= self._most and values not in self._series:
-            values = (OTHER,) * len(values)
+            if not self._forgets:
+                return (OTHER,) * len(values)
+            del self._series[next(iter(self._series))]
         return values
 
     def series(self) -> Iterable[tuple[Values, S]]:
-        """See `ShownSeries`, as those below."""
+        """Return the series so far; see `ShownFamily`, also for the methods below."""
         return list(self._series.items())
 
     def allow(self, label: str, values: frozenset[str]) -> None:
@@ -168,8 +171,8 @@ class Family(ShownSeries[S]):
                 each.reset()
 
 
-class Read(ShownSeries[Number]):
-    """A family that is read off something else whenever somebody asks: values and number for each series."""
+class Read(ShownFamily[Number]):
+    """A family whose values are read from elsewhere on demand: label values and number for each series."""
 
     def __init__(self, read: Callable[[], Iterable[tuple[Values, float]]], name: str, kind: str, text: str,
                  labels: Values = (), *, stability: str = ALPHA, since: str = "") -> None:  # fmt: skip
@@ -178,7 +181,7 @@ class Read(ShownSeries[Number]):
         self._allowed: dict[int, frozenset[str]] = {}
 
     def series(self) -> Iterable[tuple[Values, Number]]:
-        """See `ShownSeries`; values that are not allowed are added up."""
+        """Read the series; values that are not allowed are added up. See `ShownFamily`."""
         found: dict[Values, Number] = {}
         for values, number in self._read():
             shown = tuple(v if v in self._allowed.get(at, (v,)) else UNEXPECTED for at, v in enumerate(values))
@@ -186,20 +189,20 @@ class Read(ShownSeries[Number]):
         return found.items()
 
     def allow(self, label: str, values: frozenset[str]) -> None:
-        """Show only these values of a label; see `ShownSeries`."""
+        """Show only these values of a label; see `ShownFamily`."""
         if label in self.labels:
             self._allowed[self.labels.index(label)] = values
 
 
-class Single(ShownSeries[Histogram]):
-    """A histogram without labels, which somebody else keeps."""
+class Single(ShownFamily[Histogram]):
+    """A histogram without labels, which is kept elsewhere."""
 
     def __init__(self, histogram: Histogram, name: str, text: str) -> None:
         super().__init__(name, HISTOGRAM, text, bounds=histogram.bounds)
         self._histogram = histogram
 
     def series(self) -> Iterable[tuple[Values, Histogram]]:
-        """Return the only series; see `ShownSeries`."""
+        """Return the only series; see `ShownFamily`."""
         return (((), self._histogram),)
 
     def reset(self) -> None:
@@ -207,21 +210,48 @@ class Single(ShownSeries[Histogram]):
         self._histogram.reset()
 
 
+class ReadHistograms(ShownFamily[Histogram]):
+    """A family of histograms with equal bounds that are kept elsewhere, read on demand."""
+
+    def __init__(self, read: Callable[[], Iterable[tuple[Values, Histogram]]], name: str, text: str,
+                 bounds: tuple[float, ...], labels: Values) -> None:  # fmt: skip
+        super().__init__(name, HISTOGRAM, text, labels, bounds=bounds)
+        self._read = read
+
+    def series(self) -> Iterable[tuple[Values, Histogram]]:
+        """Read the series; see `ShownFamily`."""
+        return self._read()
+
+
+class Summary(ShownFamily[Histogram]):
+    """Counts and sums of a family of histograms, without its buckets."""
+
+    def __init__(self, histograms: ShownFamily[Histogram], text: str) -> None:
+        super().__init__(f"{histograms.name}_summary", SUMMARY, text, histograms.labels)
+        self._histograms = histograms
+
+    def series(self) -> Iterable[tuple[Values, Histogram]]:
+        """Return the series of the histograms; see `ShownFamily`."""
+        return self._histograms.series()
+
+
 def counters(name: str, text: str, labels: Values = (), *, stability: str = ALPHA, since: str = "",
-             most: int = MOST_SERIES) -> Family[Number]:  # fmt: skip
-    """A family of counters."""
-    return Family(Number, name, COUNTER, text, labels, stability=stability, since=since, most=most)
+             most: int = MOST_SERIES, forgets: bool = False) -> Family[Number]:  # fmt: skip
+    """Return a family of counters."""
+    return Family(
+        Number, name, COUNTER, text, labels, stability=stability, since=since, most=most, forgets=forgets
+    )
 
 
 def gauges(name: str, text: str, labels: Values = (), *, stability: str = ALPHA, since: str = "",
            most: int = MOST_SERIES) -> Family[Number]:  # fmt: skip
-    """A family of gauges that are set, or counted up and down."""
+    """Return a family of gauges that are set, or counted up and down."""
     return Family(Number, name, GAUGE, text, labels, stability=stability, since=since, most=most)
 
 
 def histograms(name: str, text: str, bounds: tuple[float, ...], labels: Values = (), *, stability: str = ALPHA,
                since: str = "", most: int = MOST_SERIES) -> Family[Histogram]:  # fmt: skip
-    """A family of histograms."""
+    """Return a family of histograms."""
 
     def make() -> Histogram:
         return Histogram(bounds)
@@ -240,5 +270,5 @@ def each(read: Callable[[], Mapping[str, float]]) -> Callable[[], Iterable[tuple
 
 
 def doubling(first: float, count: int, factor: float = 2) -> tuple[float, ...]:
-    """Bounds of which each is `factor` times the one before."""
+    """Return bounds of which each is `factor` times the one before."""
     return tuple(round(first * factor**power, 12) for power in range(count))

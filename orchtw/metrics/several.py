@@ -1,7 +1,7 @@
 """The metrics of several processes as one text: the label `worker` of each series names its process.
 
-They are not added up: a process that is replaced begins to count anew, which `rate()` can tell of its own
-series, but not of a sum.
+They are not added up: a process that is replaced counts from zero again, which `rate()` can detect in its own series,
+but not in a sum.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _NO_LABELS: Final = re.compile(rb"^([a-zA-Z_:][a-zA-Z0-9_:]*) ", re.MULTILINE)
 
 
 def labelled(parts: Iterable[bytes], worker: int) -> Iterator[bytes]:
-    """The text of one process, in its parts, with its number at each series."""
+    """Yield the text of one process, in its parts, with its number added to each series."""
     label = b'worker="%d"' % worker
     for part in parts:
         yield _NO_LABELS.sub(rb"\g<1>{%s} " % label, _LABELS.sub(rb"\g<1>{%s," % label, part))
 
 
 def merged(texts: Sequence[bytes], *, open_metrics: bool) -> Iterator[bytes]:
-    """The families of all texts, each in one place with one head, in parts of PART_BYTES and one series at most."""
+    """Yield the families of all texts, each with one head, in parts of at most PART_BYTES and one series."""
     families: dict[bytes, list[_Family]] = {}
     for text in texts:
         for family in _families(text):
@@ -43,7 +43,7 @@ def merged(texts: Sequence[bytes], *, open_metrics: bool) -> Iterator[bytes]:
 
 @attrs.frozen(slots=True)
 class _Family:
-    """A family in a text: its head, and where its series are."""
+    """A family in a text: its head, and the place of its series."""
 
     name: bytes
     head: bytes
@@ -53,7 +53,7 @@ class _Family:
 
 
 def _families(text: bytes) -> Iterator[_Family]:
-    """The families of one process; a line break inside a label is escaped, so that no series looks like a head."""
+    """Yield the families of one process; line breaks in labels are escaped, so no series looks like a head."""
     whole = len(text) - (len(_END) if text.endswith(_END) else 0)
     begin = 0 if text.startswith(_HEAD) else whole
     while begin < whole:
@@ -66,7 +66,7 @@ def _families(text: bytes) -> Iterator[_Family]:
 
 
 def _pieces(family: _Family) -> Iterator[bytes]:
-    """The series of a family, cut between lines."""
+    """Yield the series of a family, cut between lines."""
     begin = family.first
     while begin < family.end:
         line = family.text.find(b"\n", min(begin + PART_BYTES, family.end) - 1, family.end)

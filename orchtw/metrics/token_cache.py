@@ -16,7 +16,7 @@ _PREFIX: Final = "authentication_token_cache_"
 
 
 class TokenCache:
-    """Counts tokens that are remembered (hit) and that are not (miss), and the questions that these lead to."""
+    """Counts remembered tokens (hit) and others (miss), and the reviews that these lead to."""
 
     def __init__(self) -> None:
         requests = counters(f"{_PREFIX}request_total", "Tokens: hit for remembered ones, else miss.", _STATUS)
@@ -36,12 +36,12 @@ class TokenCache:
         self._fetching, self._blocked = active.of("fetching"), active.of("blocked")
 
     def hit(self) -> None:
-        """A token is remembered."""
+        """Count a remembered token."""
         self._hits.value += 1
         self._fast.observe(0.0)
 
     async def missed(self, answer: Awaitable[T], *, shared: bool) -> T:
-        """Wait for what is to be found out about a token; `shared`: it is being asked about already."""
+        """Await the review of a token; `shared`: another request has asked for it already."""
         began, active = perf_counter(), self._blocked if shared else self._fetching
         self._misses.value += 1
         active.value += 1

@@ -1,8 +1,8 @@
-"""Every identifier that bears the product's name, as one value: `Naming` (reference DESIGN-6, VOC-1).
+"""All identifiers that contain the product's name, as one value: `Naming` (reference DESIGN-6, VOC-1).
 
-The API's own texts, the protos and the store's keys are written in the neutral spelling (`orch`); a `Naming` turns
-it into the vocabulary that is served. The composition root picks one and hands it down; nothing else spells
-such names.
+The API's own texts, the protos and the store's keys are written in the neutral spelling (`orch`); a `Naming`
+translates it to the served vocabulary. The composition root selects one and passes it on; no other code spells such
+names.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VOCABULARIES = ("orch", "kubernetes")
 _API, _API_KUBERNETES = "orch.io", "k8s.io"
 _LABELS_KUBERNETES = "kubernetes.io"
 
-# Families of which the pairs hold members only: the prefix stands for all of them.
+# Prefixes of families whose members the pairs list only in part.
 _FAMILIES = (
     ("X-Orch-", "X-Kubernetes-"),
     ("ORCH_", "KUBERNETES_"),
@@ -31,7 +31,7 @@ _FAMILIES = (
 )
 _VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d+)?")
 _GROUP = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*\.orch\.io")
-# An identifier in a sentence; a stop behind it is the sentence's.
+# An identifier in a sentence, without the full stop that may follow it.
 _IN_TEXT = re.compile(r"[\w./*-]*[oO]rch[\w./*-]*(?<!\.)")
 # Component names inside longer ones: users, roles, hooks, signers and namespaces (reference VOC-1).
 _COMPONENT = re.compile(
@@ -46,8 +46,8 @@ _COMPONENT_KUBERNETES = re.compile(_COMPONENT.pattern.replace("orch", "kube"))
 class Naming:
     """The names of one vocabulary; the defaults are the neutral spelling.
 
-    Values with one attribute each are what code names; what comes out of data (protos, role tables) goes
-    through `translate` or, where it is an API group, through `group`.
+    Names that code uses have an attribute each; names in data (protos, role tables) go through `translate` or, if
+    they are API groups, through `group`.
     """
 
     vocabulary: str = "orch"
@@ -98,13 +98,14 @@ class Naming:
     service_account_name_annotation: str = "orch.io/service-account.name"
     service_account_uid_annotation: str = "orch.io/service-account.uid"
 
-    deprecated_annotation: str = "orch.io/deprecated"  # these four: audit annotations
+    deprecated_annotation: str = "orch.io/deprecated"  # these five: audit annotations
     removed_release_annotation: str = "orch.io/removed-release"
     decision_annotation: str = "authorization.orch.io/decision"
     reason_annotation: str = "authorization.orch.io/reason"
+    faults_annotation: str = "faults.orch.io/rule"
 
     product_title: str = "Orch"
-    legacy_types: str = "legacy types"  # in a condition of namespaces that end
+    legacy_types: str = "legacy types"  # in a condition of namespaces under deletion
     build_info_metric: str = "orch_build_info"
     git_version: str = "v1.24.0"
 
@@ -114,20 +115,21 @@ class Naming:
         return ".".join(self.git_version.removeprefix("v").split(".")[:2])
 
     def signing_key(self, token_id: str, token_secret: str) -> str:
-        """Return the signing key of a bootstrap token: the whole token, or its secret half for Kubernetes clients
-        (reference AUTHN-45).
+        """Return the signing key of a bootstrap token (reference AUTHN-45).
+
+        It is the whole token, or its secret half for Kubernetes clients.
         """
         return f"{token_id}.{token_secret}" if self.vocabulary == "orch" else token_secret
 
     @classmethod
     def orch(cls) -> Naming:
-        """The specification's own vocabulary, which is also the neutral spelling."""
+        """Return the specification's own vocabulary, which is also the neutral spelling."""
         return cls()
 
     @classmethod
     @cache
     def kubernetes(cls) -> Naming:
-        """Kubernetes' own names: its tools and clients work unmodified."""
+        """Return Kubernetes' own names: its tools and clients work unmodified."""
         names = {field.name: _kubernetes(field.default) for field in attrs.fields(cls)}
         return cls(
             **{
@@ -143,7 +145,7 @@ class Naming:
 
     @classmethod
     def of(cls, vocabulary: str) -> Naming:
-        """The naming that `--vocabulary` asks for. Raises ConfigError on an unknown one."""
+        """Return the naming of `--vocabulary`. Raises ConfigError on an unknown one."""
         if vocabulary == "orch":
             return cls.orch()
         if vocabulary == "kubernetes":
@@ -151,34 +153,33 @@ class Naming:
         raise ConfigError(f"--vocabulary: unknown vocabulary {vocabulary!r}, expected orch or kubernetes")
 
     def translate(self, identifier: str) -> str:
-        """A neutral identifier in this vocabulary; what bears no product name comes back as it is.
+        """Translate a neutral identifier; one without the product's name is returned unchanged.
 
         Pairs come first, then group versions, then the longest prefix, then the rules: groups
         (`<name>.orch.io`) are under the API domain, labels and the like under the label domain, and components
-        are renamed inside users, roles, hooks and signers. Alone, `orch.io` and `node.orch.io` are read as
-        API names.
+        are renamed inside users, roles, hooks and signers. Alone, `orch.io` and `node.orch.io` count as API names.
         """
         if self.vocabulary == "orch":
             return identifier
         return _kubernetes(identifier) if len(identifier) <= _CACHED_CHARACTERS else _to_kubernetes(identifier)
 
     def translate_text(self, text: str) -> str:
-        """A text with each neutral identifier in it in this vocabulary."""
+        """Translate each neutral identifier in a text."""
         if self.vocabulary == "orch" or "rch" not in text:  # the search costs 25 µs a text, 60 ms for a document
             return text
         return _IN_TEXT.sub(lambda match: _kubernetes(match[0]), text)
 
     def group(self, neutral: str) -> str:
-        """An API group in this vocabulary: `node.orch.io` may be `node.k8s.io`; `apps` and "" stay."""
+        """Translate an API group: `node.orch.io` may be `node.k8s.io`; `apps` and "" stay."""
         return neutral if self.vocabulary == "orch" else _kubernetes_group(neutral)
 
     def api_version(self, neutral: str) -> str:
-        """An apiVersion ("v1", "apps/v1", "node.orch.io/v1") in this vocabulary."""
+        """Translate an apiVersion ("v1", "apps/v1", "node.orch.io/v1")."""
         group, slash, version = neutral.rpartition("/")
         return f"{self.group(group)}{slash}{version}"
 
     def neutral(self, group: str) -> str:
-        """The neutral spelling of a built-in API group, as store keys have it: the way back from `group`.
+        """Return the neutral spelling of a built-in API group, as in store keys: the inverse of `group`.
 
         Custom resources' groups belong to their authors and are translated in neither direction.
         """
@@ -190,10 +191,10 @@ class Naming:
         return _moved(group, _API_KUBERNETES, _API)
 
     def untranslated(self, identifier: str) -> str:
-        """The neutral identifier of one in this vocabulary: the way back from `translate`.
+        """Return the neutral identifier of one in this vocabulary: the inverse of `translate`.
 
-        What no neutral identifier becomes comes back as it is, as do members of domains that the pairs do not list
-        (`app.kubernetes.io/name`): those are their authors'.
+        An identifier without a neutral one is returned unchanged, and so are members of domains that the pairs do not
+        list (`app.kubernetes.io/name`): those belong to their authors.
         """
         if self.vocabulary == "orch":
             return identifier
@@ -201,7 +202,7 @@ class Naming:
 
     @property
     def counterpart(self) -> Naming:
-        """Return the naming of the other vocabulary."""
+        """The naming of the other vocabulary."""
         return Naming.kubernetes() if self.vocabulary == "orch" else Naming.orch()
 
     def foreign(self, group: str) -> str:
@@ -234,7 +235,7 @@ def _prefixes() -> tuple[tuple[str, str], ...]:
 
 @cache
 def _api_label_domains() -> frozenset[str]:
-    """Label domains whose listed members are all under the API domain, such as `authorization.orch.io`."""
+    """Return label domains whose listed members are all under the API domain: `authorization.orch.io`."""
     under: dict[str, set[bool]] = {}
     for neutral, kubernetes in PAIRS:
         domain, slash, _ = neutral.partition("/")
@@ -250,7 +251,7 @@ def _neutral_groups() -> dict[str, str]:
 
 
 def _moved(name: str, old: str, new: str) -> str:
-    """`name` with domain `old` at its end replaced by `new`."""
+    """Return `name` with domain `old` at its end replaced by `new`."""
     return name.removesuffix(old) + new if name.endswith(f".{old}") else name
 
 
@@ -266,7 +267,7 @@ def _neutral_prefixes() -> tuple[tuple[str, str], ...]:
 
 @cache
 def _neutral_label_domains() -> dict[str, tuple[str, ...]]:
-    """The neutral domains with listed members, by the domain that those have at Kubernetes."""
+    """Return the neutral domains with listed members, by the domain of these at Kubernetes."""
     found: dict[str, dict[str, None]] = {}
     for neutral, kubernetes in PAIRS:
         if "/" in neutral:
@@ -275,7 +276,7 @@ def _neutral_label_domains() -> dict[str, tuple[str, ...]]:
 
 
 def _to_neutral(identifier: str) -> str:
-    """The first candidate that becomes `identifier`: rules overlap, so each is tried by going forth again."""
+    """Return the first candidate whose translation is `identifier`: the rules overlap, so each is verified."""
     exact = _neutral_exact().get(identifier)
     if exact is not None:
         return exact
@@ -314,7 +315,7 @@ def _to_kubernetes(identifier: str) -> str:
 
 
 # The identifiers of the code and its data are a few thousand. When a store is rewritten, the names and keys of its
-# objects come here too: clients choose those, so that the long ones are not kept.
+# objects come here too: clients choose those, so long ones are not cached.
 _CACHED_CHARACTERS = 128
 _kubernetes = lru_cache(maxsize=8192)(_to_kubernetes)
 _neutral = lru_cache(maxsize=8192)(_to_neutral)

@@ -1,6 +1,6 @@
 """The product-bearing identifiers in both vocabularies, neutral spelling first; data for `orchtw.naming.names` alone.
 
-Two identifiers stand here twice because they mean two things, an API group or domain and a label domain:
+Two identifiers are listed twice because they have two meanings, an API group or domain and a label domain:
 `orch.io` and `node.orch.io`. The first such pair is the API meaning. A pair that ends in `/`, `-`, `.` or
 `/*` is a prefix.
 """

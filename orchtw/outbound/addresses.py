@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterable
 
 _BROADCAST = ipaddress.IPv4Address("255.255.255.255")
 
@@ -10,7 +11,7 @@ _BROADCAST = ipaddress.IPv4Address("255.255.255.255")
 def is_public_unicast(address: str) -> bool:
     """Report whether an IP address can be that of a pod or node: not loopback, link-local or multicast.
 
-    Anything but an IP address is not.
+    Other texts are not addresses.
     """
     try:
         found: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(address)
@@ -31,3 +32,9 @@ def is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def is_within(address: str, networks: Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> bool:
+    """Report whether a valid IP address lies in one of the networks."""
+    found = ipaddress.ip_address(address)
+    return any(found in each for each in networks)

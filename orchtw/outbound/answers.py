@@ -1,4 +1,4 @@
-"""Answers of webhooks that are reviews: JSON objects of an expected kind."""
+"""Responses of webhooks that are reviews: JSON objects of an expected kind."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _SHOWN: Final = 200
 
 
 class BadResponse(Exception):
-    """An answer that cannot be understood; the text says why."""
+    """Error about a response that cannot be understood; the text gives the reason."""
 
 
 def answered(answer: bytes) -> dict[str, Any]:
-    """The object of an answer. Raises BadAnswer."""
+    """Return the object of a response. Raises BadResponse."""
     try:
         whole = loads(answer)
     except ValueError:
@@ -26,7 +26,7 @@ def answered(answer: bytes) -> dict[str, Any]:
 
 
 def check_type(whole: dict[str, Any], kind: str, api_version: str) -> None:
-    """Raises BadAnswer for an object of another kind or version, or of none."""
+    """Raise BadResponse for an object without the expected kind and version."""
     for name, expected in (("kind", kind), ("apiVersion", api_version)):
         found = field(whole, name, str, "")
         if found != expected:
@@ -34,7 +34,7 @@ def check_type(whole: dict[str, Any], kind: str, api_version: str) -> None:
 
 
 def field(fields: dict[str, Any], name: str, kind: type, missing: Any) -> Any:
-    """A field of that type, or `missing`. Raises BadAnswer."""
+    """Return a field of that type, or `missing` for an absent or null one. Raises BadResponse."""
     value = fields.get(name)
     if value is None:
         return missing

@@ -1,52 +1,27 @@
-"""Bodies of requests and answers: bytes that are sent, and bytes that are collected up to a limit."""
+"""Bodies of responses, collected up to a limit."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from twisted.internet.defer import Deferred, succeed
-from twisted.internet.interfaces import IConsumer
+from twisted.internet.defer import Deferred
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 from twisted.web.client import PotentialDataLoss, ResponseDone  # type: ignore[attr-defined]
-from twisted.web.iweb import IBodyProducer, IResponse
-from zope.interface import implementer
+from twisted.web.iweb import IResponse
 
-from orchtw.outbound.unanswered import Lost
-
-
-@implementer(IBodyProducer)
-class Bytes:
-    """Sends bytes, as often as it is asked to."""
-
-    def __init__(self, data: bytes) -> None:
-        self.length = len(data)
-        self._data = data
-
-    def startProducing(self, consumer: IConsumer) -> Deferred[None]:
-        """Hand over everything at once: it is in memory anyway."""
-        consumer.write(self._data)
-        return succeed(None)
-
-    def pauseProducing(self) -> None:
-        """Nothing more is to come."""
-
-    def resumeProducing(self) -> None:
-        """Nothing more is to come."""
-
-    def stopProducing(self) -> None:
-        """Nothing more is to come."""
+from orchtw.outbound.exchange import Broken
 
 
 def collected(response: IResponse, limit_bytes: int) -> Deferred[bytes]:
-    """The body of an answer. Fails with Lost; what is longer than the limit is not read to its end."""
+    """Return the body of a response. Fails with Broken; a body beyond the limit is not read to its end."""
     body = _Body(limit_bytes)
     response.deliverBody(body)  # type: ignore[no-untyped-call]
     return body.whole
 
 
 class _Body(Protocol):
-    """Collects a body; who cancels `whole` ends the connection."""
+    """Collector of a body; cancelling `whole` ends the connection."""
 
     transport: Any
 
@@ -69,7 +44,7 @@ class _Body(Protocol):
         self._fail(f"the answer is longer than {self._limit} bytes")
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """The end of the body, or of the connection."""
+        """Finish at the end of the body, or of the connection."""
         if self.whole.called:
             return
         if isinstance(reason.value, (ResponseDone, PotentialDataLoss)):
@@ -79,4 +54,4 @@ class _Body(Protocol):
             self._fail(text)
 
     def _fail(self, why: str) -> None:
-        self.whole.errback(Lost(why))
+        self.whole.errback(Broken(why))

@@ -1,4 +1,4 @@
-"""Calls to other HTTP servers: webhooks and whatever else configuration names (reference HOOK-10, HOOK-26)."""
+"""Calls to other HTTP servers: webhooks and others that configuration names (reference HOOK-10, HOOK-26)."""
 
 from __future__ import annotations
 
@@ -13,52 +13,55 @@ from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from orchtw.errors import ConfigError, TooManyRequests
+from orchtw.errors import BadRequest, ConfigError, TooManyRequests
 from orchtw.metrics.registry import Registry
 from orchtw.outbound.credentials import CredentialsError, ShownHeaders
 from orchtw.outbound.destination import Destination, default_port
-from orchtw.outbound.dialer import Unreachable
+from orchtw.outbound.dialer import Dialer, Unreachable
 from orchtw.outbound.errors import said_by, status_words
-from orchtw.outbound.limits import CallTurns, Crowded
+from orchtw.outbound.exchange import Broken
+from orchtw.outbound.exchanges import Exchanges
+from orchtw.outbound.late import web_module
+from orchtw.outbound.limits import CallLimit, Crowded
 from orchtw.outbound.metrics import CallMetrics
 from orchtw.outbound.policy import BadTLS
-from orchtw.outbound.pools import Pools, Way, web_module
 from orchtw.outbound.remote import Remote
+from orchtw.outbound.routes import Route, Routes, Way
 from orchtw.outbound.services import Resolver, Unresolved
 from orchtw.outbound.trust import NO_NAMES
-from orchtw.outbound.unanswered import Lost, Stale
 from orchtw.values.causes import go_quote
 from orchtw.values.times import duration_text
 
 if TYPE_CHECKING:
-    from twisted.web.iweb import IResponse
+    pass
 
 T = TypeVar("T")
 
 ANSWER_BYTES: Final = 3 << 20
-"""Of an answer's body, unless the caller says otherwise: what a request to this server may have."""
+"""Default limit of a response's body: that of a request to this server."""
 
 LATE: Final = "context deadline exceeded"
 
 _TROUBLES: Final = (
-    Lost,
+    Broken,
     Unreachable,
     Unresolved,
     BadTLS,
+    BadRequest,
     ConfigError,
     TooManyRequests,
     ValueError,
 )
-"""Why there is no answer; URLs that cannot be asked for are ValueErrors."""
+"""Errors that leave a call without a response; URLs that cannot be requested are ValueErrors."""
 
 _REFUSAL_BYTES: Final = 64 * 1024
-"""Of a 401 before another try, so that the connection can be kept."""
+"""Limit of a 401's body that is read before the retry, so that the connection can be kept."""
 
 
 class CallFailed(Exception):
-    """A call that has no answer, or none that can be used; the text is for users, in the reference server's words.
+    """Error of a call without a usable response; the text is for users, in the reference server's words.
 
-    `why` is the text without method and URL; `code` the answer's status if there was one, else 0.
+    `why` is the text without method and URL; `code` is the response's status if there was one, else 0.
     """
 
     def __init__(self, text: str, why: str = "", code: int = 0) -> None:
@@ -68,15 +71,15 @@ class CallFailed(Exception):
 
     @property
     def late(self) -> bool:
-        """Report whether the time was over."""
+        """Report whether the call timed out."""
         return self.why == LATE
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Question:
-    """A request: what comes behind the remote's URL, and what is sent. `query` is encoded.
+    """A request: the path behind the remote's URL, and the content. `query` is encoded.
 
-    A header that has several values has a list of them.
+    A header with several values has a list of them.
     """
 
     method: str = "GET"
@@ -86,14 +89,14 @@ class Question:
     body: bytes = b""
 
     def url(self, remote: Remote) -> str:
-        """As it is asked, and shown in errors."""
+        """Return the URL of the request, also for errors."""
         url = remote.url.rstrip("/") + "/" + self.path.lstrip("/") if self.path else remote.url
         return f"{url}?{self.query}" if self.query else url
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class CallAnswer:
-    """A whole answer; names of headers are in lower case, of a repeated one the first value counts."""
+    """A whole response; header names are in lower case, and of a repeated header the first value counts."""
 
     code: int
     headers: Mapping[str, str]
@@ -101,16 +104,19 @@ class CallAnswer:
 
 
 class Caller(Service):
-    """Sends requests by connections that are kept and shared where everything that they were made with is equal.
+    """Sends requests over connections that are kept, and shared if all their settings are equal.
 
-    Requests may be sent twice if a kept connection turns out to be closed, as those to webhooks are allowed to.
+    Requests may be sent twice if a kept connection turns out to be closed; webhooks must tolerate that.
     Redirects are not followed, no proxy is used, no cookies are kept. `agent` is the User-Agent.
     """
 
     def __init__(self, reactor: Any, resolver: Resolver, agent: str, metrics: CallMetrics | None = None) -> None:
         self._reactor = reactor
         self._metrics = metrics or CallMetrics(Registry())
-        self._pools = Pools(reactor, resolver)
+        self._routes = Routes(resolver)
+        dialer = Dialer(reactor, "webhooks and other servers")
+        self._exchanges: Exchanges[Route] = Exchanges(dialer, reactor, self._routes.destination)
+        self._web: Any = None
         self._agent = agent
         self._running: set[Deferred[Any]] = set()
         self._closed = False
@@ -124,11 +130,11 @@ class Caller(Service):
         left_s: float | None = None,
         limit_bytes: int = ANSWER_BYTES,
         agent: str = "",
-        turns: CallTurns | None = None,
+        turns: CallLimit | None = None,
     ) -> bytes:
-        """The body of a webhook's answer to a JSON object; `left_s` is less time than the URL says there is.
+        """Return the body of a webhook's answer to a JSON object; `left_s` is less time than the URL says there is.
 
-        With `turns` it waits for one, in the same time. Raises CallFailed, also for an answer that is no success.
+        With `turns` it waits for one, in the same time. Raises CallFailed, also for an unsuccessful response.
         """
         headers: dict[str, str | list[str]] = {
             "Content-Type": "application/json",
@@ -154,7 +160,7 @@ class Caller(Service):
     async def ask(
         self, remote: Remote, question: Question, *, timeout_s: float, limit_bytes: int = ANSWER_BYTES
     ) -> CallAnswer:
-        """A whole answer, whatever its code. Raises CallFailed; who cancels it drops the connection."""
+        """Return a whole answer, whatever its code; cancelling drops the connection. Raises CallFailed."""
         began, code = perf_counter(), 0
         try:
             answer = await self._in_time(self._ask(remote, question, limit_bytes), remote, question, timeout_s)
@@ -166,32 +172,25 @@ class Caller(Service):
         finally:
             self._metrics.called(question.method, remote.host, code, perf_counter() - began)
 
-    async def open(self, remote: Remote, question: Question, *, timeout_s: float) -> IResponse:
-        """The head of an answer, which must come in time; the body is `deliverBody`'s to give, in whatever time.
-
-        Raises CallFailed.
-        """
-        return await self._in_time(self._open(remote, question), remote, question, timeout_s)
-
     async def destination(self, remote: Remote) -> Destination:
         """Return the destination of a remote, for users of a `Dialer`. Raises CallFailed with `why`."""
         parts = urlsplit(remote.url)
         try:
-            way = _way(remote, await self._shown(remote, Question()))
+            way = self._way(remote, await self._shown(remote, Question()))
             port = parts.port or default_port(parts.scheme)
-            return await self._pools.destination(way, parts.scheme, remote.host, port)
+            return await self._routes.destination(Route(way, parts.scheme, remote.host, port))
         except (Unresolved, BadTLS) as problem:
             raise CallFailed(str(problem)) from None
 
     async def close(self) -> None:
-        """End everything that runs, and wait until no connection is left; from now on every call fails."""
+        """Cancel all calls, and wait until no connection is left; from now on every call fails."""
         self._closed = True
         for each in list(self._running):
             each.cancel()
-        await self._pools.close()
+        await self._exchanges.stop()
 
     def stopService(self) -> Deferred[None]:
-        """Fires when no connection is left."""
+        """Close; the result fires when no connection is left."""
         super().stopService()  # type: ignore[no-untyped-call]
         return Deferred.fromCoroutine(self.close())
 
@@ -216,46 +215,47 @@ class Caller(Service):
             self._running.discard(running)
 
     async def _ask(self, remote: Remote, question: Question, limit_bytes: int) -> CallAnswer:
-        web = await web_module(self._reactor)
         response = await self._open(remote, question)
         try:
-            body = await web.collected(response, limit_bytes)
-        except Lost as problem:
+            body = await self._web.collected(response, limit_bytes)
+        except Broken as problem:
             raise CallFailed(str(problem)) from None
         lines = response.headers.getAllRawHeaders()
         headers = {name.decode("latin-1").lower(): values[0].decode("latin-1") for name, values in lines}
         return CallAnswer(code=response.code, headers=headers, body=body)
 
     async def _open(self, remote: Remote, question: Question) -> Any:
+        if self._web is None:
+            self._web = await web_module(self._reactor)
         shown = await self._shown(remote, question)
         response = await self._sent(remote, question, shown)
         if response.code != 401 or remote.credentials is None or not remote.credentials.refused(shown):
             return response
-        web = await web_module(self._reactor)
-        with suppress(Lost):
-            await web.collected(response, _REFUSAL_BYTES)
+        with suppress(Broken):
+            await self._web.collected(response, _REFUSAL_BYTES)
         return await self._sent(remote, question, await self._shown(remote, question))
 
     async def _sent(self, remote: Remote, question: Question, shown: ShownHeaders) -> Any:
         try:
-            pool, web = await self._pools.of(_way(remote, shown)), await web_module(self._reactor)
             headers: Any = {"User-Agent": self._agent, **question.headers, **dict(shown.headers)}
-            while True:
-                body = web.Bytes(question.body) if question.body else None
-                try:
-                    return await pool.client.request(
-                        question.method,
-                        web.asked_url(question.url(remote)),
-                        headers=headers,
-                        data=body,
-                        allow_redirects=False,
-                        unbuffered=True,
-                        reactor=self._reactor,
-                    )
-                except Stale:
-                    continue
+            return await self._web.client(self._exchanges, self._way(remote, shown)).request(
+                question.method,
+                self._web.asked_url(question.url(remote)),
+                headers=headers,
+                data=question.body or None,
+                allow_redirects=False,
+                unbuffered=True,
+                reactor=self._reactor,
+            )
         except _TROUBLES as problem:
             raise _failed(remote, question, str(problem)) from None
+
+    def _way(self, remote: Remote, shown: ShownHeaders) -> Way:
+        tls = remote.tls
+        if shown.certificate:
+            tls = attrs.evolve(tls, certificate=shown.certificate, key=shown.key)
+        mapped = self._routes.mapped(remote.service)
+        return Way(tls=tls, service=remote.service, endpoints_only=remote.endpoints_only, mapped=mapped)
 
     async def _shown(self, remote: Remote, question: Question) -> ShownHeaders:
         try:
@@ -264,7 +264,7 @@ class Caller(Service):
             raise _failed(remote, question, str(problem)) from None
 
 
-async def _in_turn(turns: CallTurns, work: Coroutine[Deferred[Any], Any, T]) -> T:
+async def _in_turn(turns: CallLimit, work: Coroutine[Deferred[Any], Any, T]) -> T:
     try:
         await turns.take()
     except BaseException:
@@ -279,10 +279,3 @@ async def _in_turn(turns: CallTurns, work: Coroutine[Deferred[Any], Any, T]) -> 
 def _failed(remote: Remote, question: Question, why: str) -> CallFailed:
     shown = f"{question.method.capitalize()} {go_quote(question.url(remote))}: {why}"
     return CallFailed(shown, why)
-
-
-def _way(remote: Remote, shown: ShownHeaders) -> Way:
-    tls = remote.tls
-    if shown.certificate:
-        tls = attrs.evolve(tls, certificate=shown.certificate, key=shown.key)
-    return Way(tls=tls, service=remote.service, endpoints_only=remote.endpoints_only)

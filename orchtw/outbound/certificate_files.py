@@ -1,4 +1,4 @@
-"""Client certificates of files, which somebody renews while the server runs (reference CLIENT-14)."""
+"""Client certificates of files, which may be renewed while the server runs (reference CLIENT-14)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from orchtw.outbound.credentials import REREAD_S, Credentials, ShownHeaders
 from orchtw.outbound.policy import BadTLS, TLSPolicy
 
 Read = Callable[[], TLSPolicy]
-"""What the files hold now, certificate and key. Raises ConfigError for files that cannot be read."""
+"""Function that reads certificate and key from the files. Raises ConfigError for unreadable ones."""
 
 
 class CertificateFiles:
-    """The certificate beside what `others` show, read again from time to time.
+    """A certificate added to the credentials of `others`, read again from time to time.
 
-    Files that cannot be read, or do not fit each other as while they are being replaced, leave the last ones.
+    Unreadable files, or ones that do not match while they are being replaced, leave the last certificate in use.
     """
 
     def __init__(self, read: Read, others: Credentials | None, seconds: Callable[[], float]) -> None:
@@ -28,7 +28,7 @@ class CertificateFiles:
         self._due_s = seconds() + REREAD_S
 
     async def current(self) -> ShownHeaders:
-        """By the certificate that was read in the last minute, unless the others bring one of their own."""
+        """Return credentials with the certificate of the last minute, unless the others have one of their own."""
         if self._seconds() >= self._due_s:
             self._read()
         shown = ShownHeaders() if self._others is None else await self._others.current()
@@ -37,8 +37,8 @@ class CertificateFiles:
         return attrs.evolve(shown, certificate=self._held.certificate, key=self._held.key)
 
     def refused(self, shown: ShownHeaders) -> bool:
-        """Report whether the other credentials or the files have changed by now."""
-        if shown.certificate != self._held.certificate:  # the others' own, or that of the files before the last look
+        """Report whether the other credentials or the files have changed since."""
+        if shown.certificate != self._held.certificate:  # the others' own, or that of the files before the last read
             return self._others is None or self._others.refused(shown)
         self._read()
         others = self._others is not None and self._others.refused(attrs.evolve(shown, certificate=b"", key=b""))

@@ -1,4 +1,4 @@
-"""Commands that print something the server needs."""
+"""External commands whose output the server needs."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 TIME_S: Final = 60.0
-"""For a command to end; requests wait for it."""
+"""Time limit of a command; requests wait for it."""
 
 OUTPUT_BYTES: Final = 1 << 20
-"""Of its standard output: certificates with long chains have some ten KiB."""
+"""Limit of standard output: certificates with long chains have some ten KiB."""
 
 _ERRORS_BYTES: Final = 16 * 1024
-"""Of its standard error, for the log."""
+"""Limit of standard error, for the log."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Command:
-    """A name, looked for in PATH unless it is a path, arguments, and what the environment has more than ours."""
+    """A command: name (looked up in PATH unless it is a path), arguments, and additional environment."""
 
     name: str
     args: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Command:
 
 
 class CommandFailed(Exception):
-    """There is no output that could be used; the text says why."""
+    """Error of a command without usable output; the text gives the reason."""
 
 
 async def run(reactor: Any, command: Command, *, time_s: float = TIME_S) -> bytes:
@@ -80,7 +80,7 @@ class _Process(ProcessProtocol):
         self._errors = bytearray()
 
     def connectionMade(self) -> None:
-        """Note that the command runs."""
+        """Close standard input: the command has started."""
         self.transport.closeStdin()
 
     def outReceived(self, data: bytes) -> None:
@@ -115,7 +115,7 @@ class _Process(ProcessProtocol):
             self.output.errback(CommandFailed(f"exec: executable {self._name} was ended by signal {ended.signal}"))
 
     def kill(self) -> None:
-        """End it, and do not wait for whatever it has begun itself."""
+        """Kill the command, without waiting for its children."""
         try:
             self.transport.signalProcess("KILL")
         except ProcessExitedAlready:

@@ -1,4 +1,4 @@
-"""Credentials of the server at another one: fixed headers, and tokens of a file (reference CLIENT-8)."""
+"""Credentials of this server at another one: fixed headers, and tokens of a file (reference CLIENT-8)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import attrs
 
 REREAD_S: Final = 60.0
-"""How long the token of a file is taken to be good."""
+"""Interval at which a token file is read again."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -23,22 +23,22 @@ class ShownHeaders:
 
 
 class CredentialsError(Exception):
-    """There are no credentials; the text says why."""
+    """Error about missing credentials; the text gives the reason."""
 
 
 class Credentials(Protocol):
-    """Where they come from."""
+    """Source of credentials for requests to another server."""
 
     async def current(self) -> ShownHeaders:
-        """For the next request. Raises CredentialsError."""
+        """Return credentials for the next request. Raises CredentialsError."""
 
     def refused(self, shown: ShownHeaders) -> bool:
-        """The other side has answered 401 to these: whether it is worth asking once more."""
+        """Report whether a retry is worthwhile after the other side has answered 401 to these."""
 
 
 @attrs.frozen(slots=True)
 class Fixed:
-    """The same for ever."""
+    """Credentials that never change."""
 
     shown: ShownHeaders
 
@@ -47,7 +47,7 @@ class Fixed:
         return self.shown
 
     def refused(self, _shown: ShownHeaders) -> bool:
-        """There are no others."""
+        """Report False: there are no others."""
         return False
 
 
@@ -60,17 +60,17 @@ class Certified:
     others: Credentials | None = None
 
     async def current(self) -> ShownHeaders:
-        """Both, unless the others have a certificate of their own."""
+        """Return the others' credentials, with the client certificate unless they have their own."""
         shown = ShownHeaders() if self.others is None else await self.others.current()
         return shown if shown.certificate else attrs.evolve(shown, certificate=self.certificate, key=self.key)
 
     def refused(self, shown: ShownHeaders) -> bool:
-        """The certificate stays the same."""
+        """Report whether the others have changed; the certificate stays the same."""
         return self.others is not None and self.others.refused(shown)
 
 
 class TokenOf:
-    """A token that a file holds, read again from time to time; one that cannot be read leaves the last one."""
+    """A token from a file that is read again from time to time; while it is unreadable, the last token is used."""
 
     def __init__(self, path: Path, token: str, seconds: Callable[[], float]) -> None:
         self._path = path
@@ -79,7 +79,7 @@ class TokenOf:
         self._due_s = seconds() + REREAD_S
 
     async def current(self) -> ShownHeaders:
-        """By the token that was read in the last minute."""
+        """Return the token read in the last minute."""
         if self._seconds() >= self._due_s:
             self._read()
         return self._shown
@@ -106,7 +106,7 @@ def bearer(token: str) -> ShownHeaders:
 
 
 def basic(username: str, password: str) -> ShownHeaders:
-    """Shows name and password."""
+    """Return the header of a name and password."""
     return ShownHeaders(
         headers=(("Authorization", f"Basic {b64encode(f'{username}:{password}'.encode()).decode()}"),)
     )

@@ -1,4 +1,4 @@
-"""Where a connection goes."""
+"""Destination of a connection: scheme, host, port and TLS."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 @attrs.frozen(slots=True, kw_only=True)
 class Destination:
-    """A host (name or IP address) and port, and how it is spoken to; `tls` says how for `https`.
+    """A host (name or IP address) and port, with its scheme; `tls` has the settings for `https`.
 
-    `server_name` is what its certificate must be for; empty: the host. With `public` only addresses that pods and
-    nodes can have are dialled (see `addresses`).
+    `server_name` is the name that its certificate must be for; empty: the host. With `public` only addresses that
+    pods and nodes can have are dialled (see `addresses`).
     """
 
     scheme: Literal["http", "https"]
@@ -30,22 +30,27 @@ class Destination:
 
     @property
     def verified_name(self) -> str:
-        """Name or address that TLS asks for and the certificate must be for."""
+        """Name or address for TLS, which the certificate must be for."""
         return self.server_name or self.host
 
     @property
     def authority(self) -> str:
-        """Host and port as a URL has them."""
+        """Host and port, as in a URL."""
         return host_and_port(self.host, self.port)
 
     @property
     def shown_authority(self) -> str:
-        """The same without the scheme's own port."""
-        if self.port != _PORTS[self.scheme]:
-            return self.authority
-        return f"[{self.host}]" if ":" in self.host else self.host
+        """Host and port without the scheme's default port."""
+        return shown_authority(self.scheme, self.host, self.port)
 
 
 def default_port(scheme: str) -> int:
-    """The port of a scheme."""
+    """Return the default port of a scheme."""
     return _PORTS[scheme]
+
+
+def shown_authority(scheme: str, host: str, port: int) -> str:
+    """Return host and port for a Host header: without the scheme's default port."""
+    if port != _PORTS.get(scheme):
+        return host_and_port(host, port)
+    return f"[{host}]" if ":" in host else host

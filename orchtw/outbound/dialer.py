@@ -1,4 +1,4 @@
-"""Dialling: from a destination to a connected, secured protocol, or to the words for why there is none."""
+"""Dialling: from a destination to a connected, secured protocol, or to an error that explains the failure."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from orchtw.outbound.exchange import CallOutcome
 T = TypeVar("T")
 
 MOST: Final = 1000
-"""Connections at a time. Each costs two sockets and up to 256 KiB of what one side has not taken yet."""
+"""Limit of concurrent connections. Each costs two sockets and up to 256 KiB of unread data."""
 
 _NAME: Final = re.compile(r"(?=.{1,254}\Z)(?:[A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?\Z")
-"""What can be looked up; resolvers fail in other ways with what cannot."""
+"""Names that can be looked up; resolvers fail in other ways with anything else."""
 
 _SHOWN: Final = 100
-_ADDRESSES: Final = 4  # of a name; who has more is as unreachable as its first ones
+_ADDRESSES: Final = 4  # of a name that are tried; further ones are ignored
 
 
 class Unreachable(Exception):
-    """There is no connection; the text is the reference server's."""
+    """Error about a connection that cannot be made; the text is the reference server's."""
 
 
 class AddressNotAllowed(Unreachable):
@@ -48,17 +48,17 @@ class Line(Interface):
 
     @property
     def transport(self) -> Any:
-        """None before there is a connection."""
+        """Transport of the connection; None before there is one."""
 
     @property
     def secured(self) -> Deferred[None]:
-        """Fires when bytes can be sent, and fails when the connection cannot be had."""
+        """Deferred that fires when bytes can be sent, and fails when the connection cannot be made."""
 
     def on_end(self, tell: Callable[[CallOutcome], None]) -> None:
-        """Have `tell` called once, when the connection is over or will never be."""
+        """Have `tell` called once, when the connection has ended or has failed to begin."""
 
     def keep_alive(self) -> None:
-        """Set what the socket can do."""
+        """Set the options of the socket."""
 
     def abort(self) -> object:
         """Drop the connection at once."""
@@ -68,7 +68,7 @@ Connected = TypeVar("Connected", bound=Line)
 
 
 class Dialer:
-    """Opens connections with `reactor`, MOST at a time; `what` they lead to is for the refusal of more."""
+    """Opens connections with `reactor`, MOST at a time; `what` they lead to is named when there are too many."""
 
     def __init__(self, reactor: Any, what: str = "node agents and backends") -> None:
         self._reactor = reactor
@@ -76,9 +76,9 @@ class Dialer:
         self._open = 0
 
     async def exchange(self, destination: Destination, make: Callable[[], Connected]) -> Connected:
-        """A connected protocol whose TLS handshake, if there is one, has succeeded.
+        """Return a connected protocol whose TLS handshake, if there is one, has succeeded.
 
-        Raises Unreachable, TooManyRequests (429), ConfigError (a client certificate that cannot be used).
+        Raises Unreachable, TooManyRequests (429), ConfigError (an unusable client certificate).
         """
         exchange = self.counted(make)
         try:
@@ -111,7 +111,7 @@ class Dialer:
                 raise
             except ConnectingCancelledError:
                 raise CancelledError from None
-            except Exception as problem:  # noqa: BLE001 - whatever TLS and TCP raise has words
+            except Exception as problem:  # noqa: BLE001 - every error of TLS and TCP has a text
                 trouble = Unreachable(dialling_words(problem, address, destination.port))
                 if exchange.transport is not None:
                     break
@@ -120,7 +120,7 @@ class Dialer:
         raise trouble from None
 
     async def _resolve(self, destination: Destination) -> list[str]:
-        """The addresses to try, in order. With `public`, a name with one that is not allowed is not dialled."""
+        """Return the addresses to try, in order. With `public`, all of them must be allowed."""
         host = destination.host
         if is_address(host):
             found = [host]
@@ -155,7 +155,7 @@ class Dialer:
 
 
 class _Factory(Factory):
-    """Hands out the one protocol."""
+    """Factory that returns one given protocol."""
 
     noisy = False
 
@@ -167,20 +167,20 @@ class _Factory(Factory):
 
 
 class _Addresses:
-    """Collects what a name resolves to (an `IResolutionReceiver`)."""
+    """Collector of a name's addresses (an `IResolutionReceiver`)."""
 
     def __init__(self) -> None:
         self.found: Deferred[list[str]] = Deferred()
         self._addresses: list[str] = []
 
     def resolutionBegan(self, resolutionInProgress: Any) -> None:
-        """Nothing is known yet."""
+        """Ignore the beginning of the lookup."""
 
     def addressResolved(self, address: Any) -> None:
-        """One of perhaps several."""
+        """Add an address of the name."""
         self._addresses.append(address.host)
 
     def resolutionComplete(self) -> None:
-        """There are no more."""
+        """Finish: there are no more addresses."""
         if not self.found.called:
             self.found.callback(list(dict.fromkeys(self._addresses)))

@@ -1,9 +1,8 @@
-"""The reference server's words for connections and answers that cannot be had."""
+"""The reference server's texts for failed connections and error responses."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from typing import Final
 
 from OpenSSL import SSL
@@ -27,10 +26,10 @@ _ALERTS: Final = {
     "unrecognized name": "unrecognized name",
     "access denied": "access denied",
 }
-"""What the other side says of a handshake: OpenSSL's words, and the reference's."""
+"""TLS alerts of the other side: OpenSSL's words, and the reference's."""
 
 _SAID: Final = 2048
-"""Of an answer's text that a message repeats."""
+"""Limit of a response's text that a message repeats."""
 
 _STATUS: Final = {
     400: "the server rejected our request for an unknown reason",
@@ -46,7 +45,7 @@ _STATUS: Final = {
 
 
 def dialling_words(problem: Exception, address: str, port: int) -> str:
-    """Why there is no connection to an address."""
+    """Return why there is no connection to an address."""
     if isinstance(problem, SSL.Error):
         return tls_words(problem)
     where = f"dial tcp {host_and_port(address, port)}"
@@ -77,14 +76,9 @@ def tls_words(problem: SSL.Error) -> str:
     return f"tls: {', '.join(dict.fromkeys(reasons)) or 'handshake failed'}"
 
 
-def loss_words(reasons: Iterable[BaseException]) -> str:
-    """Why the answer to a request that was sent has not come."""
-    for reason in reasons:
-        if isinstance(reason, SSL.Error):
-            return tls_words(reason)
-        if not isinstance(reason, error.ConnectionClosed):
-            return f"net/http: HTTP/1.x transport connection broken: malformed HTTP response: {reason}"
-    return "EOF"
+def loss_words(cause: BaseException) -> str:
+    """Return the text of a connection that ended before the response to a request."""
+    return tls_words(cause) if isinstance(cause, SSL.Error) else "EOF"
 
 
 def status_words(code: int, said: str) -> str:

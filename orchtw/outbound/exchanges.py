@@ -2,132 +2,132 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
+from typing import Protocol as Interface
 
-from twisted.internet.interfaces import IDelayedCall, IHalfCloseableProtocol, IReactorTime
-from twisted.internet.protocol import Protocol, connectionDone
-from twisted.python.failure import Failure
-from zope.interface import implementer
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.dialer import Dialer
-from orchtw.outbound.exchange import ClientExchange
+from orchtw.outbound.exchange import Broken, ClientExchange, Headers, ResponseHead
+from orchtw.outbound.idle import IdleConnection
+from orchtw.outbound.open_connections import OpenConnections
 
 IDLE_S: Final = 60.0
-"""How long a connection is kept: less than this server, as the other side, would keep it."""
+"""Lifetime of an idle connection: less than this server, as the other side, would keep it."""
 
-MOST_IDLE: Final = 25
-"""Connections to one destination that wait at a time; more are closed after their answer."""
+MOST_IDLE: Final = 64
+"""Limit of idle connections by one key.
+
+More are closed after their response, and the next burst costs two milliseconds of CPU for each.
+"""
+
+ALL_IDLE: Final = 500
+"""Limit of idle connections by all keys, 46 KiB each; beyond it the longest idle one is closed."""
 
 
-class Exchanges:
+class ConnectionKey(Interface):
+    """Hashable value; connections of equal keys may carry each other's requests."""
+
+    @property
+    def scheme(self) -> str:
+        """URL scheme: `https` for connections over TLS."""
+
+
+K = TypeVar("K", bound=ConnectionKey)
+
+
+class Exchanges(Generic[K]):
     """Exchanges over kept connections. One is kept only after a complete answer, with nothing behind it.
 
-    Who shares them shares connections: everything that says who asks must be in the request.
+    Requests by equal keys share connections: the user must be identified by the key or in the request.
+    `route` finds the destination of a key when a connection is dialled.
     """
 
-    def __init__(self, dialer: Dialer, clock: IReactorTime) -> None:
+    def __init__(self, dialer: Dialer, clock: IReactorTime, route: Callable[[K], Awaitable[Destination]]) -> None:
         self._dialer = dialer
         self._clock = clock
-        self._idle: dict[Destination, list[_Idle]] = {}
+        self._route = route
+        self._idle: dict[K, dict[IdleConnection, None]] = {}
+        self._oldest_first: dict[IdleConnection, None] = {}
+        self._sweep: IDelayedCall | None = None
+        self._connections = OpenConnections()
         self._closed = False
 
-    async def exchange(self, destination: Destination, *, fresh: bool = False) -> tuple[ClientExchange, bool]:
-        """A connected exchange, and whether its connection was used before; with `fresh` it was not.
+    async def ask(
+        self, key: K, method: str, target: str, headers: Headers, body: bytes, *, repeatable: bool
+    ) -> tuple[ClientExchange, ResponseHead]:
+        """Send a request; return the exchange that the body comes from, and the head of the response.
 
-        Raises as `Dialer.exchange` does.
+        A kept connection may have been closed meanwhile: a `repeatable` request that the other side has apparently
+        not read is sent once more, on a fresh connection. Raises Broken, BadRequest (400) for a request that cannot
+        be encoded, and as `route` and `Dialer.exchange` do.
+        """
+        exchange, used = await self.exchange(key)
+        try:
+            return exchange, await exchange.ask(method, target, headers, body)
+        except Broken as problem:
+            if not (used and repeatable and problem.unanswered):
+                raise
+        exchange, _ = await self.exchange(key, fresh=True)
+        return exchange, await exchange.ask(method, target, headers, body)
+
+    async def exchange(self, key: K, *, fresh: bool = False) -> tuple[ClientExchange, bool]:
+        """Return a connected exchange, and whether its connection was used before; with `fresh`, never.
+
+        Raises as `route` and `Dialer.exchange` do.
         """
 
         def make() -> ClientExchange:
-            return ClientExchange(tls=destination.scheme == "https", keep=partial(self._keep, destination))
+            tls = key.scheme == "https"
+            return ClientExchange(tls=tls, keep=partial(self._keep, key), connections=self._connections)
 
-        waiting = self._idle.get(destination)
+        waiting = self._idle.get(key)
         if waiting and not fresh:
             exchange = self._dialer.counted(make)
-            waiting[-1].leave(exchange)
+            next(reversed(waiting)).leave(exchange)
             return exchange, True
-        return await self._dialer.exchange(destination, make), False
+        return await self._dialer.exchange(await self._route(key), make), False
 
     def close(self) -> None:
-        """Close what waits, and keep nothing any more."""
+        """Close the idle connections, and keep none from now on."""
         self._closed = True
-        for waiting in list(self._idle.values()):
-            for each in list(waiting):
-                each.end()
+        for each in list(self._oldest_first):
+            each.end()
+        if self._sweep is not None:
+            self._sweep.cancel()
+            self._sweep = None
 
-    def _keep(self, destination: Destination, transport: Any) -> None:
-        waiting = self._idle.setdefault(destination, [])
-        idle = _Idle(transport, lambda: self._gone(destination, idle))
-        waiting.append(idle)
+    async def stop(self) -> None:
+        """Drop all connections, and wait until they are closed."""
+        self.close()
+        await self._connections.drop()
+
+    def _keep(self, key: K, transport: Any) -> None:
+        waiting = self._idle.setdefault(key, {})
+        idle = IdleConnection(transport, self._clock.seconds(), partial(self._gone, key), self._connections)
+        waiting[idle] = self._oldest_first[idle] = None
         if self._closed or len(waiting) > MOST_IDLE:
             idle.end()
-        else:
-            idle.wait(self._clock.callLater(IDLE_S, idle.end))
+        elif len(self._oldest_first) > ALL_IDLE:
+            next(iter(self._oldest_first)).end()
+        if self._sweep is None and not self._closed:
+            self._sweep = self._clock.callLater(IDLE_S, self._end_old)
 
-    def _gone(self, destination: Destination, idle: _Idle) -> None:
-        waiting = self._idle[destination]
-        waiting.remove(idle)
+    def _end_old(self) -> None:
+        """Close the connections that were idle for too long; one timer for all of them is cheaper."""
+        self._sweep = None
+        now = self._clock.seconds()
+        for each in list(self._oldest_first):
+            if each.since + IDLE_S > now:
+                self._sweep = self._clock.callLater(each.since + IDLE_S - now, self._end_old)
+                return
+            each.end()
+
+    def _gone(self, key: K, idle: IdleConnection) -> None:
+        waiting = self._idle[key]
+        del waiting[idle], self._oldest_first[idle]
         if not waiting:
-            del self._idle[destination]
-
-
-@implementer(IHalfCloseableProtocol)
-class _Idle(Protocol):
-    """The protocol of a connection between two exchanges: whatever happens on it ends it."""
-
-    def __init__(self, transport: Any, gone: Callable[[], None]) -> None:
-        self.transport: Any = transport
-        self._gone = gone
-        self._timer: IDelayedCall | None = None
-        self._left = False
-        _hand_over(transport, self)
-        transport.resumeProducing()
-
-    def wait(self, timer: IDelayedCall) -> None:
-        """Let `timer` end the exchange."""
-        if self._left:
-            timer.cancel()
-        else:
-            self._timer = timer
-
-    def leave(self, exchange: ClientExchange) -> None:
-        """Hand the connection over to its next exchange."""
-        self._leave()
-        _hand_over(self.transport, exchange)
-        exchange.go_on(self.transport)
-
-    def end(self) -> None:
-        """Close the connection of the exchange."""
-        self._leave()
-        self.transport.abortConnection()
-
-    def _leave(self) -> None:
-        if self._left:
-            return
-        self._left = True
-        if self._timer is not None and self._timer.active():
-            self._timer.cancel()
-        self._gone()
-
-    def dataReceived(self, _data: bytes) -> None:
-        """Nobody has asked: what is to come next cannot be told from this."""
-        self.end()
-
-    def readConnectionLost(self) -> None:
-        """The other side is done with it."""
-        self.end()
-
-    def writeConnectionLost(self) -> None:
-        """It is closed both ways or not at all."""
-
-    def connectionLost(self, _reason: Failure = connectionDone) -> None:
-        """The other side has closed it."""
-        self._leave()
-
-
-def _hand_over(transport: Any, protocol: Protocol) -> None:
-    """Let `protocol` speak on the transport: TLS' own protocol holds it by another name than TCP's transports."""
-    name = "wrappedProtocol" if hasattr(transport, "wrappedProtocol") else "protocol"
-    setattr(transport, name, protocol)
+            del self._idle[key]

@@ -19,15 +19,15 @@ from orchtw.wire.json_values import loads
 from orchtw.wire.objects import Object
 
 VERSIONS: Final = ("v1", "v1beta1")
-"""Of ExecCredential, that a plugin may speak."""
+"""Versions of ExecCredential that a plugin may use."""
 
 MODES: Final = ("Never", "IfAvailable", "Always")
-"""Whether a plugin asks whoever is there. Behind a server nobody is."""
+"""Modes of interaction; a server has no terminal, so that plugins cannot prompt."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class CredentialPlugin:
-    """A valid `exec` section; `cluster` is what the command is told of the server, None: nothing."""
+    """A valid `exec` section; `cluster` is the server's description for the command, None: none."""
 
     api_version: str
     command: str
@@ -38,10 +38,10 @@ class CredentialPlugin:
 
 
 class ExecPlugin:
-    """Runs the command when credentials are needed and there are none, or none that are good.
+    """Runs the command when credentials are needed and there are none that are valid.
 
-    Those who need some at the same time share a run. It goes on when none of them waits any more: a command that
-    takes longer than a request may still helps the next one.
+    Concurrent callers share a run. It continues when no caller waits any more: a command that takes longer than a
+    request may still help the next one.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class ExecPlugin:
         return await waiting
 
     def refused(self, shown: ShownHeaders) -> bool:
-        """Forget them, unless others have come meanwhile."""
+        """Drop the refused credentials, unless they have been replaced; report True."""
         if self._shown == shown:
             self._shown = None
         return True
@@ -108,7 +108,7 @@ def credential(output: bytes, api_version: str) -> tuple[ShownHeaders, float | N
     except ValueError as problem:
         raise CredentialsError(f"decoding stdout: {problem}") from None
     if not isinstance(found, dict) or found.get("kind") != "ExecCredential":
-        raise CredentialsError("decoding stdout: it is no ExecCredential")
+        raise CredentialsError("decoding stdout: not an ExecCredential")
     if found.get("apiVersion") != api_version:
         shown = str(found.get("apiVersion"))[:100]
         raise CredentialsError(

@@ -1,4 +1,4 @@
-"""Fields of a configuration file, each with the place to name when it is wrong."""
+"""Fields of a configuration file, with their place for error messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Fields:
-    """A mapping of a file. Every method raises ConfigError for a value of another kind, or one that cannot be read.
+    """A mapping in a file. Every method raises ConfigError for a value of another kind, or one that cannot be read.
 
     A field that is missing or null is empty.
     """
@@ -32,7 +32,7 @@ class Fields:
         return ConfigError(f"{self.path}: {place}: {why}" if place else f"{self.path}: {why}")
 
     def only(self, *names: str) -> None:
-        """Nothing: it has no other fields than these."""
+        """Raise ConfigError if there are other fields than these."""
         for name in self.value:
             if name not in names:
                 raise self.wrong("", f'unknown field "{name}"')
@@ -52,7 +52,7 @@ class Fields:
         return self._of(name, int, 0, "must be an integer")
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A list of strings."""
+        """Return a field that is a list of strings."""
         found = self._of(name, list, [], "must be a list")
         if not all(isinstance(each, str) for each in found):
             raise self.wrong(name, "must be a list of strings")
@@ -64,25 +64,25 @@ class Fields:
         return Fields(self.path, f"{self.where}.{name}" if self.where else name, found)
 
     def sections(self, name: str) -> Iterator[Fields]:
-        """A list of mappings."""
+        """Yield the mappings of a list."""
         prefix = f"{self.where}.{name}" if self.where else name
         for at, each in enumerate(self._of(name, list, [], "must be a list")):
             yield Fields(self.path, f"{prefix}[{at}]", each)
 
     def named(self, name: str, inner: str) -> dict[str, Fields]:
-        """The entries of a list by their names; of a name that is there twice the first counts."""
+        """Return the entries of a list by their names; of a repeated name the first counts."""
         found: dict[str, Fields] = {}
         for each in self.sections(name):
             found.setdefault(each.text("name"), each.section(inner))
         return found
 
     def file(self, name: str) -> Path | None:
-        """A file's path, relative ones from the folder of this file."""
+        """Return a file's path; a relative one is based on the folder of this file."""
         text = self.text(name)
         return self.path.parent / text if text else None
 
     def content(self, name: str) -> bytes:
-        """The bytes of `<name>-data`, or of the file that the field names; empty: neither is given."""
+        """Return the bytes of `<name>-data`, or of the file that the field names; empty: neither is set."""
         if data := self.text(f"{name}-data"):
             try:
                 return b64decode(data, validate=True)

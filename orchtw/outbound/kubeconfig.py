@@ -1,4 +1,4 @@
-"""Client configuration files, as the server reads them for webhooks and the like (reference CLIENT-8)."""
+"""Reader of client configuration files, for webhooks and the like (reference CLIENT-8)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 import attrs
 import orjson
-import yaml
 
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
@@ -25,7 +24,7 @@ from orchtw.wire.objects import Object
 def load(path: Path, naming: Naming, reactor: Any) -> Remote:
     """Load the server of the current context, or of the only one, with its credentials.
 
-    Files that it names are read now, those of the user again from time to time. Raises ConfigError with one line.
+    Files that it refers to are read now, those of the user again from time to time. Raises ConfigError with one line.
     """
     file = Fields(path, "", _document(path))
     if file.text("kind") not in ("", "Config"):
@@ -38,7 +37,7 @@ def load(path: Path, naming: Naming, reactor: Any) -> Remote:
 def load_users(path: Path, naming: Naming, reactor: Any) -> dict[str, Credentials]:
     """Load the credentials of the file's users by name; users without credentials are left out.
 
-    Files that it names are read now, that of a token again from time to time. Raises ConfigError with one line.
+    Files that it refers to are read now, that of a token again from time to time. Raises ConfigError with one line.
     """
     file = Fields(path, "", _document(path))
     if file.text("kind") not in ("", "Config"):
@@ -52,6 +51,8 @@ def load_users(path: Path, naming: Naming, reactor: Any) -> dict[str, Credential
 
 
 def _document(path: Path) -> Any:
+    import yaml
+
     try:
         return yaml.safe_load(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
@@ -61,7 +62,7 @@ def _document(path: Path) -> Any:
 
 
 def _selected(file: Fields) -> tuple[Fields, Fields | None]:
-    """The cluster and the user of the context."""
+    """Return the cluster and the user of the context."""
     clusters, users = file.named("clusters", "cluster"), file.named("users", "user")
     contexts = file.named("contexts", "context")
     chosen = file.text("current-context")
@@ -81,7 +82,7 @@ def _selected(file: Fields) -> tuple[Fields, Fields | None]:
 
 
 class _Reader:
-    """Reads what a cluster and a user say."""
+    """Reads the settings of a cluster and a user."""
 
     def __init__(self, cluster: Fields, user: Fields | None, naming: Naming, reactor: Any) -> None:
         self._cluster = cluster
@@ -104,7 +105,7 @@ class _Reader:
         return rooted_url(text)
 
     def tls(self) -> TLSPolicy:
-        """Return trusted authorities and the client certificate."""
+        """Return the TLS policy: trusted authorities, and the client certificate."""
         cluster = self._cluster
         authorities, insecure = cluster.content("certificate-authority"), cluster.flag("insecure-skip-tls-verify")
         if insecure and authorities:
@@ -129,7 +130,7 @@ class _Reader:
         return others
 
     def _pair(self) -> TLSPolicy:
-        """The client certificate and its key as the files hold them now, if there are any."""
+        """Return the client certificate and key that the files hold now, if any."""
         certificate, key = self._user.content("client-certificate"), self._user.content("client-key")
         if bool(certificate) != bool(key):
             raise self._user.wrong("", "client-certificate and client-key must be given together")
@@ -236,7 +237,7 @@ class _Reader:
 
 
 def _sendable(user: Fields, name: str, shown: ShownHeaders) -> ShownHeaders:
-    """Raises ConfigError for what no header can hold; nothing of it is repeated."""
+    """Raise ConfigError for a value that no header can hold, without repeating it."""
     for _, value in shown.headers:
         if not value.isascii() or not value.isprintable():
             raise user.wrong(name, "holds characters that no header can have")

@@ -1,4 +1,4 @@
-"""Limit of concurrent calls to one server, so that a server that hangs costs its own callers alone."""
+"""Limit of concurrent calls to one server, so that a server that hangs only harms its own callers."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Final
 from twisted.internet.defer import DeferredSemaphore
 
 RUNNING: Final = 128
-"""Calls at a time: more would only wait in the other server. Eight servers that hang leave the dialer's room."""
+"""Limit of concurrent calls: more would only wait in the other server. Eight hanging servers fill the dialer."""
 
 WAITING: Final = 1000
-"""Calls that wait for one of these to end; those that come then are refused."""
+"""Limit of calls that wait for one of these to end; further ones are rejected."""
 
 
 class Crowded(Exception):
-    """Too many wait already; the text says so."""
+    """Error: too many calls wait already."""
 
 
-class CallTurns:
-    """Room for `running` calls; `waiting` more wait for it, in their order."""
+class CallLimit:
+    """Semaphore for `running` calls; up to `waiting` more wait for it, in order."""
 
     def __init__(self, running: int = RUNNING, waiting: int = WAITING) -> None:
         self._room = DeferredSemaphore(running)
@@ -26,7 +26,7 @@ class CallTurns:
 
     @property
     def waiting(self) -> int:
-        """Return the number of waiting calls."""
+        """Number of waiting calls."""
         return len(self._room.waiting)
 
     @property
@@ -35,11 +35,11 @@ class CallTurns:
         return self._room.tokens == self._room.limit
 
     async def take(self) -> None:
-        """Wait for room, which `give` gives back; who is cancelled meanwhile has none. Raises Crowded."""
+        """Wait for room, which `give` returns; a cancelled caller takes none. Raises Crowded."""
         if not self._room.tokens and self.waiting >= self._most:
             raise Crowded(f"more than {self._most} calls are waiting for it already")
         await self._room.acquire()
 
     def give(self) -> None:
-        """A call has ended."""
+        """Return the room of a call that has ended."""
         self._room.release()

@@ -11,11 +11,11 @@ from orchtw.metrics.series import counters, histograms
 _BOUNDS_S: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60)
 
 FAILED: Final = "<error>"
-"""The code of a call that has no answer."""
+"""Code label of a call without a response."""
 
 
 class CallMetrics:
-    """Counts calls by the host that was asked: those that configuration and stored objects name."""
+    """Metrics of calls by host: only hosts that configuration and stored objects name."""
 
     def __init__(self, registry: Registry) -> None:
         self._requests = registry.add(counters(
@@ -30,6 +30,6 @@ class CallMetrics:
             "Calls refused because the other server's certificate has no alternative names.")).of()  # fmt: skip
 
     def called(self, method: str, host: str, code: int, seconds: float) -> None:
-        """A call has ended; `code` 0: without an answer."""
+        """Count a call that has ended; `code` 0: without a response."""
         self._requests.of(code_of(code) if code else FAILED, method, host).value += 1
         self._durations.of(method, host).observe(seconds)

@@ -13,25 +13,25 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from orchtw.outbound.tls import ClientTLS
 
 _POLICIES: Final = 256
-"""Of which the parsed certificates are kept."""
+"""Number of policies whose parsed certificates are kept."""
 
 CERTIFICATES: Final = 300
-"""Of a bundle: twice as many as the web's authorities have. They take 30 ms to be read and looked at."""
+"""Limit of a bundle: twice the number of the web's authorities. They take 30 ms to read and check."""
 
 _BEGIN: Final = b"-----BEGIN CERTIFICATE-----"
 _END: Final = b"-----END CERTIFICATE-----"
 
 
 class BadTLS(Exception):
-    """A bundle, certificate or key that cannot be used; the text is one line."""
+    """Error about an unusable bundle, certificate or key; the text is one line."""
 
 
 @attrs.frozen(slots=True, kw_only=True, cache_hash=True)
 class TLSPolicy:
-    """PEM bytes of the authorities (empty: those of the machine), and of the certificate and key that are shown.
+    """PEM bytes of the trusted authorities (empty: those of the machine), and of the client certificate and key.
 
-    Two calls may share a connection only if their policies are equal. `server_name` is what the certificate must be
-    for, if not the URL's host; with `insecure` nobody is verified.
+    Two calls may share a connection only if their policies are equal. `server_name` is the name that the certificate
+    must be for, if not the URL's host; with `insecure` no server is verified.
     """
 
     authorities: bytes = attrs.field(default=b"", repr=False)
@@ -66,7 +66,7 @@ def _parsed(policy: TLSPolicy) -> ClientTLS:
 
 
 def read_authorities(bundle: bytes) -> tuple[x509.Certificate, ...]:
-    """The certificates of a bundle; those that cannot be read are passed over, but one must be. Raises BadTLS."""
+    """Return the certificates of a bundle; unreadable ones are skipped, but one must be readable. Raises BadTLS."""
     _, *blocks = bundle.split(_BEGIN)
     if len(blocks) > CERTIFICATES:
         raise BadTLS(f"unable to load root certificates: there are more than {CERTIFICATES}")

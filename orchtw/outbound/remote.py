@@ -1,4 +1,4 @@
-"""Another HTTP server as configuration names it: a URL or a Service, and how it is believed."""
+"""Another HTTP server as configuration names it: a URL or a Service, and how it is verified."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchtw.wire.objects import Object
 
 @attrs.frozen(slots=True, kw_only=True)
 class Remote:
-    """Where requests go. `url` has scheme, host, perhaps a port and a path, and no query."""
+    """Target of requests. `url` has scheme, host, perhaps a port and a path, and no query."""
 
     url: str
     tls: TLSPolicy = attrs.field(factory=TLSPolicy)
@@ -28,13 +28,13 @@ class Remote:
     def of_service(
         cls, service: ServiceReference, path: str = "", tls: TLSPolicy | None = None, *, endpoints_only: bool = False
     ) -> Remote:
-        """A Service; its certificate must be for `<name>.<namespace>.svc`."""
+        """Return the remote of a Service; its certificate must be for `<name>.<namespace>.svc`."""
         url = f"https://{host_and_port(service.host, service.port)}{_rooted(path)}"
         return cls(url=url, tls=tls or TLSPolicy(), service=service, endpoints_only=endpoints_only)
 
     @classmethod
     def of_client_config(cls, config: Object) -> Remote:
-        """A valid `clientConfig`: `url` or `service`, and `caBundle` in base64."""
+        """Return the remote of a valid `clientConfig`: `url` or `service`, and `caBundle` in base64."""
         tls = TLSPolicy(authorities=b64decode(config.get("caBundle") or ""))
         if (spec := config.get("service")) is None:
             return cls(url=rooted_url(config["url"]), tls=tls)
@@ -48,11 +48,11 @@ class Remote:
 
 
 def rooted_url(url: str) -> str:
-    """A URL with its path as it is asked for."""
+    """Return a URL with its path in the form of requests."""
     parts = urlsplit(url)
     return parts._replace(path=_rooted(parts.path)).geturl()
 
 
 def _rooted(path: str) -> str:
-    """A path as it is asked for: a slash before, none behind."""
+    """Return a path in the form of requests: with a slash before, and none behind."""
     return "/" + path.strip("/")

@@ -1,4 +1,4 @@
-"""Calls that are tried again: what a webhook is asked that need not answer the first time (reference AUTHN-36)."""
+"""Calls of webhooks with retries (reference AUTHN-36)."""
 
 from __future__ import annotations
 
@@ -16,24 +16,27 @@ FACTOR: Final = 1.5
 JITTER: Final = 0.2
 
 CALL_S: Final = 30.0
-"""For one try."""
+"""Time limit of one attempt."""
 
 ALL_S: Final = 60.0
-"""For all of them; a request does not wait longer."""
+"""Time limit of all attempts; a request does not wait longer."""
 
 _TOO_MANY: Final = 429
 _SERVER_ERROR: Final = 500
 _LASTING: Final = ("x509:", "tls:", "dial ")
-"""How troubles begin that another try does not end; who is not there is not waited for, as a request waits for it."""
+"""Beginnings of errors that a retry does not solve.
+
+A server that is down is not waited for, since requests wait meanwhile.
+"""
 
 
 class Poster(Protocol):
-    """Part of a `Caller` that retries need."""
+    """The part of a `Caller` that retries need."""
 
     async def post(
         self, remote: Remote, body: bytes, *, timeout_s: float, left_s: float | None, limit_bytes: int
     ) -> bytes:
-        """Post with retries, as `Caller.post`."""
+        """Post once, as `Caller.post`."""
 
 
 async def post(
@@ -48,11 +51,10 @@ async def post(
     all_s: float = ALL_S,
     unanswered_too: bool = False,
 ) -> bytes:
-    """The body of a webhook's answer, after up to five tries with growing pauses, of which `first_s` is the first.
+    """Return the body of a webhook's response, with up to five attempts and growing delays, from `first_s` on.
 
-    Another try follows a lost connection, a 429 and errors of the server; not an answer that is late, nor a
-    connection that cannot be made, but with `unanswered_too`: then what is sent may arrive twice. All of them take no
-    longer than `all_s`. Raises CallFailed.
+    A lost connection, a 429 and server errors are retried; a late response and a failed connection only with
+    `unanswered_too`: then the request may arrive twice. All attempts take no longer than `all_s`. Raises CallFailed.
     """
     end_s, pause_s = clock.seconds() + all_s, FIRST_S if first_s is None else first_s
     for left in reversed(range(TRIES)):

@@ -1,19 +1,21 @@
-"""Where a Service is reached: the one place that decides (reference HOOK-26)."""
+"""Resolution of Services to addresses, for all outbound calls (reference HOOK-26)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from ipaddress import IPv4Network, IPv6Network
 from random import Random
 from typing import Protocol as Interface
 
 import attrs
 
+from orchtw.outbound.addresses import is_within
 from orchtw.values.causes import go_quote
 from orchtw.wire.objects import Object
 
 
 class Unresolved(Exception):
-    """A Service that leads nowhere; the text is the reference server's."""
+    """Error about a Service that has no usable address; the text is the reference server's."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -26,13 +28,13 @@ class ServiceReference:
 
     @property
     def host(self) -> str:
-        """The name that its certificate is for."""
+        """The name that the Service's certificate is for."""
         return f"{self.name}.{self.namespace}.svc"
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class ServicePlace:
-    """Place to dial. With `public` only addresses that pods and nodes can have (see `addresses`)."""
+    """Place to dial. With `public`, only addresses that pods and nodes can have (see `addresses`)."""
 
     host: str
     port: int
@@ -43,27 +45,48 @@ class ServiceObjects(Interface):
     """Objects that a resolver reads; None for a missing one."""
 
     async def service(self, namespace: str, name: str) -> Object | None:
-        """A Service as it is now."""
+        """Return the present state of a Service."""
 
     async def endpoints(self, namespace: str, name: str) -> Object | None:
-        """The Endpoints of a Service as they are now."""
+        """Return the present Endpoints of a Service."""
+
+
+Mapped = Callable[[ServiceReference], ServicePlace | None]
+"""Returns the place that the administrator has given for a Service, if there is one."""
+
+
+def unmapped(_wanted: ServiceReference) -> None:
+    """Return None: no place is given for any Service."""
 
 
 class Resolver:
-    """Finds places by the objects of the cluster.
+    """Finds places by the administrator's word, then by the objects of the cluster.
 
-    Ready addresses of the Service's Endpoints come first, since a network that routes cluster addresses need not be
-    there. A Service without Endpoints is dialled at its cluster address, unless only endpoints are to be used.
-    `own` is the Service of this server itself, whose address may be loopback.
+    Ready addresses of the Service's Endpoints come first, since there may be no network that routes cluster
+    addresses. A Service without Endpoints is dialled at its cluster address, unless only endpoints are to be used.
+    `own` is the Service of this server itself, whose address may be loopback. `networks` are those of cluster
+    addresses, which may be any too: the administrator has chosen them.
     """
 
-    def __init__(self, objects: ServiceObjects, own: ServiceReference, random: Random) -> None:
+    def __init__(
+        self,
+        objects: ServiceObjects,
+        own: ServiceReference,
+        random: Random,
+        *,
+        mapped: Mapped = unmapped,
+        networks: Sequence[IPv4Network | IPv6Network] = (),
+    ) -> None:
         self._objects = objects
         self._own = own
         self._random = random
+        self._networks = networks
+        self.mapped = mapped
 
     async def place(self, wanted: ServiceReference, *, endpoints_only: bool = False) -> ServicePlace:
-        """Where to dial. Raises Unresolved."""
+        """Return the place to dial. Raises Unresolved. A mapped Service need not exist."""
+        if (given := self.mapped(wanted)) is not None:
+            return given
         service = await self._objects.service(wanted.namespace, wanted.name)
         if service is None:
             raise Unresolved(f"service {go_quote(wanted.name)} not found")
@@ -80,7 +103,8 @@ class Resolver:
             raise Unresolved(f"endpoints {go_quote(wanted.name)} not found")
         if spec.get("clusterIP", "None") in ("", "None"):
             raise Unresolved('cannot route to service with ClusterIP "None"')
-        return ServicePlace(host=spec["clusterIP"], port=wanted.port)
+        public = not is_within(spec["clusterIP"], self._networks)
+        return ServicePlace(host=spec["clusterIP"], port=wanted.port, public=public)
 
     def _endpoint(self, endpoints: Object, port_name: str, wanted: ServiceReference) -> ServicePlace:
         for address, port in ready(endpoints, port_name, self._random):
@@ -90,7 +114,7 @@ class Resolver:
 
 
 def ready(endpoints: Object, port_name: str, random: Random) -> Iterator[tuple[Object, Object]]:
-    """Ready addresses, each with the port of that name, beginning anywhere."""
+    """Yield ready addresses, each with the port of that name, from a random one on."""
     for subset in _shuffled(endpoints.get("subsets") or [], random):
         for port in subset.get("ports") or ():
             if port.get("name", "") == port_name:

@@ -1,4 +1,4 @@
-"""TLS as a client: which certificate is shown, and whether the other side's is checked."""
+"""TLS as a client: the certificate to present, and the verification of the other side's."""
 
 # mypy: allow-untyped-calls
 # Twisted's connection creators are not annotated.
@@ -21,7 +21,7 @@ from orchtw.outbound.addresses import is_address
 from orchtw.outbound.trust import Verifier
 
 _HOSTS: Final = 256
-"""Of which contexts are kept: one takes a millisecond to make, and a dozen KiB."""
+"""Number of hosts whose contexts are kept: one takes a millisecond to make, and a dozen KiB."""
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
@@ -29,8 +29,8 @@ class ClientTLS:
     """TLS settings of a client: its certificate and trusted authorities.
 
     `certificates` is the chain to present, the client's own first; may be empty. Without `authorities` no server is
-    verified: pods and services have certificates of their own making, and so do node agents by default. With `system`
-    the authorities of the machine are believed. `protocols` are offered for what is spoken over it.
+    verified: pods and services have self-signed certificates, and so do node agents by default. With `system` the
+    authorities of the machine are trusted. `protocols` are offered by ALPN.
     """
 
     certificates: tuple[x509.Certificate, ...] = ()
@@ -41,7 +41,7 @@ class ClientTLS:
 
     @property
     def unverified(self) -> ClientTLS:
-        """The same for a connection on which anybody is believed."""
+        """The same settings without verification of the server."""
         return attrs.evolve(self, authorities=(), system=False)
 
     def creator(self, host: str) -> Any:
@@ -55,14 +55,14 @@ class ClientTLS:
             raise ConfigError(f"the client certificate cannot be used: {problem}") from None
 
     def make_creator(self, host: str) -> Any:
-        """As `creator`, a new one. Raises what OpenSSL does."""
+        """Make a creator, as `creator` does without a cache. Raises OpenSSL's errors."""
         options = self._shown()
         if not self.authorities and not self.system:
             return _Creator(self._offering(CertificateOptions(**options).getContext()), host)
         roots = [Certificate(crypto.X509.from_cryptography(each)) for each in self.authorities]
         options["trustRoot"] = trustRootFromCertificates(roots) if roots else platformTrust()
         context = CertificateOptions(**options).getContext()
-        # An intermediate authority in a bundle is believed as it is, and so is a server's own certificate.
+        # An intermediate authority in a bundle is trusted by itself, and so is a server's own certificate.
         store: Any = context.get_cert_store()
         store.set_flags(crypto.X509StoreFlags.PARTIAL_CHAIN)
         context.set_verify(SSL.VERIFY_PEER, Verifier(host))
@@ -74,7 +74,7 @@ class ClientTLS:
         return context
 
     def _shown(self) -> dict[str, Any]:
-        """The certificate and its key, as options of Twisted's."""
+        """Return the certificate and its key, as options for Twisted."""
         if self.key is None or not self.certificates:
             return {}
         if self.certificates[0].public_key() != self.key.public_key():
@@ -89,14 +89,14 @@ _creator = lru_cache(_HOSTS)(ClientTLS.make_creator)
 
 @implementer(IOpenSSLClientConnectionCreator)
 class _Creator:
-    """Makes connections to a host; the context says whether it is verified."""
+    """Maker of connections to a host; the context determines whether it is verified."""
 
     def __init__(self, context: Any, host: str) -> None:
         self._context = context
         self._host = host
 
     def clientConnectionForTLS(self, _protocol: Any) -> Any:
-        """A connection that names the host, where it is a name."""
+        """Return a connection that sends the host's name, if it is a name."""
         connection = SSL.Connection(self._context, None)
         if not is_address(self._host):
             connection.set_tlsext_host_name(self._host.encode("idna"))

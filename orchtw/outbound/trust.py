@@ -1,4 +1,4 @@
-"""Verification of server certificates, with the release's texts of errors."""
+"""Verification of server certificates, with the release's error texts."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from OpenSSL import SSL
 from orchtw.outbound.addresses import is_address
 
 _EXPIRY: Final = (9, 10)
-"""OpenSSL's numbers for a certificate that is not valid yet, and one that is not any more."""
+"""OpenSSL's codes for a certificate that is not yet valid, and one that has expired."""
 
 _UNKNOWN: Final = "x509: certificate signed by unknown authority"
 _OTHERS: Final = {
     25: "x509: too many intermediates for path length constraint",
     26: "x509: certificate specifies an incompatible key usage",
 }
-"""Words for other numbers of OpenSSL's; for what is not here there is no authority."""
+"""Texts for other codes of OpenSSL; all remaining ones mean an unknown authority."""
 
 _STAMP: Final = "%Y-%m-%dT%H:%M:%SZ"
 
 _SHOWN: Final = 10
-"""Names of a certificate that a message shows."""
+"""Number of a certificate's names that a message shows."""
 
 
 class Distrusted(SSL.Error):
-    """The other side's certificate is not believed; the text says why.
+    """Error about an untrusted certificate of the other side; the text gives the reason.
 
-    Its argument has the form of OpenSSL's errors, which Twisted looks into.
+    Its argument has the form of OpenSSL's errors, which Twisted inspects.
     """
 
     def __init__(self, why: str) -> None:
@@ -42,16 +42,16 @@ class Distrusted(SSL.Error):
 
 
 class Verifier:
-    """OpenSSL's callback for the certificates of one host: ends the handshake with the reason in words."""
+    """OpenSSL's callback for the certificates of one host: a failure ends the handshake with a clear text."""
 
     def __init__(self, host: str) -> None:
         self._host = host
 
     def __call__(self, _connection: Any, certificate: Any, number: int, depth: int, ok: int) -> bool:
-        """Raises Distrusted. The chain's certificates come one after the other, the other side's own last."""
+        """Check one certificate of the chain, whose last one is the other side's own. Raises Distrusted."""
         try:
             why = self._why_not(certificate.to_cryptography(), number, depth, ok)
-        except Exception as problem:  # noqa: BLE001 - the certificate's author chooses what is wrong with it
+        except Exception as problem:  # noqa: BLE001 - a malicious certificate may cause any error
             why = f"x509: malformed certificate: {problem}"
         if why:
             raise Distrusted(why)
@@ -64,11 +64,11 @@ class Verifier:
 
 
 NO_NAMES = "x509: certificate relies on legacy Common Name field, use SANs instead"
-"""Why a certificate is refused that has no alternative names."""
+"""Error for a certificate without alternative names."""
 
 
 def wrong_name(certificate: x509.Certificate, host: str) -> str:
-    """Why a certificate is not for `host`, a name or an IP address; empty: it is."""
+    """Return why a certificate is not for `host`, a name or an IP address; empty: it is."""
     try:
         found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
@@ -97,7 +97,7 @@ def _wrong_address(addresses: list[str], host: str) -> str:
 
 
 def _matches(pattern: str, host: str) -> bool:
-    """Report whether a name of a certificate matches the host; a star stands for the whole first label."""
+    """Report whether a name of a certificate matches the host; a star matches the whole first label."""
     first, _, rest = pattern.rstrip(".").partition(".")
     if first != "*":
         return pattern.rstrip(".") == host and bool(host)

@@ -1,7 +1,7 @@
-"""Modules that need treq and Twisted's web client, under one name: imported late, as a whole and in a thread."""
+"""Modules that need treq and Twisted's web client, under one name, for a late import in a thread."""
 
-from orchtw.outbound.bodies import Bytes, collected
-from orchtw.outbound.pool import Pool
+from orchtw.outbound.agent import client
+from orchtw.outbound.bodies import collected
 from orchtw.outbound.url import asked_url
 
-__all__ = ["Bytes", "Pool", "asked_url", "collected"]
+__all__ = ["asked_url", "client", "collected"]

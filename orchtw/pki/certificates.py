@@ -1,4 +1,4 @@
-"""Making and judging certificates: values in, values out, no files and no clock of its own."""
+"""Issuing and checking of X.509 certificates: pure functions without files or clock."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 CA_LIFE = timedelta(days=3650)
 LEAF_LIFE = timedelta(days=365)
-# A serving or administrator certificate that ends within this time is renewed at the next start.
+# Generated certificates that expire within this time are renewed at the next start.
 RENEWAL = timedelta(days=30)
-# Clients whose clock is behind by less than this accept a certificate made just now.
+# Backdating of notBefore: a client whose clock is behind by less than this accepts a new certificate.
 CLOCK_SKEW = timedelta(minutes=5)
 
 SERVER, CLIENT = ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH
@@ -26,36 +26,36 @@ SERVER, CLIENT = ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUT
 
 @attrs.frozen(slots=True)
 class Authority:
-    """A certificate authority: its certificate and the key that signs."""
+    """Certificate authority: its certificate and signing key."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
 
 
 def new_key() -> ec.EllipticCurvePrivateKey:
-    """A fresh P-256 key: made in a fraction of a millisecond, accepted by every TLS client."""
+    """Generate a P-256 key, which takes a fraction of a millisecond and works with every TLS client."""
     return ec.generate_private_key(ec.SECP256R1())
 
 
 def key_pem(key: PrivateKeyTypes) -> bytes:
-    """The key as unencrypted PKCS #8 PEM."""
+    """Return the key as unencrypted PKCS #8 PEM."""
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
 
 
 def public_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    """The public half as SubjectPublicKeyInfo PEM."""
+    """Return the public key as SubjectPublicKeyInfo PEM."""
     return key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
 
 
 def pem(certificate: x509.Certificate) -> bytes:
-    """The certificate as PEM."""
+    """Return the certificate as PEM."""
     return certificate.public_bytes(serialization.Encoding.PEM)
 
 
 def new_authority(common_name: str, now: datetime) -> Authority:
-    """A self-signed authority for `CA_LIFE` from `now`."""
+    """Generate a self-signed CA, valid for CA_LIFE from `now`."""
     key = new_key()
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
     builder = _builder(name, name, key, now, now + CA_LIFE, _usage(signs_certificates=True))
@@ -74,9 +74,9 @@ def issue(
     hosts: Sequence[str] = (),
     life: timedelta = LEAF_LIFE,
 ) -> x509.Certificate:
-    """A certificate for `key`, good for `purpose` (SERVER or CLIENT) for `life`, never beyond its authority.
+    """Issue a certificate for `key` and `purpose` (SERVER or CLIENT), valid for `life` but not beyond its authority.
 
-    `organizations` are the subject's O entries (a client's groups); `hosts` DNS names and IP addresses.
+    `organizations` are the subject's O entries (a client's groups); `hosts` are DNS names and IP addresses.
     """
     names = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization) for organization in organizations]
     subject = x509.Name([*names, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
@@ -137,7 +137,7 @@ def _general_name(host: str) -> x509.GeneralName:
 
 
 def hosts_of(certificate: x509.Certificate) -> frozenset[str]:
-    """The DNS names and IP addresses that the certificate is good for; a bare subject is good for none."""
+    """Return the DNS names and IP addresses among the SANs; the subject's common name does not count."""
     try:
         extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
     except x509.ExtensionNotFound:
@@ -147,7 +147,7 @@ def hosts_of(certificate: x509.Certificate) -> frozenset[str]:
 
 
 def canonical_host(host: str) -> str:
-    """`host` as `hosts_of` spells it: in lower case, one spelling for each IPv6 address, and that without a zone."""
+    """Normalise `host` as in `hosts_of`: names in lower case, IPv6 addresses compressed and without a zone."""
     try:
         return str(ipaddress.ip_address(host.partition("%")[0]))
     except ValueError:
@@ -160,7 +160,7 @@ def ends_before(certificate: x509.Certificate, moment: datetime) -> bool:
 
 
 def matches(certificate: x509.Certificate, key: PrivateKeyTypes) -> bool:
-    """Report whether the certificate is for this key; not if its own key is of an unknown kind."""
+    """Report whether the certificate is for this key; False if its key type is unknown."""
     form = serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     try:
         return certificate.public_key().public_bytes(*form) == key.public_key().public_bytes(*form)
@@ -169,7 +169,7 @@ def matches(certificate: x509.Certificate, key: PrivateKeyTypes) -> bool:
 
 
 def covers(certificate: x509.Certificate, host: str) -> bool:
-    """Tell whether the certificate is good for `host`, by itself or by a pattern such as `*.example.com`."""
+    """Report whether the certificate is valid for `host`, by an exact or a wildcard SAN (`*.example.com`)."""
     wanted = canonical_host(host)
     found = {each.lower() for each in hosts_of(certificate)}
     return bool(found & {wanted, f"*.{wanted.partition('.')[2]}"})

@@ -1,4 +1,4 @@
-"""Which authority signs for which of the built-in signers, by the flags (reference CSR-15)."""
+"""CAs of the built-in certificate signers, from the `--cluster-signing` flags (reference CSR-15)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed448, ed25519, rsa
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
-from orchtw.config import Config
+from orchtw.config.signing import SigningOptions
 from orchtw.errors import ConfigError
 from orchtw.pki import certificates, files
 from orchtw.pki.issuing import SigningAuthority
@@ -26,55 +26,58 @@ _FLAGS: Final[Mapping[str, str]] = {
     LEGACY: "cluster-signing-legacy-unknown",
 }
 _COMMON: Final = "cluster-signing"
+_PREFIX: Final = f"{_COMMON}-"
 _KINDS: Final = (
     rsa.RSAPrivateKey, ec.EllipticCurvePrivateKey, ed25519.Ed25519PrivateKey, ed448.Ed448PrivateKey, dsa.DSAPrivateKey
 )
 
 
 class ClusterSigning:
-    """The authorities by the signers' neutral names; `read` takes over what the files hold now.
+    """CAs by the signers' neutral names; `read` reloads the files.
 
-    `own` signs where no flag names another; None: then nobody does.
+    `own` is the CA without any flag; None: nothing is signed then.
     """
 
-    def __init__(self, config: Config, own: SigningAuthority | None = None) -> None:
-        self._config = config
+    def __init__(self, options: SigningOptions, own: SigningAuthority | None = None) -> None:
+        self._options = options
         self._own = own
         self._found: Mapping[str, SigningAuthority] = {}
         self.read()
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that there are to read again."""
-        pairs = (_pair(self._config, name) for name in (_COMMON, *_FLAGS.values()))
+        """Return the files to reload."""
+        pairs = (_pair(self._options, name) for name in (_COMMON, *_FLAGS.values()))
         return tuple(path for pair in pairs if pair is not None for path in pair)
 
     def read(self) -> None:
-        """Raises ConfigError, changing nothing, for files that cannot be used."""
-        given = {signer: _authority(self._config, name) for signer, name in _FLAGS.items()}
+        """Load the files. Raises ConfigError, changing nothing, if one is unusable."""
+        given = {signer: _authority(self._options, name) for signer, name in _FLAGS.items()}
         if not any(given.values()):
-            given = dict.fromkeys(_FLAGS, _authority(self._config, _COMMON) or self._own)
+            given = dict.fromkeys(_FLAGS, _authority(self._options, _COMMON) or self._own)
         self._found = {signer: authority for signer, authority in given.items() if authority is not None}
 
     def authority(self, signer: str) -> SigningAuthority | None:
-        """Return the authority of a signer, by its neutral name, or None."""
+        """Return the CA of a signer by its neutral name, or None."""
         return self._found.get(signer)
 
 
-def _pair(config: Config, name: str) -> tuple[Path, Path] | None:
-    certificate, key = (getattr(config, f"{name.replace('-', '_')}_{part}_file") for part in ("cert", "key"))
+def _pair(options: SigningOptions, name: str) -> tuple[Path, Path] | None:
+    certificate, key = (
+        getattr(options, f"{name}-{part}-file".removeprefix(_PREFIX).replace("-", "_")) for part in ("cert", "key")
+    )
     return None if certificate is None or key is None else (certificate, key)
 
 
-def _authority(config: Config, name: str) -> SigningAuthority | None:
-    """The pair of a flag and its sister. Raises ConfigError."""
-    pair = _pair(config, name)
+def _authority(options: SigningOptions, name: str) -> SigningAuthority | None:
+    """Load the CA of a pair of flags, or None if they are not given. Raises ConfigError."""
+    pair = _pair(options, name)
     if pair is None:
         return None
     certificate = files.of_flag(f"{name}-cert-file", files.read_certificates, pair[0])[0]
     key: PrivateKeyTypes = files.of_flag(f"{name}-key-file", files.read_key, pair[1])
     if not isinstance(key, _KINDS):
-        raise ConfigError(f"--{name}-key-file: {pair[1]}: is of a kind that cannot sign certificates")
+        raise ConfigError(f"--{name}-key-file: {pair[1]}: is of a type that cannot sign certificates")
     if not certificates.matches(certificate, key):
         raise ConfigError(f"--{name}-key-file: {pair[1]}: is not the key of {pair[0]}")
     return SigningAuthority(certificate, key)

@@ -1,4 +1,4 @@
-"""Reading and writing the files of a data folder; every failure is a ConfigError that names the file."""
+"""Reading and writing of key and certificate files; every failure is a ConfigError that names the file."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ T = TypeVar("T")
 
 PRIVATE_FILE, PUBLIC_FILE, PRIVATE_FOLDER = 0o600, 0o644, 0o700
 OTHERS = 0o077
-"""Permissions of everybody but the owner."""
+"""Permission bits of group and others."""
 
 _log = Logger()
 
 
 def read(path: Path) -> bytes:
-    """The content of a file that the operator names. Raises ConfigError when it is missing or unreadable."""
+    """Read a file given by the operator. Raises ConfigError if it is missing or unreadable."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -37,19 +37,19 @@ def read(path: Path) -> bytes:
 
 
 def read_own(path: Path) -> bytes:
-    """The content of a file in a folder of ours; raises ConfigError as `read`, and for links, pipes and the like."""
+    """Read a file in a folder of the server. Raises ConfigError like `read`, and for links and special files."""
     return _read_own(path)[0]
 
 
 def read_private(path: Path) -> bytes:
-    """As `read_own`, for a private key: raises ConfigError when others have permissions on the file, too."""
+    """Read a private key like `read_own`. Raises ConfigError also if others have permissions on the file."""
     content, mode = _read_own(path)
     _refuse_others(path, mode)
     return content
 
 
 def check_private(path: Path) -> None:
-    """Raises ConfigError when anybody but the owner has permissions on this private key, or it is missing."""
+    """Raise ConfigError if others have permissions on this private key, or it is missing."""
     try:
         _refuse_others(path, path.stat().st_mode)
     except OSError as error:
@@ -64,22 +64,22 @@ def is_private(path: Path) -> bool:
 def _refuse_others(path: Path, mode: int) -> None:
     if mode & OTHERS:
         raise ConfigError(
-            f"{path}: others have rights on this private key (mode {stat.S_IMODE(mode):04o}); "
+            f"{path}: other users have permissions on this private key (mode {stat.S_IMODE(mode):04o}); "
             f"run: chmod 600 {quote(str(path))}"
         )
 
 
 def _read_own(path: Path) -> tuple[bytes, int]:
-    """Content and mode. Neither the file nor its folder may be a link: somebody may have planted it."""
+    """Return content and mode. Neither the file nor its folder may be a link, which an attacker may have planted."""
     try:
         with _folder(path.parent) as folder:
-            # Without O_NONBLOCK a pipe in the file's place would be waited for.
+            # O_NONBLOCK: opening a pipe must not block.
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             descriptor = os.open(path.name, flags, dir_fd=folder)
         with os.fdopen(descriptor, "rb") as file:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
-                raise ConfigError(f"{path}: is no regular file")
+                raise ConfigError(f"{path}: is not a regular file")
             return file.read(), found.st_mode
     except OSError as error:
         refuse_link(path.parent)
@@ -88,13 +88,13 @@ def _read_own(path: Path) -> tuple[bytes, int]:
 
 
 def refuse_link(path: Path) -> None:
-    """Raises ConfigError when `path` is a symbolic link. A missing file is fine."""
+    """Raise ConfigError if `path` is a symbolic link. A missing file is fine."""
     if path.is_symlink():
-        raise ConfigError(f"{path}: is a symbolic link, which is not followed; put in its place what it points to")
+        raise ConfigError(f"{path}: is a symbolic link, which is not followed; replace it with its target")
 
 
 def read_certificates(path: Path, read: Callable[[Path], bytes] = read) -> tuple[x509.Certificate, ...]:
-    """The certificates of a PEM file, one at least. Raises ConfigError."""
+    """Read the certificates of a PEM file, at least one. Raises ConfigError."""
     try:
         return tuple(x509.load_pem_x509_certificates(read(path)))
     except (ValueError, x509.InvalidVersion) as error:
@@ -102,17 +102,17 @@ def read_certificates(path: Path, read: Callable[[Path], bytes] = read) -> tuple
 
 
 def read_key(path: Path, read: Callable[[Path], bytes] = read) -> PrivateKeyTypes:
-    """The unencrypted private key of a PEM file. Raises ConfigError."""
+    """Read the unencrypted private key of a PEM file. Raises ConfigError."""
     try:
         return serialization.load_pem_private_key(read(path), password=None)
     except UnsupportedAlgorithm as error:
-        raise ConfigError(f"{path}: holds a private key of a kind that is not supported: {error}") from error
+        raise ConfigError(f"{path}: holds a private key of an unsupported type: {error}") from error
     except (ValueError, TypeError) as error:
         raise ConfigError(f"{path}: holds no readable, unencrypted PEM private key") from error
 
 
 def of_flag(flag: str, read: Callable[[Path], T], path: Path) -> T:
-    """Read the file that a flag names; a ConfigError names the flag."""
+    """Read the file given by a flag. Raises ConfigError, with the flag's name added to that of `read`."""
     try:
         return read(path)
     except ConfigError as error:
@@ -120,9 +120,9 @@ def of_flag(flag: str, read: Callable[[Path], T], path: Path) -> T:
 
 
 def make_folder(path: Path) -> Path:
-    """Make the folder, 0700, and those above it; one that is there is left as it is. Raises ConfigError.
+    """Create the folder (mode 0700) and its parents if missing. Raises ConfigError.
 
-    Returns where it really is: the operator may give a link.
+    Returns the resolved path, since the operator may give a link.
     """
     try:
         path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
@@ -130,14 +130,14 @@ def make_folder(path: Path) -> Path:
     except FileExistsError as error:
         raise ConfigError(f"{path}: is a file, not a folder") from error
     except OSError as error:
-        raise ConfigError(f"{path}: the folder cannot be made: {error.strerror}") from error
+        raise ConfigError(f"{path}: the folder cannot be created: {error.strerror}") from error
 
 
 def warn_of_rights(folder: Path) -> None:
-    """Say in the log that others can look into a folder of ours, or change what is in it."""
+    """Log a warning if others have permissions on a folder of the server."""
     if not is_private(folder):
         _log.warn(
-            "{folder}: others have rights on this folder (mode {mode}); run: chmod 700 {quoted}",
+            "{folder}: other users have permissions on this folder (mode {mode}); run: chmod 700 {quoted}",
             folder=str(folder),
             mode=f"{stat.S_IMODE(folder.stat().st_mode):04o}",
             quoted=quote(str(folder)),
@@ -145,9 +145,9 @@ def warn_of_rights(folder: Path) -> None:
 
 
 def write_folder(path: Path, contents: dict[str, tuple[bytes, int]]) -> None:
-    """Make the folder with all its files (content and mode by name) appear at once: complete or not at all.
+    """Create the folder with all its files (content and mode by name) atomically. Raises ConfigError.
 
-    An empty folder at `path` is replaced. Raises ConfigError.
+    An empty folder at `path` is replaced.
     """
     try:
         with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
@@ -165,9 +165,9 @@ def write_folder(path: Path, contents: dict[str, tuple[bytes, int]]) -> None:
 
 
 def replace(path: Path, content: bytes, mode: int) -> None:
-    """Replace or make one file: readers see the old content or the new, even after a crash. Raises ConfigError.
+    """Create or replace a file atomically, even across a crash. Raises ConfigError.
 
-    A link in its place is replaced itself; what it points to stays as it is.
+    A link at `path` is itself replaced, not its target.
     """
     fresh = f".{path.name}.{os.getpid()}"
     try:
@@ -193,7 +193,7 @@ def _write(name: str, content: bytes, mode: int, folder: int) -> None:
 
 @contextmanager
 def _folder(path: Path) -> Iterator[int]:
-    """A descriptor of the folder itself, for as long as it is used: nobody can put another in its place meanwhile."""
+    """Yield a file descriptor of the folder, so that it cannot be swapped while it is used."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         yield descriptor

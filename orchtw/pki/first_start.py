@@ -1,8 +1,7 @@
-"""First start and every later one: what the server needs in keys and certificates, made, checked or renewed.
+"""Keys and certificates of the server: generated at the first start, checked and renewed at every later one.
 
-The folder `pki` appears complete or not at all, and single files are only ever replaced whole, so a crash
-cannot leave half of it. What an operator damaged is named, never silently made anew: a new CA would lock out
-every client.
+The folder `pki` is created atomically, and so are replacements of its files, so a crash cannot leave it incomplete.
+Damaged files are reported, never silently regenerated: a new CA would lock out every client.
 """
 
 from __future__ import annotations
@@ -22,6 +21,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from twisted.logger import Logger
 
 from orchtw.config import Config, host_and_port
+from orchtw.config.accounts import AccountOptions
+from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
 from orchtw.pki import certificates, files, front_proxy, kubeconfig, serving
@@ -39,12 +40,11 @@ _log = Logger()
 
 @attrs.frozen(slots=True, kw_only=True)
 class Pki:
-    """Everything the composition root hands on: to TLS, to authentication, to the operator.
+    """Keys and certificates for TLS, authentication, token signing and the administrator.
 
-    `serving_chain` starts with the server's own certificate; `serving_files` are where it may change. `ca_pem` is
-    what a client needs to trust the server. `client_cas` are the authorities whose client certificates are believed;
-    `own` is the folder's.
-    `common_key` is the private key that servers of one store have in common: that of their accounts' tokens.
+    `serving_chain` starts with the leaf; `serving_files` are followed for changes. `ca_pem` is what clients trust the
+    server by. `client_cas` are the trusted CAs of client certificates; `own` is the CA of the data folder.
+    `common_key` is the private key that all servers on one store share, which signs service account tokens.
     """
 
     ca_pem: bytes
@@ -60,29 +60,29 @@ class Pki:
 
     @property
     def client_ca_pem(self) -> str:
-        """The authorities of client certificates as PEM text."""
+        """Return the trusted CAs of client certificates as PEM."""
         return b"".join(map(certificates.pem, self.client_cas)).decode()
 
     @property
     def own_signing(self) -> SigningAuthority | None:
-        """The folder's authority as signer of requests; None where its client certificates are not believed."""
+        """Return the data folder's CA as certificate signer; None if its client certificates are not trusted."""
         own = self.own
         return SigningAuthority(own.certificate, own.key) if own.certificate in self.client_cas else None
 
     def derived_key(self, purpose: bytes) -> bytes:
-        """A secret of 32 bytes for one purpose, the same in every process that signs accounts' tokens alike."""
+        """Derive a 32-byte secret for `purpose` from `common_key`, equal on all servers of one store."""
         secret = self.common_key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
         return HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose).derive(secret)
 
 
-def has_keys(config: Config) -> bool:
+def has_keys(data: Path) -> bool:
     """Report whether the data folder has keys from an earlier start."""
-    folder = config.data_dir / FOLDER
+    folder = data / FOLDER
     return folder.is_dir() and any(folder.iterdir())
 
 
 def common_keys(naming: Naming, now: datetime) -> dict[str, bytes]:
-    """New keys and certificates that servers of one cluster have in common, as files by their names."""
+    """Generate the keys and certificates that the servers of one cluster share, as files by name."""
     authority = certificates.new_authority(f"{naming.product}-ca", now)
     return {
         f"{CA}.crt": certificates.pem(authority.certificate),
@@ -95,13 +95,13 @@ def common_keys(naming: Naming, now: datetime) -> dict[str, bytes]:
 def prepare(
     config: Config, naming: Naming, port: int, now: datetime, handed: Mapping[str, bytes] | None = None
 ) -> Pki:
-    """The server's keys and certificates, and `admin.kubeconfig` for the address and the real `port`.
+    """Return the server's keys and certificates; write `admin.kubeconfig` for its address and actual `port`.
 
-    Made where missing as a whole, of the keys that were `handed` over if there are any; a serving certificate that
-    nears its end or lacks an address is renewed. `now` is an aware time. Raises ConfigError naming the file that is
-    damaged, missing or not accessible.
+    If the folder `pki` is missing or empty, it is generated, from the shared keys `handed` over if there are any.
+    Generated certificates that expire soon or lack an address are renewed. `now` is timezone-aware. Raises
+    ConfigError, naming the damaged, missing or inaccessible file.
     """
-    data = files.make_folder(config.data_dir)
+    data = files.make_folder(config.generic.data_dir)
     folder = data / FOLDER
     files.refuse_link(folder)
     if not folder.is_dir() or not any(folder.iterdir()):
@@ -110,10 +110,10 @@ def prepare(
         files.warn_of_rights(each)
     authority = _authority(folder, now)
     admin = renewed(folder, ADMIN, authority, now, partial(_administrator, authority, now=now, naming=naming))
-    shown = serving.prepare(config, naming, folder, authority, now)
+    shown = serving.prepare(config.serving, config.generic.data_dir, naming, folder, authority, now)
     trust = b"".join(map(certificates.pem, [authority.certificate] if shown.made else shown.chain))
-    client_cas = given_client_cas(config) or (authority.certificate,)
-    server = f"https://{host_and_port(config.public_address, port)}"
+    client_cas = given_client_cas(config.authn) or (authority.certificate,)
+    server = f"https://{host_and_port(config.serving.public_address, port)}"
     account_key = read_key(folder / f"{SERVICE_ACCOUNT}.key")
     _write_kubeconfig(data / KUBECONFIG, server, naming, trust, admin)
     return Pki(
@@ -123,9 +123,9 @@ def prepare(
         serving_files=shown.files,
         client_cas=client_cas,
         service_account_key=account_key,
-        common_key=given_signing_key(config) or account_key,
-        front_proxy=front_proxy.prepare(config, folder, now),
-        kubeconfig=config.data_dir / KUBECONFIG,
+        common_key=given_signing_key(config.accounts) or account_key,
+        front_proxy=front_proxy.prepare(config.aggregation, config.authn.request_header, folder, now),
+        kubeconfig=config.generic.data_dir / KUBECONFIG,
         own=authority,
     )
 
@@ -140,7 +140,7 @@ def _administrator(
 def _first_files(
     config: Config, naming: Naming, now: datetime, handed: Mapping[str, bytes] | None
 ) -> dict[str, tuple[bytes, int]]:
-    """Name, content and mode of each file of a fresh `pki` folder."""
+    """Return content and mode of each file of a new `pki` folder, by name."""
     common = handed or common_keys(naming, now)
     authority = Authority(
         x509.load_pem_x509_certificate(common[f"{CA}.crt"]), key_of(common[f"{CA}.key"], f"{CA}.key")
@@ -149,7 +149,7 @@ def _first_files(
     keys = {name: certificates.new_key() for name in (SERVING, ADMIN)}
     made = {
         SERVING: serving.issued(
-            authority, keys[SERVING], now=now, naming=naming, names=serving.hosts(config, naming)
+            authority, keys[SERVING], now=now, naming=naming, names=serving.hosts(config.serving, naming)
         ),
         ADMIN: _administrator(authority, keys[ADMIN], now=now, naming=naming),
     }
@@ -170,20 +170,20 @@ def _authority(folder: Path, now: datetime) -> Authority:
     return Authority(pair.certificate, pair.key)
 
 
-def given_client_cas(config: Config) -> tuple[x509.Certificate, ...]:
-    """The authorities of `--client-ca-file`, none if it is not given. Raises ConfigError."""
-    path = config.client_ca_file
+def given_client_cas(options: AuthenticationOptions) -> tuple[x509.Certificate, ...]:
+    """Read the CA certificates of `--client-ca-file`, empty without it. Raises ConfigError."""
+    path = options.client_ca_file
     return () if path is None else files.of_flag("client-ca-file", files.read_certificates, path)
 
 
-def given_signing_key(config: Config) -> PrivateKeyTypes | None:
-    """The key of `--service-account-signing-key-file`, if it is given. Raises ConfigError."""
-    path = config.service_account_signing_key_file
+def given_signing_key(options: AccountOptions) -> PrivateKeyTypes | None:
+    """Read the key of `--service-account-signing-key-file`, if given. Raises ConfigError."""
+    path = options.signing_key_file
     return None if path is None else files.of_flag("service-account-signing-key-file", files.read_key, path)
 
 
 def _write_kubeconfig(path: Path, server: str, naming: Naming, ca_pem: bytes, admin: Pair) -> None:
-    """Write the administrator's file unless it already says the same, to the owner only."""
+    """Write the administrator's kubeconfig, mode 0600, unless it is unchanged."""
     content = kubeconfig.compose(
         cluster=naming.product,
         user=naming.administrator_user,
@@ -195,7 +195,7 @@ def _write_kubeconfig(path: Path, server: str, naming: Naming, ca_pem: bytes, ad
     files.refuse_link(path)
     there = path.is_file()
     if there and not files.is_private(path):
-        _log.warn("{path}: others had rights on the administrator's file, who have no more", path=str(path))
+        _log.warn("{path}: removed other users' permissions on the administrator's credentials", path=str(path))
     elif there and files.read_own(path) == content:
         return
     files.replace(path, content, files.PRIVATE_FILE)

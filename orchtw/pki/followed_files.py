@@ -1,56 +1,59 @@
-"""Files that the operator replaces while the server runs: certificates, keys, authorities
-(reference REQ-26, AUTHN-12, CSR-15).
-"""
+"""Automatic reload of replaced certificate, key and CA files (reference REQ-26, AUTHN-12, CSR-15)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from twisted.application.internet import TimerService
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from orchtw.errors import ConfigError
+from orchtw.pki.timer import Timer
 
 INTERVAL_S = 60.0
-"""How often the files are looked at: renewals come days before an old certificate ends."""
+"""Interval at which the files are checked: certificates are renewed days before they expire."""
 
 _STAYS = "{what}: the new files cannot be used, what was read before stays"
 _log = Logger()
 
 
-class FollowedFiles(TimerService):
-    """Looks at `files` every INTERVAL_S and has `take_over` read them when one has changed.
+class FollowedFiles(Timer):
+    """Service that calls `take_over` when one of `files` has changed, checked every `interval_s`.
 
-    `take_over` raises ConfigError, changing nothing, for what cannot be used; that is logged. `what` names the files.
+    `take_over` raises ConfigError without changing anything if the files are unusable, which is logged. `what` names
+    the files in the log.
     """
 
     def __init__(
-        self, what: str, files: Sequence[Path], take_over: Callable[[], None], clock: IReactorTime
+        self,
+        what: str,
+        files: Sequence[Path],
+        take_over: Callable[[], None],
+        clock: IReactorTime,
+        interval_s: float = INTERVAL_S,
     ) -> None:
-        super().__init__(INTERVAL_S, self.look)  # type: ignore[no-untyped-call]
+        super().__init__(interval_s, self.look, clock)
         self.what = what
-        self.clock = clock
         self._files = tuple(files)
         self._take_over = take_over
         self._seen = self._state()
 
     def look(self) -> None:
-        """Once in an interval."""
+        """Reload the files if one has changed; log errors."""
         if self._state() == self._seen:
             return
         try:
             self.read()
         except ConfigError as error:
             _log.error(_STAYS + ": {why}", what=self.what, why=str(error))
-        except Exception:  # noqa: BLE001 - a timer whose call fails is called no more
+        except Exception:  # noqa: BLE001 - a timer whose call fails stops
             _log.failure(_STAYS, what=self.what)
         else:
-            _log.info("{what}: the new files are in use from now on", what=self.what)
+            _log.info("{what}: now using the new files", what=self.what)
 
     def read(self) -> None:
-        """Take over what the files hold now. Raises ConfigError when that cannot be used; what was there stays."""
+        """Reload the files now. Raises ConfigError, keeping the old values, if they are unusable."""
         self._seen = self._state()
         self._take_over()
 
@@ -59,7 +62,7 @@ class FollowedFiles(TimerService):
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    """Time and inode tell a replaced file from the old one; a missing file is (0, 0)."""
+    """Return modification time and inode, which identify a version of the file; (0, 0) if it is missing."""
     try:
         found = path.stat()
     except OSError:

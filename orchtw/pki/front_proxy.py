@@ -1,7 +1,6 @@
-"""Client certificate of this server towards aggregated API servers, signed by an authority of its own
-(reference AGG-4, AGG-7).
+"""Front proxy: this server's client certificate for aggregated API servers, and its CA (reference AGG-4, AGG-7).
 
-The authority signs nothing else: its clients may name users in headers.
+The CA signs nothing else, because its clients may assert any user in headers.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
-from orchtw.config import Config
+from orchtw.config.authentication import RequestHeaderOptions
+from orchtw.config.cluster import AggregationOptions
 from orchtw.errors import ConfigError
 from orchtw.pki import certificates, files
 from orchtw.pki.certificates import Authority
@@ -24,9 +24,9 @@ CA, CLIENT = "front-proxy-ca", "front-proxy-client"
 
 @attrs.frozen(slots=True, kw_only=True)
 class FrontProxy:
-    """The chain and key that are shown. `authorities` are what other servers are told to believe.
+    """Client certificate chain and key, and the CA certificates published for aggregated servers.
 
-    `generated`: the authorities are this server's own, and vouch for CLIENT alone.
+    `generated`: the CA is this server's own, and has issued only CLIENT.
     """
 
     chain: tuple[x509.Certificate, ...]
@@ -36,19 +36,21 @@ class FrontProxy:
 
     @property
     def authorities_pem(self) -> str:
-        """The authorities as PEM text."""
+        """Return the CA certificates as PEM."""
         return b"".join(map(certificates.pem, self.authorities)).decode()
 
 
-def prepare(config: Config, folder: Path, now: datetime) -> FrontProxy:
-    """Read the files that flags name, and the others from `folder`, where missing ones are created.
+def prepare(
+    aggregation: AggregationOptions, request_header: RequestHeaderOptions, folder: Path, now: datetime
+) -> FrontProxy:
+    """Read the files given by flags, and the others from `folder`, where they are generated if missing.
 
-    Raises ConfigError naming the file that cannot be used.
+    Raises ConfigError, naming the unusable file.
     """
     authority = _authority(folder, now)
     client, key = _client(folder, authority, now)
-    shown = given(config)
-    authorities = given_authorities(config)
+    shown = given(aggregation)
+    authorities = given_authorities(request_header)
     return FrontProxy(
         chain=shown[0] if shown is not None else (client,),
         key=shown[1] if shown is not None else key,
@@ -57,25 +59,25 @@ def prepare(config: Config, folder: Path, now: datetime) -> FrontProxy:
     )
 
 
-def given(config: Config) -> tuple[tuple[x509.Certificate, ...], PrivateKeyTypes] | None:
-    """`--proxy-client-cert-file` and `--proxy-client-key-file`, if given. Raises ConfigError."""
-    if config.proxy_client_cert_file is None or config.proxy_client_key_file is None:
+def given(options: AggregationOptions) -> tuple[tuple[x509.Certificate, ...], PrivateKeyTypes] | None:
+    """Read `--proxy-client-cert-file` and `--proxy-client-key-file`, if given. Raises ConfigError."""
+    if options.proxy_client_cert_file is None or options.proxy_client_key_file is None:
         return None
-    chain = files.of_flag("proxy-client-cert-file", files.read_certificates, config.proxy_client_cert_file)
-    key = files.of_flag("proxy-client-key-file", files.read_key, config.proxy_client_key_file)
+    chain = files.of_flag("proxy-client-cert-file", files.read_certificates, options.proxy_client_cert_file)
+    key = files.of_flag("proxy-client-key-file", files.read_key, options.proxy_client_key_file)
     if not certificates.matches(chain[0], key):
-        raise ConfigError(f"{config.proxy_client_key_file}: is not the key of {config.proxy_client_cert_file}")
+        raise ConfigError(f"{options.proxy_client_key_file}: is not the key of {options.proxy_client_cert_file}")
     return chain, key
 
 
-def given_authorities(config: Config) -> tuple[x509.Certificate, ...]:
-    """Those of `--requestheader-client-ca-file`, none if it is not given. Raises ConfigError."""
-    path = config.requestheader_client_ca_file
+def given_authorities(options: RequestHeaderOptions) -> tuple[x509.Certificate, ...]:
+    """Read the CA certificates of `--requestheader-client-ca-file`, empty without it. Raises ConfigError."""
+    path = options.client_ca_file
     return () if path is None else files.of_flag("requestheader-client-ca-file", files.read_certificates, path)
 
 
 def _authority(folder: Path, now: datetime) -> Authority:
-    """The authority; what was begun of one whose certificate has never been written is made anew."""
+    """Read the CA, or generate it if its certificate, which is written last, is missing. Raises ConfigError."""
     path = folder / f"{CA}.crt"
     if not path.exists() and not path.is_symlink():
         return _make(folder, now)
@@ -86,7 +88,8 @@ def _authority(folder: Path, now: datetime) -> Authority:
 
 
 def new_files(now: datetime) -> dict[str, bytes]:
-    """A new authority and what it vouches for, as files by their names; the one that completes them comes last."""
+    """Generate a CA and its client certificate, as files by name. The CA certificate comes last: it marks completion.
+    """
     authority = certificates.new_authority(CA, now)
     key = certificates.new_key()
     return {
@@ -104,7 +107,7 @@ def _make(folder: Path, now: datetime) -> Authority:
 
 
 def _client(folder: Path, authority: Authority, now: datetime) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
-    """The pair that is shown; a certificate that nears its end is renewed for the same key."""
+    """Read the client certificate and key. A certificate that expires soon is renewed for the same key."""
     current = files.read_certificates(folder / f"{CLIENT}.crt", files.read_own)[0]
     key = _key(folder, CLIENT, current)
     end = min(now + certificates.RENEWAL, authority.certificate.not_valid_after_utc - certificates.CLOCK_SKEW)

@@ -1,4 +1,4 @@
-"""Certificates with their keys that the operator names, and may replace while the server runs."""
+"""Certificate and key files of the operator, which may be replaced while the server runs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Chain = tuple[x509.Certificate, ...]
 
 @attrs.frozen(slots=True, kw_only=True)
 class GivenPair:
-    """The operator's own files of a certificate and its key; `flags` name them in problems, if not empty.
+    """Certificate and key files of the operator; `flags`, if not empty, name them in errors.
 
-    Where they are is up to the operator, links and permissions included; but a key below `private`, the data folder,
-    is for the owner only, as the others there are.
+    Location, links and permissions are up to the operator, except that a key below `private`, the data folder, must
+    be accessible to its owner only.
     """
 
     certificate: Path
@@ -32,11 +32,11 @@ class GivenPair:
 
     @property
     def paths(self) -> tuple[Path, Path]:
-        """Return certificate file and key file."""
+        """Return the certificate file and the key file."""
         return self.certificate, self.key
 
     def read(self) -> tuple[Chain, PrivateKeyTypes]:
-        """Read the chain, the server's own certificate first, and the key. Raises ConfigError."""
+        """Read the chain, leaf certificate first, and the key. Raises ConfigError."""
         chain = _of_flag(self.flags[0], files.read_certificates, self.certificate)
         if self.key.absolute().is_relative_to(self.private.absolute()):
             files.check_private(self.key)

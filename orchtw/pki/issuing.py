@@ -1,4 +1,4 @@
-"""Certificates for requests: what the cluster's signers make of them (reference CSR-14, CSR-15, CSR-16)."""
+"""Issuing of certificates for CertificateSigningRequests (reference CSR-14, CSR-15, CSR-16)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from orchtw.pki.certificates import CLOCK_SKEW
 from orchtw.rules.certificate_requests import CertificateRequest
 
 SHORT_LIFE: Final = timedelta(hours=8)
-"""What lives shorter gets its whole life from now on, the time by which it is back-dated on top."""
+"""Lifetimes below this count from now; longer ones include the backdating."""
 
 _SERIAL_BITS: Final = 128
 _BITS: Final[Mapping[str, str]] = {
@@ -53,7 +53,7 @@ _ONLY: Final = ("encipher_only", "decipher_only")
 
 @attrs.frozen(slots=True)
 class SigningAuthority:
-    """A certificate and its key, of any kind that can sign."""
+    """CA certificate and its key, of any type that can sign."""
 
     certificate: x509.Certificate
     key: CertificateIssuerPrivateKeyTypes
@@ -66,9 +66,9 @@ def sign_request(
     life: timedelta,
     now: datetime,
 ) -> x509.Certificate:
-    """A certificate for the request's key, subject and names; of its other extensions none is taken over.
+    """Issue a certificate for the request's key, subject and SANs; its other extensions are ignored.
 
-    Raises ValueError for an authority that has expired, and for keys and names that no certificate can have.
+    Raises ValueError for an expired authority, and for keys and names that a certificate cannot hold.
     """
     end = authority.certificate.not_valid_after_utc
     if now >= end:
@@ -95,7 +95,7 @@ def sign_request(
 
 
 def _end(now: datetime, life: timedelta, limit: datetime) -> datetime:
-    """Return the end of a certificate: long lives are shortened by the back-dating, none outlives its authority."""
+    """Return notAfter: the backdating is deducted from long lifetimes, and no certificate outlives its authority."""
     life = min(life, limit - now + CLOCK_SKEW)
     return min(limit, now + life if life < SHORT_LIFE else now + life - CLOCK_SKEW)
 
@@ -109,7 +109,7 @@ def _issuer_id(authority: SigningAuthority) -> x509.AuthorityKeyIdentifier:
 
 
 def _key_usage(usages: Collection[str]) -> x509.KeyUsage | None:
-    """The bits that are asked for; the two `… only` mean something beside key agreement alone."""
+    """Return the requested key usage bits; the `… only` bits are dropped unless key agreement is requested too."""
     asked = {_BITS[usage] for usage in usages if usage in _BITS}
     if "key_agreement" not in asked:
         asked.difference_update(_ONLY)
@@ -119,7 +119,7 @@ def _key_usage(usages: Collection[str]) -> x509.KeyUsage | None:
 
 
 def _purposes(usages: Collection[str]) -> list[x509.ObjectIdentifier]:
-    """In the order of the table, each once."""
+    """Return the requested extended key usages in the order of the table, without duplicates."""
     return list(dict.fromkeys(oid for usage, oid in _PURPOSES.items() if usage in usages))
 
 

@@ -1,4 +1,4 @@
-"""Names and addresses of this machine, for the certificate of a server that listens on all of them."""
+"""Host name and interface addresses, for the certificate of a server that listens on all interfaces."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from twisted.logger import Logger
 from orchtw.config.hosts import is_dns_name
 
 MOST_ADDRESSES: Final = 64
-"""Of interfaces, in a certificate that every client gets: a node that balances by IPVS has thousands."""
+"""Maximum number of interface addresses in the certificate: IPVS nodes have thousands, sent in every handshake."""
 
 _log = Logger()
 
 
 def host_names() -> tuple[str, ...]:
-    """Return the host's name; nothing when it cannot be a DNS name."""
+    """Return the host name, or nothing if it is not a valid DNS name."""
     name = socket.gethostname()
     return (name,) if is_dns_name(name) else ()
 
 
 def addresses() -> tuple[str, ...]:
-    """Return the addresses of all interfaces in a fixed order, MOST_ADDRESSES at most.
+    """Return the addresses of all interfaces in sorted order, at most MOST_ADDRESSES.
 
-    Those that are good only together with an interface's name are left out.
+    Link-local addresses, which are only valid with a zone, are left out.
     """
     found = sorted(_reachable(), key=lambda each: (each.version, each))
     if len(found) > MOST_ADDRESSES:

@@ -1,7 +1,7 @@
-"""The keys that servers of one cluster have in common, sealed for those that know its join secret (CTRL-54).
+"""Keys shared by the servers of one cluster, encrypted with its join secret (CTRL-54).
 
-The secret is stretched by scrypt and the keys are sealed by AES-256-GCM: they can be read and made by its knowledge
-alone. What the stretching costs is fixed here, and does not come with what was sealed.
+The AES-256-GCM key is derived from the secret by scrypt, so only those who know the secret can read or forge the
+keys. The parameters of scrypt are fixed here, not taken from the encrypted data.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 from twisted.logger import Logger
 
-from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.pki import files
 
@@ -30,50 +29,49 @@ MOST_SEALED_BYTES: Final = 256 << 10
 NAMES: Final = frozenset(
     f"{name}.{kind}" for name in ("ca", "front-proxy-ca", "front-proxy-client") for kind in ("crt", "key")
 ) | {"sa.key"}
-"""The files of the folder `pki` that are handed over; a server makes the others for itself."""
+"""Files of the folder `pki` that are shared; each server generates the others itself."""
 
 _MARK: Final = b"orchtw-keys:v1:"
 _SALT_BYTES: Final = 16
 _NONCE_BYTES: Final = 12
 _KEY_BYTES: Final = 32
 _COST, _BLOCK, _LANES = 1 << 15, 8, 1
-"""32 MiB and some 100 ms for each try."""
+"""Parameters of scrypt: 32 MiB and some 100 ms per derivation."""
 
 _log = Logger()
 
 
 class WrongSecret(Exception):
-    """Error: the stored keys were sealed with another secret, or are malformed."""
+    """Error: the keys were encrypted with another secret, or are malformed."""
 
 
-def join_secret(config: Config) -> bytes | None:
-    """Read the file of `--join-secret-file`, without white space around it; None without the flag.
+def join_secret(path: Path | None, data_dir: Path) -> bytes | None:
+    """Read the file of `--join-secret-file`, without surrounding white space; None without the flag.
 
-    Raises ConfigError for a file that cannot be read, is too short to be secure, or lies in the data folder
-    with permissions for others. Elsewhere these are up to the operator, who is told if the whole machine can read it.
+    Raises ConfigError if the file cannot be read, is too short or too long, or is in the data folder with permissions
+    for others. Elsewhere permissions are up to the operator; a world-readable file is logged.
     """
-    path = config.join_secret_file
     if path is None:
         return None
-    if path.absolute().is_relative_to(config.data_dir.absolute()):
+    if path.absolute().is_relative_to(data_dir.absolute()):
         files.check_private(path)
     secret = files.of_flag(FLAG, files.read, path).strip()
     if not LEAST_BYTES <= len(secret) <= MOST_BYTES:
         raise ConfigError(f"--{FLAG}: {path}: must hold {LEAST_BYTES} to {MOST_BYTES} bytes, it holds {len(secret)}")
     if path.stat().st_mode & stat.S_IROTH:
-        _log.warn("--{flag}: {path}: everybody on this machine can read the secret", flag=FLAG, path=str(path))
+        _log.warn("--{flag}: {path}: every user on this machine can read the secret", flag=FLAG, path=str(path))
     return secret
 
 
 def seal(secret: bytes, keys: Mapping[str, bytes]) -> bytes:
-    """The files by their names, sealed. It takes a tenth of a second."""
+    """Encrypt the files, given by name. Blocks for a tenth of a second."""
     salt, nonce = os.urandom(_SALT_BYTES), os.urandom(_NONCE_BYTES)
     plain = orjson.dumps({name: content.decode() for name, content in keys.items()})
     return b"".join((_MARK, salt, nonce, AESGCM(_key(secret, salt)).encrypt(nonce, plain, _MARK + salt)))
 
 
 def unseal(secret: bytes, sealed: bytes) -> dict[str, bytes]:
-    """The files by their names. It takes a tenth of a second. Raises WrongSecret."""
+    """Decrypt the files; returns them by name. Blocks for a tenth of a second. Raises WrongSecret."""
     head = len(_MARK) + _SALT_BYTES
     if not sealed.startswith(_MARK) or not head + _NONCE_BYTES < len(sealed) <= MOST_SEALED_BYTES:
         raise WrongSecret
@@ -89,7 +87,7 @@ def unseal(secret: bytes, sealed: bytes) -> dict[str, bytes]:
 
 
 def read_keys(folder: Path) -> dict[str, bytes]:
-    """Read the keys that a server hands over. Raises ConfigError."""
+    """Read the shared files by name. Raises ConfigError."""
     return {name: files.read_own(folder / name) for name in sorted(NAMES)}
 
 

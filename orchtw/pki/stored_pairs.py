@@ -1,4 +1,4 @@
-"""Certificates of a folder with their keys: read, checked, and issued anew when they no longer serve."""
+"""Certificate and key pairs of the data folder: reading, checks and renewal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Pair:
 
 
 def read_pair(folder: Path, name: str) -> Pair:
-    """The files NAME.crt and NAME.key. Raises ConfigError for those that cannot be read or do not belong together."""
+    """Read NAME.crt and NAME.key. Raises ConfigError if they cannot be read or do not match."""
     certificate = files.read_certificates(folder / f"{name}.crt", files.read_own)[0]
     key = read_key(folder / f"{name}.key")
     if not certificates.matches(certificate, key):
@@ -35,7 +35,7 @@ def read_pair(folder: Path, name: str) -> Pair:
 
 
 def read_key(path: Path) -> ec.EllipticCurvePrivateKey:
-    """A private key that only its owner may read. Raises ConfigError."""
+    """Read an elliptic-curve key; others must have no permissions on its file. Raises ConfigError."""
     key = files.read_key(path, files.read_private)
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise ConfigError(f"{path}: is not an elliptic-curve key")
@@ -43,7 +43,7 @@ def read_key(path: Path) -> ec.EllipticCurvePrivateKey:
 
 
 def key_of(content: bytes, name: str) -> ec.EllipticCurvePrivateKey:
-    """The private key that a file held elsewhere. Raises ConfigError."""
+    """Parse an elliptic-curve key from PEM; `name` is for errors. Raises ConfigError."""
     key = files.read_key(Path(name), lambda path: content)
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise ConfigError(f"{name}: is not an elliptic-curve key")
@@ -53,18 +53,16 @@ def key_of(content: bytes, name: str) -> ec.EllipticCurvePrivateKey:
 def serves(
     certificate: x509.Certificate, authority: Authority, now: datetime, hosts: tuple[str, ...] = ()
 ) -> bool:
-    """Tell whether a certificate of `authority` need not be issued anew: it is for all of `hosts`, and not near its
-    end.
-    """
+    """Report whether a certificate of `authority` needs no renewal: it has all `hosts` and does not expire soon."""
     wanted = frozenset(map(certificates.canonical_host, hosts))
     end = min(now + certificates.RENEWAL, authority.certificate.not_valid_after_utc - certificates.CLOCK_SKEW)
     return not certificates.ends_before(certificate, end) and wanted <= certificates.hosts_of(certificate)
 
 
 def renewed(folder: Path, name: str, authority: Authority, now: datetime, issue: Issue) -> Pair:
-    """The pair of that name; its certificate is issued anew, for the same key, when it no longer serves.
+    """Return the named pair, with its certificate renewed for the same key if necessary. Raises ConfigError.
 
-    It does not when it nears its end, or is another authority's. Raises ConfigError.
+    Renewed is a certificate that expires soon or was issued by another authority.
     """
     pair = read_pair(folder, name)
     if certificates.issued_by(pair.certificate, authority.certificate) and serves(pair.certificate, authority, now):

@@ -1,6 +1,6 @@
-"""`orch-user NAME`: a client certificate for one more user of a server, as a kubeconfig and PEM files.
+"""`orch-user NAME`: issues a client certificate for a user, as a kubeconfig and PEM files.
 
-The folder's certificate authority signs, so anyone who may read its key can make any user, administrators included.
+The data folder's CA signs it, so anyone who can read the CA's key can impersonate any user, administrators included.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FILE_NAME = re.compile(r"[^A-Za-z0-9._-]")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command's exit status: 0, or 1 after one line that says what is wrong."""
+    """Run the command; returns the exit status: 0, or 1 after a one-line error."""
     options = _parser().parse_args(arguments)
     try:
         path = write_user(
@@ -50,9 +50,9 @@ def write_user(
 ) -> Path:
     """Issue a certificate for user `name` in `groups` and write its files; returns the kubeconfig's path.
 
-    The default place is `users/NAME.kubeconfig` in the data folder. Beside it, for programs that want PEM files, are
-    NAME.crt, NAME.key and NAME-ca.crt, the server's authority. Raises ConfigError for a folder without keys, and for
-    names that no certificate can carry.
+    The default is `users/NAME.kubeconfig` in the data folder. PEM files are written beside it: NAME.crt, NAME.key and
+    NAME-ca.crt, the server's CA. Raises ConfigError for a data folder without keys, and for names that a certificate
+    cannot hold.
     """
     for text in (name, *groups):
         _check(text)
@@ -82,13 +82,13 @@ def _authority(folder: Path) -> certificates.Authority:
 
 
 def _check(text: str) -> None:
-    # X.509 gives a common name and an organization 64 characters each.
+    # Upper bounds of commonName and organizationName in X.509 (RFC 5280).
     if not text or len(text) > 64 or not text.isprintable():
         raise ConfigError(f"{text!r}: a name has 1 to 64 printable characters")
 
 
 def _cluster(path: Path) -> tuple[str, str, bytes]:
-    """The cluster's name, address and certificate authority out of the administrator's kubeconfig."""
+    """Read the cluster's name, URL and CA certificates from the administrator's kubeconfig. Raises ConfigError."""
     try:
         document: Any = yaml.safe_load(files.read(path))
         (cluster,) = document["clusters"]
@@ -108,17 +108,20 @@ def _days(text: str) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "orch-user",
-        description="Writes a client certificate for one more user, as a kubeconfig and as PEM files.",
+        description="Issues a client certificate for a user, as a kubeconfig and as PEM files.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    parser.add_argument("name", help="the user's name")
-    parser.add_argument("--group", action="append", default=[], help="a group that the user is in; repeatable")
+    parser.add_argument("name", help="name of the user")
+    parser.add_argument("--group", action="append", default=[], help="group of the user; repeatable")
     parser.add_argument("--data-dir", type=Path, default=Path("orch-data"), help="the server's data folder")
-    parser.add_argument("--days", type=_days, default=certificates.LEAF_LIFE.days, help="how long it is valid")
+    parser.add_argument(
+        "--days", type=_days, default=certificates.LEAF_LIFE.days, help="days for which the certificate is valid"
+    )
     parser.add_argument(
         "--output",
         type=Path,
-        help="the kubeconfig, if not users/NAME.kubeconfig there; beside it go NAME.crt, NAME.key and NAME-ca.crt",
+        help="kubeconfig to write (default: users/NAME.kubeconfig in the data folder); NAME.crt, NAME.key and "
+        "NAME-ca.crt go beside it",
     )
     return parser
 

@@ -1,7 +1,6 @@
 """Plugins of other Python packages, found by their entry points (reference EXT-1).
 
-The records are what such packages make of these classes; everything else is for the server's own registries, whose
-packages list what is built in and look here for more.
+Such packages create the records; the rest is for the server's registries, which add plugins to the built-in ones.
 """
 
 from orchtw.plugins.entry_points import Plugins, installed

@@ -1,4 +1,4 @@
-"""The places of plugins among what is built in (reference EXT-5)."""
+"""Order of plugins among the built-in ones (reference EXT-5)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from orchtw.plugins.records import AdmissionPlugin, AuthenticationPlugin
 
 LAST = "MutatingAdmissionWebhook"
-"""The admission plugin before which those without an anchor are asked: webhooks and quotas see what they did."""
+"""Built-in plugin before which plugins without an anchor run, so that webhooks and quotas see their changes."""
 
 
 def admission_order(built_in: Sequence[str], plugins: Mapping[str, AdmissionPlugin]) -> tuple[str, ...]:
-    """The names of admission plugins in the order in which they are asked.
+    """Return the names of admission plugins in the order in which they run.
 
-    A plugin's anchor may be a plugin itself. One whose anchor does not exist is left out: see `misplaced`.
+    An anchor may be another plugin. A plugin whose anchor does not exist is left out: see `misplaced_admission`.
     """
     order = list(built_in)
     waiting = dict(plugins)
@@ -25,7 +25,7 @@ def admission_order(built_in: Sequence[str], plugins: Mapping[str, AdmissionPlug
 
 
 def anchored(built_in: Sequence[str], before: Mapping[str, str]) -> list[str]:
-    """The names of authentication methods, each plugin's before its anchor, else at the end."""
+    """Return the names of authentication methods: each plugin before its built-in anchor, or at the end."""
     order = list(built_in)
     for name, anchor in before.items():
         order.insert(order.index(anchor) if anchor in built_in else len(order), name)
@@ -33,7 +33,7 @@ def anchored(built_in: Sequence[str], before: Mapping[str, str]) -> list[str]:
 
 
 def misplaced_admission(built_in: Sequence[str], plugins: Mapping[str, AdmissionPlugin]) -> list[str]:
-    """A line for each admission plugin that has two anchors, or one that does not exist."""
+    """Return a line for each admission plugin that has two anchors, or one that does not exist."""
     placed = frozenset(admission_order(built_in, plugins))
     return [
         f"plugin {name} of orchtw.admission: both before={each.before} and after={each.after} are set"
@@ -47,7 +47,7 @@ def misplaced_admission(built_in: Sequence[str], plugins: Mapping[str, Admission
 def misplaced_authentication(
     methods: Sequence[str], sources: Sequence[str], plugins: Mapping[str, AuthenticationPlugin]
 ) -> list[str]:
-    """A line for each authentication method before a name that does not exist among its like."""
+    """Return a line for each authentication plugin whose anchor is not a built-in method (or token source)."""
     return [
         f'plugin {name} of orchtw.authentication: before="{each.before}" is not one of {", ".join(known)}'
         for name, each in plugins.items()

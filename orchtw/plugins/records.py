@@ -1,4 +1,4 @@
-"""The records by which packages describe their plugins: a class for each group of entry points (reference EXT-2)."""
+"""Records that describe plugins of other packages: a class for each group of entry points (reference EXT-2)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from orchtw.flags.flag import Flag
 class Plugin:
     """Base of the records below.
 
-    `make` is the factory; it raises ConfigError for settings that cannot be used. `flags` are the plugin's own: their
-    values are in `config.plugin_flags`, by the flag's name.
+    `make` is the factory; it raises ConfigError for invalid settings. `flags` are the plugin's own; the factory gets
+    the values of all plugins' flags as `values`, by flag name.
     """
 
     make: Callable[..., Any]
@@ -24,10 +24,11 @@ class Plugin:
 
 @attrs.frozen(slots=True, kw_only=True)
 class AdmissionPlugin(Plugin):
-    """An admission plugin: `make(host, config, given)` returns an `orchtw.admission.chain.Plugin`.
+    """An admission plugin: `make(host, values, given)` returns an `orchtw.admission.chain.Plugin`.
 
-    It is asked directly before or after the plugin that is named, else before MutatingAdmissionWebhook. It runs if
-    `default` is True or `--enable-admission-plugins` names it. With `needs_configuration`, `given` is never None.
+    It runs directly before or after the plugin that `before` or `after` names, else before MutatingAdmissionWebhook.
+    It is enabled if `default` is True or `--enable-admission-plugins` names it. If `needs_configuration` is True,
+    `given` is never None.
     """
 
     before: str = ""
@@ -38,10 +39,10 @@ class AdmissionPlugin(Plugin):
 
 @attrs.frozen(slots=True, kw_only=True)
 class AuthenticationPlugin(Plugin):
-    """An authentication method: `make(host, config)` returns an `orchtw.authn.method.Authenticator`.
+    """An authentication method: `make(host, values)` returns an `orchtw.authn.method.Authenticator`.
 
-    With `tokens` it returns a source of bearer tokens instead, an `orchtw.authn.method.TokenMethod`. None switches it
-    off. It is asked after the built-in methods, or sources, or directly before the one that `before` names.
+    With `tokens` it returns a source of bearer tokens instead, an `orchtw.authn.method.TokenMethod`. Returning None
+    disables it. It is tried after the built-in methods (or sources), or directly before the one that `before` names.
     """
 
     tokens: bool = False
@@ -50,12 +51,12 @@ class AuthenticationPlugin(Plugin):
 
 @attrs.frozen(slots=True, kw_only=True)
 class AuthorizationPlugin(Plugin):
-    """A mode of `--authorization-mode`: `make(host, config)` returns an `orchtw.authz.decision.Authorizer`."""
+    """A mode of `--authorization-mode`: `make(host, values)` returns an `orchtw.authz.decision.Authorizer`."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class ControllerPlugin(Plugin):
-    """A controller: `make(host, config)` returns an `orchtw.controllers.controller.Controller`.
+    """A controller: `make(host, values)` returns an `orchtw.controllers.controller.Controller`.
 
     `*` in `--controllers` includes it unless `by_name_only` is True.
     """
@@ -73,7 +74,7 @@ class EncryptionPlugin(Plugin):
 
 @attrs.frozen(slots=True, kw_only=True)
 class StoragePlugin(Plugin):
-    """A choice of `--storage-backend`: `make(host, config)` returns an `orchtw.storage.interface.Store`."""
+    """A storage backend for `--storage-backend`: `make(host, values)` returns an `orchtw.storage.interface.Store`."""
 
 
 RECORDS: Final[Mapping[str, type[Plugin]]] = {
@@ -84,4 +85,4 @@ RECORDS: Final[Mapping[str, type[Plugin]]] = {
     "orchtw.encryption": EncryptionPlugin,
     "orchtw.storage": StoragePlugin,
 }
-"""The record that entry points of each group name."""
+"""Type of record that the entry points of each group must name."""

@@ -1,1 +1,1 @@
-"""Requests that are answered elsewhere: aggregated servers, Services, Pods and node agents."""
+"""Requests that are forwarded: to aggregated servers, Services, Pods and node agents."""

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
+import attrs
 from twisted.internet.defer import Deferred, TimeoutError
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.errors import Timeout
 from orchtw.outbound.exchange import CallOutcome, ClientExchange, ResponseHead
 from orchtw.proxy.backend_body import BackendBody
+from orchtw.proxy.described_path import described_target, group_version
 from orchtw.proxy.forwarding import switched
 from orchtw.registry.aggregation.backends import Ask, Backends, NoAnswer
 from orchtw.registry.aggregation.services import ApiService, ApiServices
 from orchtw.request import Request, Response
-from orchtw.rules.described_path import described_target, group_version
 from orchtw.rules.forwarding import aggregated_headers, has_passed, response_headers, wants_upgrade
 from orchtw.rules.front_proxy import identity_headers
 from orchtw.rules.options import request_timeout_s
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.request_info import PASSED_ON
 from orchtw.rules.websocket import check_origin
+from orchtw.verbs.repeated import Repeated
 
 TEXT: Final = "text/plain; charset=utf-8"
 UNAVAILABLE: Final = "service unavailable"
@@ -31,33 +33,49 @@ REDIRECTED: Final = b"the backend attempted to redirect this request, which is n
 _NO_SNIFFING: Final = ("X-Content-Type-Options", "nosniff")
 _BODILESS: Final = frozenset({204, 304})
 
-Handle = Callable[[Request], Coroutine[Any, Any, Response]]
+
+class Local(Protocol):
+    """Handler of this server's own resources."""
+
+    def handle(self, request: Request) -> Coroutine[Any, Any, Response]:
+        """Answer a request for what this server has."""
+
+    def plan(self, request: Request) -> Repeated | None:
+        """Return how equal requests are answered at once; None: they are not."""
 
 
 class Aggregated:
-    """Stands before `local`, the handler of what this server serves itself, and sees authorized requests only."""
+    """Handler before `local`, which serves this server's own resources; it gets authorized requests only."""
 
-    def __init__(self, services: ApiServices, passing: PassingOn, local: Handle) -> None:
+    def __init__(self, services: ApiServices, passing: PassingOn, local: Local) -> None:
         self._remote = services.remote
         self._passing = passing
         self._local = local
 
     def handle(self, request: Request) -> Coroutine[Any, Any, Response]:
-        """Answer the request, here or there: without a remote APIService this costs a look at an empty dict."""
+        """Forward the request or handle it locally: without remote APIServices this costs a look at an empty dict."""
         if self._remote:
             assert request.info is not None
             service = self._remote.get(group_version(request, request.info))
             if service is not None:
                 return self._passing.pass_on(request, service)
-        return self._local(request)
+        return self._local.handle(request)
+
+    def plan(self, request: Request) -> Repeated | None:
+        """Return how requests equal to a local one are answered, as long as no other server has their group."""
+        repeated, remote = self._local.plan(request), self._remote
+        if repeated is None or request.info is None:
+            return None
+        group = group_version(request, request.info)
+        return attrs.evolve(repeated, stands=(lambda: group not in remote, *repeated.stands))
 
 
 class PassingOn:
-    """Passes requests on to the servers of APIServices.
+    """Forwards requests to the servers of APIServices.
 
-    `limit_s` is the time for a head of an answer, but of watches and the like; pages of `origins` may ask for
-    upgrades. `suspect` is told who does not answer. By its `name`, which no other process has, the server knows what
-    it has passed on itself.
+    `limit_s` is the time limit of a response's head, except for watches and the like; pages of `origins` may request
+    upgrades. `suspect` is called for a service that does not answer. By its unique `name` the server recognises
+    requests that it has forwarded itself.
     """
 
     def __init__(
@@ -77,7 +95,7 @@ class PassingOn:
         self._origins = origins
 
     def pass_on(self, request: Request, service: ApiService) -> Coroutine[Any, Any, Response]:
-        """The other server's answer. From now on the request has no other time limit, and ends with its client."""
+        """Forward a request and return the response; from now on only its client's end limits its time."""
         request.passed_on = True
         return self._pass_on(request, service)
 
@@ -109,7 +127,7 @@ class PassingOn:
     async def _answered(
         self, request: Request, asked: Coroutine[Any, Any, tuple[ClientExchange, ResponseHead]]
     ) -> tuple[ClientExchange, ResponseHead]:
-        """Raises Timeout (504) when a request that should be short has no answer in time."""
+        """Await the response. Raises Timeout (504) if a short request has none in time."""
         if _is_long(request):
             return await asked
         given_s = request_timeout_s(request.params) if "timeout=" in request.query else None
@@ -121,7 +139,7 @@ class PassingOn:
 
 
 def refusal(text: str) -> Response:
-    """A 503 as the reference server's proxy words it."""
+    """Return a 503 with a text of the reference server's proxy."""
     return Response(code=503, content_type=TEXT, headers=[_NO_SNIFFING], body=f"{text}\n".encode())
 
 
@@ -166,10 +184,10 @@ def _answer(request: Request, exchange: ClientExchange, head: ResponseHead) -> R
 
 
 class _Nobody:
-    """The sink of an answer without a body: its end lets the connection be used again."""
+    """Sink of a response without a body: at its end the connection can be reused."""
 
     def received(self, data: bytes) -> None:
         """Ignore data: a response without a body has none."""
 
     def ended(self, outcome: CallOutcome) -> None:
-        """Nobody waits for it."""
+        """Ignore the end of the response."""

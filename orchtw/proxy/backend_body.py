@@ -1,4 +1,4 @@
-"""The body of another server's answer as a stream of ours: read only as fast as the client takes it."""
+"""The body of another server's response as a stream of ours: read only as fast as the client takes it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from orchtw.rules.proxied_links import Page
 
 _WINDOWS: Final = {"gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
 INFLATED_BYTES: Final = 4 << 20
-"""What one read, of 64 KiB at most, may become: pages shrink to a tenth, only traps to a thousandth."""
+"""Limit of one decompressed read of at most 64 KiB: pages shrink to a tenth, only traps to a thousandth."""
 
 
 class BodyChange(Protocol):
     """Transformation of a body while it is streamed."""
 
     def feed(self, data: bytes) -> bytes:
-        """Take a piece; return the bytes that can be sent by now."""
+        """Take a piece; return the bytes that can be sent now."""
 
     def end(self) -> bytes:
         """Return the remaining bytes."""
@@ -29,7 +29,7 @@ class BodyChange(Protocol):
 
 @implementer(IPushProducer)
 class BackendBody:
-    """A `StreamBody`, and the `Sink` of what it streams."""
+    """A `StreamBody` that is also the `BodySink` of its contents."""
 
     def __init__(self, exchange: ClientExchange, change: BodyChange | None = None) -> None:
         self._exchange = exchange
@@ -37,18 +37,18 @@ class BackendBody:
         self._channel: ResponseChannel | None = None
 
     def start(self, channel: ResponseChannel) -> None:
-        """Pass on what comes from now on."""
+        """Forward the body from now on."""
         self._channel = channel
         channel.registerProducer(self, True)
         self._exchange.read_into(self)
 
     def connection_lost(self) -> None:
-        """The client is gone: the other side need not go on."""
+        """Abort the exchange: the client is gone."""
         self._channel = None
         self._exchange.abort()
 
     def received(self, data: bytes) -> None:
-        """A piece of the body."""
+        """Forward a piece of the body."""
         if self._channel is None:
             return
         if self._change is not None:
@@ -61,7 +61,7 @@ class BackendBody:
             self._channel.write(chunk(data))
 
     def ended(self, outcome: CallOutcome) -> None:
-        """The end of the body. One that was cut ends the connection: the client must not take it for the whole."""
+        """Finish the body. A truncated one ends the connection, so that the client notices."""
         channel = self._channel
         if channel is None:
             return
@@ -80,19 +80,19 @@ class BackendBody:
             channel.abort()
 
     def pauseProducing(self) -> None:
-        """The client has enough."""
+        """Pause the exchange: the client is slow."""
         self._exchange.pause()
 
     def resumeProducing(self) -> None:
-        """The client has room."""
+        """Resume the exchange: the client has room."""
         self._exchange.resume()
 
     def stopProducing(self) -> None:
-        """The connection is gone: `connection_lost` follows."""
+        """Ignore the end of the connection: `connection_lost` follows."""
 
 
 class InflatedPage:
-    """A page whose bytes come compressed, and leave as they are read."""
+    """A page that arrives compressed, and is sent without compression."""
 
     def __init__(self, page: Page, coding: str) -> None:
         self._page = page
@@ -104,7 +104,7 @@ class InflatedPage:
         return coding in _WINDOWS
 
     def feed(self, data: bytes) -> bytes:
-        """Raises zlib.error for what is not compressed so, or becomes too much."""
+        """Take a piece. Raises zlib.error for invalid compression, or too large a result."""
         inflated = self._inflate.decompress(data, INFLATED_BYTES)
         if self._inflate.unconsumed_tail:
             raise zlib.error("too much")

@@ -19,15 +19,15 @@ from orchtw.verbs.get import find_most_recent
 from orchtw.wire.objects import Object
 
 _PARTS_OF_PROXY: Final = 3
-"""Resource, name and sub-resource: what follows is the path that is asked for at the other end."""
+"""Number of parts for resource, name and sub-resource: the rest is the path at the other end."""
 
 _AGENT_PATHS: Final = {"exec": "exec", "attach": "attach", "portforward": "portForward"}
 
 
 async def connect(context: Writing, outward: Outward, call: VerbCall) -> Response:
-    """Ask admission about the options of the connection, then connect by what it has made of them.
+    """Admit the options of the connection, then connect by the admitted ones.
 
-    Raises what plugins raise, NotFound (404), and as `passing_on` does.
+    Raises the errors of plugins, NotFound (404), and as `_stream` and `forwarding` do.
     """
     kind = kind_of(call.target.resource, call.info.subresource)
     codec = context.codecs.kind(joined(kind.group, kind.version), kind.kind)
@@ -53,7 +53,7 @@ def _proxied_path(call: VerbCall) -> str:
 async def _stream(outward: Outward, call: VerbCall, options: Object) -> Response:
     """Connect with a container of the pod, or the pod's ports, through its node's agent.
 
-    Raises BadRequest (400) for a container that cannot be meant, a pod without a node, and no upgrade.
+    Raises BadRequest (400) for an invalid container, a pod without a node, and a missing upgrade.
     """
     pod = call.target.stored.load(await find_most_recent(call))
     subresource, meta = call.info.subresource, pod["metadata"]
@@ -76,7 +76,7 @@ async def _proxy(outward: Outward, call: VerbCall, path: str) -> Response:
     if wants_upgrade(request.headers):
         return await upgraded(outward, request, place)
     if not path and request.method in ("GET", "HEAD"):
-        # A page without a slash at its end could not have links relative to it.
+        # Relative links of a page need a slash at the end of its URL.
         query = f"?{request.query}" if request.query else ""
         return Response(code=301, headers=[("Location", f"{request.path}/{query}")])
     return await forwarded(outward, request, place)

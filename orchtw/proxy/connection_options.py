@@ -1,4 +1,4 @@
-"""The options of a connection: read off the query, checked, put into an agent's words (reference PROXY-3)."""
+"""The options of a connection: read from the query, checked, and translated for a node agent (reference PROXY-3)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from orchtw.errors import BadRequest, Cause, Invalid
 from orchtw.rules.options import Params
 from orchtw.rules.request_info import flag
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.nodes import ListSchema, NodeForm, Scalar
 from orchtw.values.causes import NOT_NEGATIVE, forbidden, go_quote, invalid
 from orchtw.values.times import parse_time
@@ -23,7 +23,7 @@ _POSITIVE: Final = "must be greater than 0"
 
 
 def options_of(codec: KindCodec, params: Params) -> Object:
-    """The options, such as PodExecOptions, of the query's parameters. Raises BadRequest (400)."""
+    """Return the options, such as PodExecOptions, of the query's parameters. Raises BadRequest (400)."""
     given: Object = {}
     for name, field in codec.schema.keys.items():
         values = params.get(name)
@@ -64,7 +64,7 @@ def _check_time(text: str) -> None:
 
 
 def check_log_options(options: Object, name: str) -> None:
-    """Raises Invalid (422) for options of a log that make no sense; `name` is the pod's."""
+    """Raise Invalid (422) for contradictory or invalid options of a log; `name` is the pod's."""
     causes: list[Cause] = []
     if options.get("tailLines", 0) < 0:
         causes.append(invalid("tailLines", options["tailLines"], NOT_NEGATIVE))
@@ -79,14 +79,14 @@ def check_log_options(options: Object, name: str) -> None:
 
 
 def log_query(options: Object) -> str:
-    """The query of a node agent's `/containerLogs`."""
+    """Return the query of a node agent's `/containerLogs`."""
     asked = {name: "true" for name in _FLAGS if options.get(name)}
     asked |= {name: str(options[name]) for name in _NUMBERS if name in options}
     return urlencode(sorted(asked.items()))
 
 
 def stream_query(subresource: str, options: Object) -> str:
-    """The query of a node agent's `/exec`, `/attach` or `/portForward`."""
+    """Return the query of a node agent's `/exec`, `/attach` or `/portForward`."""
     if subresource == "portforward":
         ports = options.get("ports")
         return urlencode([("port", ",".join(map(str, ports)))] if ports else [])

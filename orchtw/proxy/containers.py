@@ -1,4 +1,4 @@
-"""Which container of a pod is meant (reference PROXY-4)."""
+"""Choice of a pod's container (reference PROXY-4)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orchtw.wire.objects import Object
 
 
 def chosen_container(pod: Object, name: str) -> str:
-    """The named container, or the only one. Raises BadRequest (400) when that is not to be said."""
+    """Return the named container, or the only one. Raises BadRequest (400) if there is no such choice."""
     pod_name = pod["metadata"]["name"]
     if name:
         if name not in _names(pod):

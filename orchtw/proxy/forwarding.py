@@ -1,4 +1,4 @@
-"""Requests that are passed on to another server, as they are or with their connection (reference PROXY-8)."""
+"""Requests that are forwarded to another server, alone or with their connection (reference PROXY-8)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BODILESS: Final = frozenset({204, 304})
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Outward:
-    """For the verbs that pass requests on; pages of `origins` may ask for upgrades."""
+    """Dependencies of the verbs that forward requests; pages of `origins` may request upgrades."""
 
     dialer: Dialer
     agents: NodeAgents
@@ -45,20 +45,20 @@ class ForwardingPlace:
 
     @property
     def target(self) -> str:
-        """Return the request target: escaped path and query."""
+        """The request target: escaped path and query."""
         path = escaped(self.path) or "/"
         return f"{path}?{self.query}" if self.query else path
 
     @property
     def url(self) -> str:
-        """The same with scheme and host."""
+        """The URL: the target with scheme and host."""
         return f"{self.destination.scheme}://{self.destination.authority}{self.target}"
 
 
 async def upgraded(outward: Outward, request: Request, place: ForwardingPlace) -> Response:
-    """101 and the other side's bytes, or the answer with which it refuses.
+    """Return a 101 and the other side's bytes, or its error response.
 
-    Raises Forbidden (403) for a page of another origin, and 500 when nobody answers there as one must.
+    Raises Forbidden (403) for a page of another origin, and 500 without a valid response.
     """
     check_origin(request.headers, outward.origins)
     headers = request_headers(
@@ -82,15 +82,15 @@ async def upgraded(outward: Outward, request: Request, place: ForwardingPlace) -
 
 
 def switched(exchange: ClientExchange, head: ResponseHead) -> Response:
-    """The 101 of the other side, after which both sides' bytes pass as they are."""
+    """Return the 101 of the other side, after which both sides' bytes are forwarded unchanged."""
     lines = switching_headers(head.headers)
     return Response(code=101, headers=lines, stream=Upgraded(exchange), upgrade=partial(join, exchange))
 
 
 async def forwarded(outward: Outward, request: Request, place: ForwardingPlace) -> Response:
-    """The other side's answer, with the links of pages rewritten.
+    """Return the other side's response, with the links of pages rewritten.
 
-    Raises ServiceUnavailable (503) when nobody answers.
+    Raises ServiceUnavailable (503) without a response.
     """
     links = Links.of(
         path=request.info.path if request.info is not None else request.path,
@@ -121,7 +121,7 @@ def _unreachable(why: str) -> StatusError:
 async def dialled(
     outward: Outward, destination: Destination, refusal: Callable[[str], StatusError]
 ) -> ClientExchange:
-    """A connection to `destination`. Raises what `refusal` makes of the reason when there is none.
+    """Return a connection to `destination`. Raises the error that `refusal` makes of the reason if there is none.
 
     Raises BadRequest (400) for an address that may not be dialled, TooManyRequests (429).
     """
@@ -143,7 +143,7 @@ def answer(request: Request, exchange: ClientExchange, head: ResponseHead, links
 
 
 def _answer(request: Request, exchange: ClientExchange, head: ResponseHead, links: Links | None) -> Response:
-    # Only pages have cookies: a node's agent has none to set.
+    # Only pages may set cookies: a node agent sets none.
     headers = response_headers(head.headers, cookies=links is not None)
     change: BodyChange | None = None
     if links is not None:
@@ -159,7 +159,7 @@ def _answer(request: Request, exchange: ClientExchange, head: ResponseHead, link
 def _through(
     links: Links, head: ResponseHead, headers: list[tuple[str, str]]
 ) -> tuple[list[tuple[str, str]], BodyChange | None]:
-    """Headers whose Location leads through the proxy, and what rewrites the body if that is a page."""
+    """Return headers whose Location leads through the proxy, and the rewriter of the body if that is a page."""
     if location := head.first("location"):
         found = links.rewritten(location)
         return [(name, found if name.lower() == "location" else value) for name, value in headers], None

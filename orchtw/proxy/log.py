@@ -1,4 +1,4 @@
-"""GET of a container's log, as its node's agent has it (reference PROXY-7)."""
+"""GET of a container's log from its node's agent (reference PROXY-7)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_most_recent
 
 REFUSAL_BYTES: Final = 50_000
-"""Of an agent's refusal, which becomes a message."""
+"""Limit of an agent's error text, which becomes a message."""
 
 _TEXTS: Final = {
     401: ("Unauthorized", "the server has asked for the client to provide credentials"),
@@ -35,11 +35,11 @@ _TEXTS: Final = {
         "the server was unable to return a response in the time allotted, but may still be processing the request",
     ),
 }
-"""Reason and text that stand for an agent's refusal; without a text, its own is shown."""
+"""Reason and text for an agent's error by code; without a text, its own is shown."""
 
 
 class AgentRefused(StatusError):
-    """An agent's refusal, with its own code."""
+    """Error response of an agent, with its own code."""
 
     def __init__(self, code: int, reason: str, message: str, name: str) -> None:
         super().__init__(f"{message} ( pods/log {name})", {"name": name, "kind": "pods/log"})
@@ -47,9 +47,9 @@ class AgentRefused(StatusError):
 
 
 async def log(context: Writing, outward: Outward, call: VerbCall) -> Response:
-    """The log as plain text, as it comes if it is followed; 204 for a pod that no node runs.
+    """Return the log as plain text, streamed if it is followed; 204 for a pod that is not on a node.
 
-    Raises Invalid (422), NotFound (404), BadRequest (400), 500 when the agent cannot be reached, and what stands for
+    Raises Invalid (422), NotFound (404), BadRequest (400), 500 when the agent cannot be reached, and the error for
     the agent's own refusal.
     """
     codec = context.codecs.kind("v1", "PodLogOptions")
@@ -107,7 +107,7 @@ def _refusal(head: ResponseHead, text: str, name: str) -> StatusError:
 
 
 class _Text:
-    """Collects the text of a refusal, up to REFUSAL_BYTES (a `Sink`)."""
+    """Collector of a refusal's text, up to REFUSAL_BYTES (a `BodySink`)."""
 
     def __init__(self, exchange: ClientExchange) -> None:
         self._exchange = exchange
@@ -120,13 +120,13 @@ class _Text:
         return await self._whole
 
     def received(self, data: bytes) -> None:
-        """A part of it."""
+        """Collect a part of the text."""
         self._text += data[: REFUSAL_BYTES - len(self._text)]
         if len(self._text) == REFUSAL_BYTES:
             self._exchange.abort()
             self.ended(CallOutcome.ABORTED)
 
     def ended(self, _outcome: CallOutcome) -> None:
-        """Finish: the response is complete."""
+        """Finish: the response has ended."""
         if not self._whole.called:
             self._whole.callback(self._text.decode("utf-8", "replace"))

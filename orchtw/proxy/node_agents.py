@@ -1,4 +1,4 @@
-"""Where a node's agent listens, and how it is spoken to (reference PROXY-1)."""
+"""Destinations of node agents (reference PROXY-1)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class NodeAgents:
         self._nodes = targets.stored_target("", "v1", "nodes")
 
     async def of(self, node: str, *, verified: bool = True) -> Destination:
-        """The agent of the named node; one that is not `verified` is believed whatever it shows.
+        """Return the agent of the named node; without `verified`, any certificate is accepted.
 
         Raises NotFound (404), and 500 for a node without an address of a wanted type.
         """

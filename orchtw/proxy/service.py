@@ -1,4 +1,4 @@
-"""Which pod, service or node a proxied request goes to (reference PROXY-10 to PROXY-12)."""
+"""Targets of proxied requests: pods, services and nodes (reference PROXY-10 to PROXY-12)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import attrs
 from orchtw.errors import BadRequest, NotFound, ServiceUnavailable
 from orchtw.outbound.addresses import is_public_unicast
 from orchtw.outbound.destination import Destination, default_port
-from orchtw.outbound.services import ready
+from orchtw.outbound.service_map import ServiceMap
+from orchtw.outbound.services import ServiceReference, ready
 from orchtw.outbound.tls import ClientTLS
 from orchtw.proxy.node_agents import NodeAgents
 from orchtw.registry.targets import Targets
@@ -21,15 +22,15 @@ from orchtw.verbs.get import find_in
 from orchtw.wire.objects import Object
 
 DIAL_S: Final = 30.0
-"""How long a connection to a pod, a service or another port of a node may take."""
+"""Longest time to connect to a pod, a service or another port of a node."""
 
 _NOBODY: Final = ClientTLS()
-"""No certificate is shown to what is no node agent, and none is verified: they make their own."""
+"""TLS settings towards anything but node agents: no certificate is presented, and none is verified."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class AskedService:
-    """A name such as `https:web:443`, taken apart; scheme and port may be empty."""
+    """A name such as `https:web:443`, parsed; scheme and port may be empty."""
 
     scheme: Literal["", "http", "https"]
     name: str
@@ -48,10 +49,11 @@ class AskedService:
 
 
 class Backends:
-    """Finds them by the objects that the server has."""
+    """Finds the targets of proxied requests by the stored objects."""
 
-    def __init__(self, agents: NodeAgents, targets: Targets, random: Random) -> None:
+    def __init__(self, agents: NodeAgents, targets: Targets, random: Random, service_map: ServiceMap) -> None:
         self._agents = agents
+        self._service_map = service_map
         self._random = random
         self._pods = targets.stored_target("", "v1", "pods")
         self._services = targets.stored_target("", "v1", "services")
@@ -63,12 +65,12 @@ class Backends:
         }
 
     async def of(self, call: VerbCall) -> Destination:
-        """Where a call of the sub-resource `proxy` goes. Raises as the method for its resource."""
+        """Return the target of a call of the sub-resource `proxy`. Raises as the method for its resource."""
         found: Destination = await self._ways[call.target.resource.plural](call.info.namespace, call.info.name)
         return found
 
     async def pod(self, namespace: str, text: str) -> Destination:
-        """The pod's address; without a port the first one that a container declares.
+        """Return the pod's address; without a port, at the first one that a container declares.
 
         Raises NotFound (404), BadRequest (400) for an address that no pod can have.
         """
@@ -81,11 +83,18 @@ class Backends:
         return _destination(asked.scheme, address, port)
 
     async def service(self, namespace: str, text: str) -> Destination:
-        """A pod that stands behind the service, by its endpoints that are ready; the port is named, or its number.
+        """Return the place that the administrator has given for the service, else a ready pod behind it.
 
-        Raises NotFound (404), BadRequest (400), ServiceUnavailable (503).
+        The port is given by name or number. Raises NotFound (404), BadRequest (400), ServiceUnavailable (503).
         """
         asked = AskedService.of(text, "service")
+        if ports := self._service_map.ports(namespace, asked.name):
+            given = ServiceReference(
+                namespace=namespace, name=asked.name, port=await self._number(namespace, asked, ports)
+            )
+            if (place := self._service_map.place(given)) is not None:
+                there = _destination(asked.scheme, place.host, str(place.port))
+                return attrs.evolve(there, public=place.public, server_name=given.host)
         port = asked.port
         if port.isascii() and port.isdigit():
             port = _port_name(await find_in(self._services, namespace, asked.name), port)
@@ -98,7 +107,7 @@ class Backends:
         raise ServiceUnavailable(f"no endpoints available for service {go_quote(text)}")
 
     async def node(self, _namespace: str, text: str) -> Destination:
-        """The node's agent, or another port of the node, which gets no certificate of ours.
+        """Return the node's agent, or another port of the node, which gets no client certificate.
 
         Raises NotFound (404), BadRequest (400).
         """
@@ -108,8 +117,20 @@ class Backends:
             return agent
         return _destination(asked.scheme, agent.host, asked.port)
 
+    async def _number(self, namespace: str, asked: AskedService, mapped: frozenset[int]) -> int:
+        """Return the number of the port that is asked for, 0 for one that there is not; no port: the only mapped one.
+
+        Only for the name of a port the service must exist: raises NotFound (404).
+        """
+        if asked.port.isascii() and asked.port.isdigit():
+            return int(asked.port[:6])
+        if not asked.port and len(mapped) == 1:
+            return next(iter(mapped))
+        ports = (await find_in(self._services, namespace, asked.name))["spec"].get("ports") or ()
+        return next((int(each["port"]) for each in ports if each.get("name", "") == asked.port), 0)
+
     async def _is_of_pod(self, namespace: str, address: Object) -> bool:
-        """Report whether an address of endpoints is a pod's of the same namespace; their author can name any."""
+        """Report whether an address of Endpoints is that of a pod in the namespace; its author can name any."""
         target = address.get("targetRef") or {}
         if target.get("namespace", "") != namespace or not is_public_unicast(address.get("ip", "")):
             return False
@@ -121,7 +142,7 @@ class Backends:
 
 
 def _destination(scheme: str, host: str, port: str) -> Destination:
-    """Return where to connect. Raises ServiceUnavailable (503) for an invalid port."""
+    """Return the destination. Raises ServiceUnavailable (503) for an invalid port."""
     kind: Literal["http", "https"] = "https" if scheme == "https" else "http"
     number = int(port) if port.isascii() and port.isdigit() and len(port) < 6 else 0 if port else default_port(kind)
     if not 0 < number < 65536:
@@ -146,7 +167,7 @@ def _declared_ports(pod: Object) -> Iterator[str]:
 
 
 def _addresses(pod: Object) -> Iterator[str]:
-    """Its addresses, the primary one first: older agents write only that."""
+    """Yield a pod's addresses, the primary one first: older agents write only that."""
     status = pod.get("status", {})
     if status.get("podIP"):
         yield str(status["podIP"])

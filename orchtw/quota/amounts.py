@@ -1,4 +1,4 @@
-"""Exact amounts of resources, by the name of the resource."""
+"""Exact arithmetic on resource amounts, by resource name."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from orchtw.values.quantity import Quantity, quantity
 
 _NANO: Final = -9
 _LARGEST_EXPONENT: Final = 400
-"""Amounts beyond 10^400 count as that: an exponent of nine characters could otherwise take any time."""
+"""Cap on the exponent of amounts: an exponent of nine digits would otherwise take arbitrarily long."""
 
 _LARGEST_BINARY: Final = (2**63 - 1) * 10**9
-"""More than that cannot be read again in binary units."""
+"""Largest amount that can be parsed again in binary units."""
 
 
 class Amount(NamedTuple):
-    """`nanos` billionths; `family` is how it is written: "decimal", "binary" or "exponent"."""
+    """Amount in `nanos` (billionths); `family` is its notation: "decimal", "binary" or "exponent"."""
 
     nanos: int
     family: str
 
     def plus(self, other: Amount) -> Amount:
-        """The sum, in this one's family unless it is 0."""
+        """Return the sum, in this amount's family, or in the other's if this amount is 0."""
         return Amount(self.nanos + other.nanos, self.family if self.nanos else other.family)
 
     @property
@@ -33,7 +33,7 @@ class Amount(NamedTuple):
 
 
 Amounts = Mapping[str, Amount]
-"""By the name of the resource."""
+"""Amounts by resource name."""
 
 NOTHING: Final[Amounts] = {}
 ZERO: Final = Amount(0, "decimal")
@@ -42,7 +42,7 @@ ONE: Final = Amount(10**-_NANO, "decimal")
 
 @lru_cache(maxsize=8192)  # clusters use the same few amounts over and over
 def amount(text: str) -> Amount:
-    """The amount of a quantity."""
+    """Parse a quantity into an amount."""
     found = quantity(text)
     scale = min(found.exponent, _LARGEST_EXPONENT) - _NANO
     return Amount(int(found.mantissa * 10**scale), found.family)
@@ -55,22 +55,22 @@ def _text(found: Amount) -> str:
 
 
 def whole(number: int) -> Amount:
-    """That many of something."""
+    """Return the amount of a whole number, as of objects."""
     return Amount(number * ONE.nanos, "decimal")
 
 
 def rounded_up(found: Amount) -> Amount:
-    """The next whole amount."""
+    """Round up to a whole amount."""
     return Amount(-(-found.nanos // ONE.nanos) * ONE.nanos, found.family)
 
 
 def amounts(texts: Mapping[str, str] | None) -> Amounts:
-    """A resource list as it stands in objects."""
+    """Parse the amounts of an object's resource list."""
     return {name: amount(text) for name, text in texts.items()} if texts else NOTHING
 
 
 def texts(found: Amounts) -> dict[str, str]:
-    """A resource list as it stands in objects, in the order of the names."""
+    """Format amounts as an object's resource list, in order of names."""
     return {name: found[name].text for name in sorted(found)}
 
 
@@ -86,12 +86,12 @@ def total(left: Amounts, right: Amounts) -> Amounts:
 
 
 def times(found: Amounts, count: int) -> Amounts:
-    """That many times as much."""
+    """Return the amounts times `count`."""
     return {name: Amount(each.nanos * count, each.family) for name, each in found.items()}
 
 
 def largest(left: Amounts, right: Amounts) -> Amounts:
-    """Of each the larger one."""
+    """Return the larger amount of each name; of equal ones the right one."""
     found = dict(left)
     for name, other in right.items():
         known = found.get(name)
@@ -101,21 +101,21 @@ def largest(left: Amounts, right: Amounts) -> Amounts:
 
 
 def growth(new: Amounts, old: Amounts) -> Amounts:
-    """By how much each is more in `new`; nothing of what is not."""
+    """Return the increase of each amount that is larger in `new` than in `old`."""
     found = {name: Amount(each.nanos - old.get(name, ZERO).nanos, each.family) for name, each in new.items()}
     return {name: each for name, each in found.items() if each.nanos > 0}
 
 
 def only(found: Amounts, names: Collection[str]) -> dict[str, Amount]:
-    """Those of these names."""
+    """Return the amounts of these names."""
     return {name: each for name, each in found.items() if name in names}
 
 
 def shown(found: Amounts) -> str:
-    """As refusals show them."""
+    """Format amounts for error messages."""
     return ",".join(f"{name}={found[name].text}" for name in sorted(found))
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names as refusals show them."""
+    """Format names for error messages."""
     return ",".join(sorted(names))

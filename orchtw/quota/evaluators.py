@@ -1,4 +1,4 @@
-"""Quota evaluators of each kind of object (reference PLUG-26, PLUG-27)."""
+"""Quota evaluators by resource (reference PLUG-26, PLUG-27)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Home = tuple[str, str]
 """Group and plural of a resource."""
 
 _ALIASES: Final = frozenset({"configmaps", "replicationcontrollers", "resourcequotas", "secrets"})
-"""Core resources that are also limited by their bare names."""
+"""Core resources that quotas can also limit by their bare names."""
 
 _IGNORED: Final = (
     *(("", plural) for plural in ("bindings", "componentstatuses", "events")),
@@ -31,7 +31,7 @@ _IGNORED: Final = (
 
 
 class CountEvaluator:
-    """Objects of which only the number counts."""
+    """Evaluator of objects that are only counted."""
 
     grows = False
 
@@ -40,7 +40,7 @@ class CountEvaluator:
         self.fixed: Usage | None = Usage.of({name: ONE for name in names})
 
     def counts(self, name: str) -> bool:
-        """See `Evaluator`, as all of these."""
+        """Report whether the name is counted, as `Evaluator.counts`; the methods below are those of `Evaluator`."""
         return name in self.names
 
     def usage(self, obj: Object) -> Usage:
@@ -52,7 +52,7 @@ class CountEvaluator:
 
 
 class ServiceEvaluator(CountEvaluator):
-    """Services, their node ports and their load balancers."""
+    """Evaluator of Services: their number, node ports and load balancers."""
 
     grows = True
     _PORTS: Final = "services.nodeports"
@@ -63,7 +63,7 @@ class ServiceEvaluator(CountEvaluator):
         self.fixed = None
 
     def usage(self, obj: Object) -> Usage:
-        """Node ports count as soon as they are wanted, whether they have been allocated or not."""
+        """Return the usage; requested node ports count even before they are allocated."""
         spec = obj["spec"]
         ports, kind = spec.get("ports") or (), spec.get("type")
         used = {"count/services": ONE, "services": ONE, self._PORTS: whole(0), self._BALANCERS: whole(0)}
@@ -78,7 +78,7 @@ class ServiceEvaluator(CountEvaluator):
 
 
 class ClaimEvaluator:
-    """Claims of volumes and the storage that they ask for, in all and by the class of it."""
+    """Evaluator of PersistentVolumeClaims: their number and requested storage, in total and by storage class."""
 
     grows = True
     fixed: Usage | None = None
@@ -92,7 +92,7 @@ class ClaimEvaluator:
         self._annotation = f"volume.beta.{naming.label_domain}/storage-class"
 
     def counts(self, name: str) -> bool:
-        """See `Evaluator`, as all of these."""
+        """Report whether the name is counted, as `Evaluator.counts`; the methods below are those of `Evaluator`."""
         return name in self.names or name.endswith(self._suffixes)
 
     def usage(self, obj: Object) -> Usage:
@@ -118,7 +118,7 @@ class ClaimEvaluator:
 
 
 class Evaluators:
-    """Of all resources; those without rules of their own are counted."""
+    """Evaluators of all resources; objects without a special evaluator are counted."""
 
     def __init__(self, naming: Naming) -> None:
         self._ignored = frozenset((naming.group(group) if group else "", plural) for group, plural in _IGNORED)
@@ -130,7 +130,7 @@ class Evaluators:
         }
 
     def of(self, home: Home) -> Evaluator | None:
-        """The one of a resource with namespaces; None: no quota counts it."""
+        """Return the evaluator of a namespaced resource, or None if quotas ignore it."""
         if home in self._ignored:
             return None
         found = self._known.get(home)
@@ -141,7 +141,7 @@ class Evaluators:
         return found
 
     def home(self, name: str) -> Home | None:
-        """The resource whose objects use what a quota's entry `name` limits; None: there is none."""
+        """Return the resource that a quota's entry `name` limits, or None if it limits none."""
         if name.startswith("count/"):
             plural, _, group = name.removeprefix("count/").partition(".")
             return None if (group, plural) in self._ignored else (group, plural)

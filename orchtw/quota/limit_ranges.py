@@ -1,4 +1,4 @@
-"""Limit ranges: what containers get that ask for nothing, and what is too little or too much (reference PLUG-34)."""
+"""LimitRanges: defaults for containers, and bounds of requests and limits (reference PLUG-33, PLUG-34)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CONTAINERS: Final = (("containers", "container"), ("initContainers", "init cont
 
 @attrs.frozen(slots=True, kw_only=True)
 class Limits:
-    """One item of a limit range."""
+    """One item of a LimitRange: minimum and maximum amounts, and maximum ratios of limit to request."""
 
     type: str
     least: Amounts
@@ -23,7 +23,7 @@ class Limits:
     ratios: Amounts
 
     def problems(self, requests: Amounts, limits: Amounts) -> Iterator[str]:
-        """Yield the problems of requests and limits."""
+        """Yield an error for each rule that requests and limits of a container or pod break."""
         for name in self.least:
             yield from self._below(name, self.least[name], requests.get(name), limits.get(name))
         for name in self.most:
@@ -32,7 +32,7 @@ class Limits:
             yield from self._beyond(name, self.ratios[name], requests.get(name), limits.get(name))
 
     def claim_problems(self, requests: Amounts) -> Iterator[str]:
-        """Yield the problems of a claim's requests."""
+        """Yield an error for each rule that the requests of a claim break."""
         for name in self.least:
             yield from self._below(name, self.least[name], requests.get(name), None)
         for name, most in self.most.items():
@@ -72,7 +72,7 @@ class Limits:
 
 @attrs.frozen(slots=True, kw_only=True)
 class LimitRange:
-    """Limits of a LimitRange. The defaults are those of containers."""
+    """Content of a LimitRange; `requests` and `limits` are the defaults of containers."""
 
     items: tuple[Limits, ...]
     requests: Mapping[str, str]
@@ -80,7 +80,7 @@ class LimitRange:
 
     @classmethod
     def of(cls, obj: Object) -> LimitRange:
-        """The limit range of a canonical object."""
+        """Read a canonical LimitRange object."""
         items: list[Limits] = []
         requests: dict[str, str] = {}
         limits: dict[str, str] = {}
@@ -99,9 +99,9 @@ class LimitRange:
         return cls(items=tuple(items), requests=requests, limits=limits)
 
     def complete(self, pod: Object) -> tuple[Object, str]:
-        """A pod with what its containers do not say, and a note of that; itself and nothing where they say all.
+        """Return the pod with defaults filled in, and a note of them for an annotation.
 
-        The result shares what is not changed.
+        A pod that needs no defaults is returned as it is, with "". The result shares unchanged parts with `pod`.
         """
         if not self.requests and not self.limits:
             return pod, ""
@@ -127,7 +127,7 @@ class LimitRange:
         return {**container, "resources": {key: each for key, each in found.items() if each}}
 
     def pod_problems(self, pod: Object) -> list[str]:
-        """Return the problems of a pod, each text once."""
+        """Return the distinct errors of a pod."""
         spec, found = pod["spec"], dict[str, None]()
         for item in self.items:
             if item.type == "Container":
@@ -139,14 +139,14 @@ class LimitRange:
         return list(found)
 
     def claim_problems(self, claim: Object) -> list[str]:
-        """Return the problems of a claim, each text once."""
+        """Return the distinct errors of a PersistentVolumeClaim."""
         requests = amounts((claim["spec"].get("resources") or {}).get("requests"))
         of_claims = (item for item in self.items if item.type == "PersistentVolumeClaim")
         return list(dict.fromkeys(text for item in of_claims for text in item.claim_problems(requests)))
 
 
 def shown(problems: Sequence[str]) -> str:
-    """As a refusal shows them."""
+    """Join errors for a 403, in brackets if several."""
     return problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
 
 
@@ -164,9 +164,9 @@ def _resources(container: Object) -> tuple[Amounts, Amounts]:
 
 
 def _of_pod(spec: Object, key: str) -> Amounts:
-    """Return the sum over all containers of what each of them sets, or an init container's value if that is more.
+    """Return the sum of each amount that all containers set, or an init container's amount if that is larger.
 
-    It is shown without units where it is not cpu: nothing is left of how the containers have written it.
+    Sums are decimal, whatever notation the containers use; except for cpu, each part is rounded up to a whole number.
     """
     lists = [amounts((each.get("resources") or {}).get(key)) for each in spec.get("containers") or ()]
     in_all = set(lists[0]).intersection(*lists[1:]) if lists else set[str]()
@@ -184,6 +184,6 @@ def _sum(name: str, parts: Sequence[Amount]) -> Amount:
 
 
 def _decimals(left: int, right: int) -> str:
-    """A quotient with six digits, however large both are."""
+    """Format a quotient with six decimal places, exactly for integers of any size."""
     millionths = (2 * left * 1_000_000 + right) // (2 * right)
     return f"{millionths // 1_000_000}.{millionths % 1_000_000:06}"

@@ -1,4 +1,4 @@
-"""Quota usage of pods: their number, and the requests and limits of their containers."""
+"""Quota evaluator of pods: their number, and the requests and limits of their containers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _NAMES: Final = frozenset(
     (_COUNT, "pods", *_COMPUTE, *(f"{prefix}{name}" for prefix in (_REQUESTS, _LIMITS) for name in _COMPUTE))
 )
 _REQUIRED: Final = frozenset(f"{prefix}{name}" for prefix in ("", _REQUESTS, _LIMITS) for name in ("cpu", "memory"))
-"""What every container has to say where a quota limits it."""
+"""Entries for which every container must set an amount if a quota limits them."""
 
 _ENDED: Final = ("Succeeded", "Failed")
 
 
 class PodEvaluator:
-    """See `Evaluator`. What is limited holds a pod until it has ended; the number of objects, until it is gone."""
+    """Evaluator of pods. Entry `count/pods` counts a pod until it is deleted, all others until it has terminated."""
 
     grows = False
     fixed: Usage | None = None
@@ -36,7 +36,7 @@ class PodEvaluator:
         self._naming = naming
 
     def counts(self, name: str) -> bool:
-        """See `Evaluator`, as all of these."""
+        """Report whether the name is counted, as `Evaluator.counts`; the methods below are those of `Evaluator`."""
         asked = name.removeprefix(_REQUESTS)
         return name in _NAMES or is_huge_pages(asked) or asked != name and not is_native(name, self._naming)
 
@@ -58,7 +58,7 @@ class PodEvaluator:
         return found
 
     def _held(self, requests: Amounts, limits: Amounts) -> dict[str, Amount]:
-        """Return requests and limits by every name that quotas have for them."""
+        """Return entry `pods`, and requests and limits under each of their entry names."""
         held = {"pods": ONE}
         for name in _COMPUTE:
             if name in requests:
@@ -79,7 +79,7 @@ def _resources(container: Object) -> tuple[Amounts, Amounts]:
 
 
 def _asked(spec: Object) -> tuple[Amounts, Amounts]:
-    """Return requests and limits of a pod: the sum of its containers, or an init container if that is more."""
+    """Return a pod's requests and limits: its containers' sum or an init container's if larger, plus overhead."""
     requests, limits = NOTHING, NOTHING
     for container in spec.get("containers") or ():
         more, most = _resources(container)

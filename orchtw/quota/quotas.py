@@ -1,4 +1,4 @@
-"""One quota, and whether a write fits into those of its namespace (reference PLUG-25, PLUG-28, PLUG-31)."""
+"""Quotas, and the check of a write against those of its namespace (reference PLUG-25, PLUG-28, PLUG-31)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from orchtw.wire.objects import Object
 
 
 class Refused(Exception):
-    """Why a write does not fit."""
+    """Error for a write that does not fit a quota; the text is for the client."""
 
 
 class Unknown(Refused):
-    """Nobody has said yet what is used: it may be known soon."""
+    """Error for a write against a quota whose usage is not counted yet."""
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Quota:
-    """Limits and usage of a ResourceQuota: `hard` as of its last count, in which `used` was found.
+    """Limits and usage of a ResourceQuota: `hard` and `used` are those of its last count, in the status.
 
-    One that has never been counted limits what its spec says, and nothing of it is known to be free. Amounts are
-    texts: a quota may limit very much, of which a write concerns little.
+    A quota that was never counted has the `hard` of its spec, and its usage is unknown. Amounts stay unparsed: a
+    quota may have very many entries, of which a write concerns few.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Quota:
 
     @classmethod
     def of(cls, obj: Object) -> Quota:
-        """The quota of a canonical object."""
+        """Read a canonical ResourceQuota object."""
         spec, status = obj["spec"], obj.get("status") or {}
         counted = status.get("hard")
         return cls(
@@ -48,24 +48,24 @@ class Quota:
 
 
 class Standing:
-    """A quota in the middle of an evaluation: what of it is used after the charges so far."""
+    """A quota during an evaluation, with its usage after the charges so far."""
 
     def __init__(self, quota: Quota) -> None:
         self.quota = quota
         self.changed: dict[str, Amount] = {}
 
     def used(self, name: str) -> Amount:
-        """Return the used amount of an entry."""
+        """Return the used amount of an entry, with the charges so far."""
         found = self.changed.get(name)
         return amount(self.quota.used.get(name, "0")) if found is None else found
 
     def charge(self, charge: Amounts) -> None:
-        """More is used from now on."""
+        """Add a charge to the usage."""
         for name, more in charge.items():
             self.changed[name] = self.used(name).plus(more)
 
     def concerned(self, asked: AskedUsage) -> list[str]:
-        """Which of its entries a write concerns; none if its object has not all of the scopes."""
+        """Return the entries that a write concerns; empty unless its object matches all scopes."""
         hard = self.quota.hard
         found = [name for name in asked.evaluator.names.union(asked.used) if name in hard]
         return found if found and all(each.matches(asked.usage.pod) for each in self.quota.scopes) else []
@@ -73,7 +73,10 @@ class Standing:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Limited:
-    """Resources that may only be used under a quota: `contains` are parts of names, `scopes` those of pods."""
+    """A resource that may only be consumed under a quota (`limitedResources` of the plugin's configuration).
+
+    It applies to amounts whose name contains one of `contains`, and to pods that match one of `scopes`.
+    """
 
     group: str
     plural: str
@@ -81,7 +84,7 @@ class Limited:
     scopes: tuple[Requirement, ...] = ()
 
     def names(self, used: Amounts) -> set[str]:
-        """Return the names of used amounts that must be limited by a quota."""
+        """Return the names of used amounts that a quota must limit."""
         return {
             name for name, each in used.items() if each.nanos > 0 and any(part in name for part in self.contains)
         }
@@ -89,9 +92,9 @@ class Limited:
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class AskedUsage:
-    """Usage that a write asks for: that of its object, and by how much it grows.
+    """Usage that a write asks for: `used` by its object, of which `grows` is the increase.
 
-    `limited` are the rules for its resource. `missing` are the amounts that the object leaves out.
+    `limited` are the rules for its resource. `missing` are entries that must be set if limited, and are not.
     """
 
     evaluator: Evaluator
@@ -103,11 +106,14 @@ class AskedUsage:
 
 
 Charges = Mapping[str, Amounts]
-"""By the names of quotas: what a write uses of each."""
+"""Charges of a write by name of quota."""
 
 
-def fit(standings: Iterable[Standing], asked: AskedUsage) -> Charges:
-    """Charge a write to its quotas. Raises Refused, with the text for the client."""
+def fit(standings: Collection[Standing], asked: AskedUsage) -> Charges:
+    """Return the charges of a write to the quotas of its namespace; they are not added to `standings`.
+
+    Raises Refused, and Unknown for a quota that is not counted yet.
+    """
     covered: set[str] = set()
     concerned: list[Standing] = []
     for standing in standings:
@@ -141,7 +147,7 @@ def _check_covered(standings: Iterable[Standing], asked: AskedUsage, covered: se
 
 
 def _charged(standing: Standing, grows: Amounts) -> Amounts:
-    """Return the growth that a quota counts. Raises Refused when that is too much."""
+    """Return the growth that a quota counts. Raises Refused if it exceeds the quota."""
     quota = standing.quota
     more = {name: each for name, each in grows.items() if name in quota.hard}
     hard = {name: amount(quota.hard[name]) for name in more}

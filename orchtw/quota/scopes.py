@@ -1,4 +1,4 @@
-"""Scopes: which pods a quota counts (reference PLUG-25)."""
+"""Quota scopes, which select the pods that a quota counts (reference PLUG-25)."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Traits:
 
 @attrs.frozen(slots=True)
 class Requirement:
-    """One term of a quota's scopes, which only pods can meet."""
+    """One term of a quota's scopes; only pods can match it."""
 
     scope: str
     operator: str = EXISTS
     values: tuple[str, ...] = ()
 
     def matches(self, pod: Traits | None) -> bool:
-        """Report whether a pod has the scope; other objects (None) never do."""
+        """Report whether a pod matches the term; other objects (None) never do."""
         if pod is None:
             return False
         if self.scope == "PriorityClass":
@@ -59,18 +59,18 @@ class Requirement:
 
 
 def shown(requirements: Sequence[Requirement]) -> str:
-    """As refusals show them."""
+    """Format requirements for error messages."""
     return f"[{' '.join(map(str, requirements))}]"
 
 
 def requirements_of(spec: Object) -> tuple[Requirement, ...]:
-    """All terms of a quota, by `spec.scopes` and by its selector."""
+    """Return all terms of a quota: those of `spec.scopes` and of `spec.scopeSelector`."""
     terms = (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
     return tuple(map(Requirement, spec.get("scopes") or ())) + tuple(map(requirement, terms))
 
 
 def requirement(term: Object) -> Requirement:
-    """One term of a selector."""
+    """Read one term of a scope selector."""
     return Requirement(term.get("scopeName", ""), term.get("operator", ""), tuple(term.get("values") or ()))
 
 
@@ -85,7 +85,7 @@ def traits(spec: Object) -> Traits:
 
 
 def _is_best_effort(spec: Object) -> bool:
-    """Report whether no container requests, or is limited to, any cpu or memory."""
+    """Report whether no container has a request or limit of cpu or memory."""
     for key in ("containers", "initContainers"):
         for container in spec.get(key) or ():
             for resources in (container.get("resources") or {}).values():

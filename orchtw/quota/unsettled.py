@@ -1,4 +1,4 @@
-"""Charges of this process' writes in flight, whose objects cannot be counted yet."""
+"""Quota charges of this process's writes in flight, whose objects cannot be counted yet."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ Place = tuple[str, str]
 
 
 class Unsettled:
-    """Sums by quota. Each `add` is followed by one `end` with the same."""
+    """Sums of unsettled charges by quota. Each `add` must be followed by one `end` with the same arguments."""
 
     def __init__(self) -> None:
         self._sums: dict[Place, dict[str, int]] = {}
         self._pending: dict[Place, int] = {}
 
     def add(self, place: Place, charge: Amounts) -> None:
-        """A write is charged."""
+        """Add the charge of a write."""
         self._change(place, charge, 1)
 
     def end(self, place: Place, charge: Amounts) -> None:
-        """It has ended: if its object is stored, it can be seen."""
+        """Remove the charge of a write that has ended: its object, if stored, can now be counted."""
         self._change(place, charge, -1)
 
     def of(self, place: Place) -> Amounts:
-        """Return the amounts charged at present for objects that cannot be counted yet."""
+        """Return the amounts currently charged to a quota for writes in flight."""
         sums = self._sums.get(place)
         return {name: Amount(nanos, "decimal") for name, nanos in sums.items() if nanos} if sums else NOTHING
 

@@ -1,4 +1,4 @@
-"""Quota usage of one object, and the evaluators of each kind."""
+"""Quota usage of one object, and the interface of evaluators."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Items = frozenset[tuple[str, Amount]]
 
 @attrs.frozen(slots=True, cache_hash=True)
 class Usage:
-    """Quota usage of an object; equal usages are shared.
+    """Quota usage of an object.
 
-    `over` is the usage after the time `until`, in seconds since the epoch; None if it never changes. `pod` has the
-    traits of a pod, None for other kinds.
+    `over` is the usage after `until`, in seconds since the epoch (None: it never changes). `pod` has the traits of a
+    pod, None for other kinds.
     """
 
     items: Items
@@ -28,29 +28,29 @@ class Usage:
 
     @classmethod
     def of(cls, used: Amounts, pod: Traits | None = None) -> Usage:
-        """The usage of an object that does not end by itself."""
+        """Return the usage of an object whose usage never changes."""
         return cls(frozenset(used.items()), pod)
 
     def amounts(self, now: float) -> Amounts:
-        """Return the usage at a time."""
+        """Return the usage at `now`, in seconds since the epoch."""
         is_over = self.until is not None and now > self.until
         return dict(self.over if is_over else self.items)
 
 
 class Evaluator(Protocol):
-    """Knows what the objects of one kind use."""
+    """Interface of the evaluators, which compute the quota usage of objects of one kind."""
 
     @property
     def grows(self) -> bool:
-        """Report whether an update may raise the usage, so that updates are charged too."""
+        """Report whether updates may increase the usage, so that they are charged too."""
 
     @property
     def fixed(self) -> Usage | None:
-        """The usage of every object, where all use the same."""
+        """Return the usage of every object if all use the same, else None."""
 
     @property
     def names(self) -> frozenset[str]:
-        """The entries of quotas that any object may use of; some use of others besides, by names of their own."""
+        """Return the quota entries that objects of the kind may use; a single object may use further entries."""
 
     def counts(self, name: str) -> bool:
         """Report whether objects of the kind count towards a quota's entry."""
@@ -59,9 +59,9 @@ class Evaluator(Protocol):
         """Return the usage of an object in the stored version."""
 
     def missing(self, obj: Object) -> set[str]:
-        """Return the names of limited amounts that the object leaves out."""
+        """Return the entries that the object must set if a quota limits them, but does not."""
 
 
 def count_name(group: str, plural: str) -> str:
-    """Return the quota name of a resource's object count."""
+    """Return the quota entry for the object count of a resource."""
     return f"count/{plural}.{group}" if group else f"count/{plural}"

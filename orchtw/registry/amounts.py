@@ -1,4 +1,4 @@
-"""Amounts of resources as they are kept: nothing finer than a thousandth."""
+"""Amounts of resources as they are stored: nothing finer than a thousandth."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MILLI = -3
 
 @lru_cache(maxsize=8192)  # clusters use the same few amounts over and over
 def rounded_up(text: str) -> str:
-    """A canonical quantity in whole milli units, away from zero."""
+    """Return a canonical quantity in whole milli units, rounded away from zero."""
     amount = Quantity.parse(text)
     if amount.exponent >= _MILLI:
         return text

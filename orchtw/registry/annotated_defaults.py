@@ -1,4 +1,4 @@
-"""Objects of a kind that an annotation makes the default for others, such as classes of ingresses."""
+"""Objects of a kind that an annotation makes the default for others, such as ingress classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchtw.watch.log import Event
 
 
 class AnnotatedDefaults:
-    """The objects of one resource without namespaces of whose `annotations` one is "true"."""
+    """Objects of one cluster-scoped resource of whose `annotations` one is "true"."""
 
     def __init__(self, targets: Targets, path: tuple[str, str, str], *annotations: str) -> None:
         self._stored = targets.stored_target(*path).stored
@@ -25,7 +25,7 @@ class AnnotatedDefaults:
         return self._stored.cache.freshness.due(MOST_RECENT)
 
     def names(self) -> Sequence[str]:
-        """Of all of them, in their order."""
+        """Return the names of all of them, in order."""
         if self._cache is not self._stored.cache:
             self._cache, self._names = self._stored.cache, None
             self._cache.follow(self)
@@ -38,8 +38,8 @@ class AnnotatedDefaults:
         return any(annotations.get(each) == "true" for each in self._annotations)
 
     def take(self, event: Event) -> None:
-        """Something has happened to an object."""
+        """Drop the names after a change, as `Follower.take`."""
         self._names = None
 
     def closed(self) -> None:
-        """The kinds are the release's and do not go away."""
+        """Do nothing: the kinds are the release's and do not go away."""

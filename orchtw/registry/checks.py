@@ -1,4 +1,4 @@
-"""Rules of messages that no declaration can say, for wherever a message stands: in a pod, in a template, in a list.
+"""Rules of messages that no declaration can express, wherever a message occurs: in a pod, a template, a list.
 
 What holds for a kind as a whole is in its record (`Traits.validate`).
 """
@@ -52,7 +52,7 @@ _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
 
 
 def checks(naming: Naming, *, allow_privileged: bool = True) -> Mapping[str, Check]:
-    """All of them by the full name of the message, for `Codecs`; `naming` is that of the objects.
+    """Return all checks by the full name of the message, for `Codecs`; `naming` is that of the objects.
 
     `allow_privileged`: pods may have all rights on their node (reference KIND-32).
     """
@@ -69,7 +69,7 @@ def consequences() -> Mapping[str, Consequence]:
 
 
 def _combined(parts: Sequence[Check]) -> Check:
-    """One check that adds up the causes of several."""
+    """Return one check that adds up the causes of several."""
     if len(parts) == 1:
         return parts[0]
 

@@ -1,4 +1,4 @@
-"""Computations that may need conversions by others, such as webhooks: these are waited for in between."""
+"""Computations that may need conversions by webhooks, awaited in between."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from orchtw.wire.objects import Object
 T = TypeVar("T")
 
 Known = dict[tuple[str, bytes], bytes]
-"""What has been converted: from a wanted apiVersion and an object's JSON to the JSON in that version."""
+"""Finished conversions: from a wanted apiVersion and an object's JSON to the JSON in that version."""
 
 MAX_CONVERSIONS: Final = 64
-"""Of one computation: that of an apply through one version takes two for every other version of an owner."""
+"""Conversions in one computation: an apply through one version takes two for every other version of an owner."""
 
 _known: ContextVar[Known | None] = ContextVar("known", default=None)
 
@@ -32,7 +32,7 @@ class Worker(Protocol):
 
 
 class Unconverted(Exception):
-    """Something is needed in another version; when `make` has added it to what is known, it may be tried again."""
+    """Error: an object is needed in another version; `make` adds it to what is known, for the next try."""
 
     def __init__(self, make: Callable[[Known], Awaitable[None]]) -> None:
         super().__init__("an object has not been converted")
@@ -40,14 +40,14 @@ class Unconverted(Exception):
 
 
 def known_conversion(obj: Object, wanted: str) -> tuple[bytes, Object | None]:
-    """The JSON of an object, and the object in another version, private, if the present computation knows it."""
+    """Return the JSON of an object, and a private copy in another version if this computation knows it."""
     text = orjson.dumps(obj)
     found = (_known.get() or {}).get((wanted, text))
     return text, None if found is None else load_json(found)
 
 
 async def run_converting(worker: Worker, size_bytes: int, work: Callable[[], T]) -> T:
-    """The result of `worker.run(size_bytes, work)`; `work` is begun anew after each conversion that it needs.
+    """Return the result of `worker.run(size_bytes, work)`, restarting `work` after each conversion that it needs.
 
     Raises what `work` and the conversions raise.
     """

@@ -1,4 +1,4 @@
-"""Puts keys where the emission order wants them."""
+"""Insertion of keys at their place in the emission order."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from typing import Any
 from orchtw.apply.field_manager import FieldManager
 from orchtw.apply.field_set import FieldSet
 from orchtw.apply.merge_type import MapType, Types
+from orchtw.apply.repeated_applies import RepeatedApplies
 from orchtw.naming.names import Naming
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
@@ -16,7 +17,7 @@ from orchtw.wire.objects import Object
 
 
 class FieldOwnership:
-    """Makes field managers on first use and keeps them with their targets."""
+    """Field managers, made on first use and kept with their targets."""
 
     def __init__(self, targets: Targets, naming: Naming) -> None:
         self._targets = targets
@@ -24,7 +25,7 @@ class FieldOwnership:
         self._types = Types()
 
     def of(self, target: Target, subresource: str) -> FieldManager:
-        """The field manager of an endpoint."""
+        """Return the field manager of an endpoint."""
         found: FieldManager | None = target.kept.get((FieldOwnership, subresource))
         if found is None:
             found = target.kept[FieldOwnership, subresource] = self._make(target, subresource)
@@ -50,6 +51,8 @@ class FieldOwnership:
             finish=finish,
             subresource=subresource,
             reset_fields=dict.fromkeys(versions.api_versions, ignored) if ignored else None,
+            # The versions of a custom kind, and what a webhook makes of them, may change without a new revision.
+            repeated=RepeatedApplies() if target.codec.protobuf else None,
         )
 
     @staticmethod
@@ -60,7 +63,7 @@ class FieldOwnership:
 
 
 class ServedVersions:
-    """The versions of one stored kind that requests can name, for owners who wrote through another one."""
+    """Served versions of one stored kind, for owners that wrote through another one."""
 
     def __init__(self, targets: Mapping[str, Target], types: Types) -> None:
         self._targets = targets
@@ -68,14 +71,14 @@ class ServedVersions:
         self.api_versions = tuple(targets)
 
     def type_of(self, api_version: str) -> MapType | None:
-        """The type of objects in a version, or None if it is not served."""
+        """Return the type of objects in a version, or None if it is not served."""
         target = self._targets.get(api_version)
         return None if target is None else self._types.root(target.codec.schema)
 
     def convert(self, obj: dict[str, Any], source: str, wanted: str) -> dict[str, Any]:
-        """The object in another version, as a new one. Raises BadRequest (400) where it fits its own version no more.
+        """Return a new object in another version. Raises BadRequest (400) if it no longer fits its own.
 
-        What comes here is half merged: fields may be missing that every canonical object has, and conversions read.
+        Objects come half merged: fields may be missing that every canonical object has and that conversions read.
         """
         given = self._targets[source]
         return given.convert(given.codec.normalise(obj), self._targets[wanted])

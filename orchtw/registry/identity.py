@@ -10,7 +10,7 @@ from orchtw.wire.objects import Object
 
 
 def own_metadata(obj: Object) -> Object:
-    """The metadata of an object, which may have had none."""
+    """Return the metadata of an object, added if it has none."""
     meta: Object = obj.setdefault("metadata", {})
     return meta
 
@@ -41,7 +41,7 @@ def match_namespace(write: Write, meta: Object) -> None:
 
 
 def check_namespace(obj: Object, namespace: str) -> None:
-    """Raises BadRequest (400) for an object of another namespace than the request's."""
+    """Check that an object is of the request's namespace. Raises BadRequest (400)."""
     if obj["metadata"].get("namespace", "") not in ("", namespace):
         raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
 
@@ -84,14 +84,14 @@ def match_live(write: Write, new: Object, old: Object, live: Entry) -> str:
 
 
 def other_uid(write: Write, asked: str, present: str) -> Conflict:
-    """The refusal (409) of a UID that the object does not have."""
+    """Return the error (409) for a UID that the object does not have."""
     resource = write.target.resource
     why = f"Precondition failed: UID in precondition: {asked}, UID in object meta: {present}"
     return Conflict.of(resource.plural, resource.group, write.name, why)
 
 
 def modified(write: Write) -> Conflict:
-    """The refusal (409) of a write that comes too late."""
+    """Return the error (409) for a write that comes too late."""
     resource = write.target.resource
     return Conflict.modified(resource.plural, resource.group, write.name)
 

@@ -1,4 +1,4 @@
-"""The record of a kind: everything that is special about it, in one value."""
+"""Record of a kind: all its special rules in one value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchtw.schema.kinds import GroupKind
 
 @attrs.frozen(slots=True, kw_only=True)
 class KindRecord(Traits):
-    """The traits of a stored kind, by name, and the strategy that knows the rest of its rules."""
+    """Traits of a stored kind, by name, and the class of its strategy."""
 
     group: str
     kind: str

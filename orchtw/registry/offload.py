@@ -1,4 +1,4 @@
-"""Work that would hold the reactor is done in a thread of its own, one piece at a time."""
+"""Offloading of long computations to one thread, one piece at a time."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from orchtw.metrics.series import Histogram
 T = TypeVar("T")
 
 INLINE_BYTES: Final = 64 * 1024
-"""What is smaller is done at once: decoding it takes a few milliseconds, a thread's detour as long again."""
+"""Bytes below which work is done at once: decoding them takes a few milliseconds, as does the detour to a thread."""
 
 MAX_WAITING_BYTES: Final = 256 << 20
-"""Input that may wait for the thread, of all requests together."""
+"""Bytes of input that may wait for the thread, of all requests together."""
 
 ROOM: Final = 64
-"""What a byte of input takes while it is worked on, at the worst: values of many small parts, read and written."""
+"""Worst-case bytes of memory per byte of input while it is processed: many small parts, decoded and encoded."""
 
 SECONDS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 
 
 class Compute(Protocol):
-    """Runs a computation on so many bytes of input where it holds up nothing else, as `Offload.run` does."""
+    """Runs a computation on so many bytes of input without blocking the reactor, as `Offload.run` does."""
 
     async def __call__(self, size_bytes: int, work: Callable[[], T], /) -> T: ...
 
@@ -41,8 +41,8 @@ async def at_once(size_bytes: int, work: Callable[[], T], /) -> T:
 class Offload:
     """One worker thread for pure computations on large inputs.
 
-    One, because threads share the interpreter: each more that computes would make the reactor wait for another turn.
-    `seconds` measures how long results take, with the wait for the thread.
+    There is only one, because threads share the interpreter: each further one would make the reactor wait for another
+    turn. `seconds` measures the time to results, including the wait for the thread.
     """
 
     def __init__(self, reactor: Any, *, inline_bytes: int = INLINE_BYTES) -> None:
@@ -62,7 +62,7 @@ class Offload:
         self._pool.start()
 
     def stop(self) -> None:
-        """Finish what has been accepted; returns when the thread has ended."""
+        """Stop once accepted work is finished; returns when the thread has ended."""
         self._pool.stop()
 
     def inline(self, size_bytes: int) -> bool:
@@ -70,9 +70,9 @@ class Offload:
         return size_bytes <= self._inline_bytes or not self._pool.started
 
     async def run(self, size_bytes: int, work: Callable[[], T]) -> T:
-        """The result of `work`, which `size_bytes` of input go into: at once if they are few, else from the thread.
+        """Return the result of `work` on `size_bytes` of input: run at once if they are few, else in the thread.
 
-        `work` must not touch what others change meanwhile. Raises what `work` raises, and TooManyRequests (429) when
+        `work` must not use state that changes meanwhile. Raises what `work` raises, and TooManyRequests (429) when
         too much is waiting, or the process has no room for it.
         """
         if self.inline(size_bytes):

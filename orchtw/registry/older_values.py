@@ -1,33 +1,35 @@
-"""Reads what was stored in another version, or another form, than objects of its kind are now (reference VER-18)."""
+"""Decoding of values that were stored in another version or form than the present one (reference VER-18)."""
 
 from __future__ import annotations
 
 from orchtw.naming.names import Naming
 from orchtw.registry.strategy import Strategy
-from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.codec import Codec
+from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import unwrap
 from orchtw.schema.codec.json_text import load_json
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.conversion.older import older_function
 from orchtw.wire.objects import Object
 
 
 class OlderValues:
-    """The values of one kind whose objects lie in the store as Protobuf in the version of `home`.
+    """Stored values of one kind whose objects are now stored as Protobuf in the version of `home`.
 
-    A value says itself which version it is of. Its fields get the defaults of that version, then it is converted as
-    requests in a served version are, or as its own version asks for, and completed as one of the present version.
+    A value names its own version. Its fields get the defaults of that version; then it is converted as requests in a
+    served version are, or by a conversion of its own, and completed in the present version.
     """
 
-    def __init__(self, home: KindCodec, strategy: Strategy, codecs: Codecs, naming: Naming) -> None:
+    def __init__(self, home: Codec, strategy: Strategy, codecs: Codecs, naming: Naming) -> None:
         self._home = home
         self._strategy = strategy
         self._codecs = codecs
         self._naming = naming
 
     def read(self, value: bytes) -> Object:
-        """The object as a canonical dict of the present version.
+        """Return the object as a canonical dict of the present version.
 
-        Raises StatusError or ValueError where it is of another kind, of an unknown version, or damaged.
+        Raises StatusError or ValueError if it is of another kind, of an unknown version, or damaged.
         """
         obj = self._read_json(value) if value[:1] == b"{" else self._read_protobuf(value)
         api_version = obj["apiVersion"]

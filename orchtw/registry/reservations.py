@@ -1,4 +1,4 @@
-"""Reservations: what a write takes beyond its object, such as addresses and ports, until the write has ended.
+"""Reservations: resources that a write takes beyond its object, such as addresses and ports, until it has ended.
 
 A kind whose record has `reservations` gets one for each try of a write, before validation. The order is: reserve,
 validate, commit, then keep, release or, where the outcome of the write is unknown, doubt.
@@ -6,7 +6,7 @@ validate, commit, then keep, release or, where the outcome of the write is unkno
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, Protocol
 
@@ -16,10 +16,10 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from orchtw.config import Config
+from orchtw.config.cluster import ClusterOptions
 from orchtw.errors import InternalError
 from orchtw.naming.names import Naming
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.codec import Codec
 from orchtw.storage.cache.cacher import ResourceCache
 from orchtw.storage.interface import Op, Store, WriteOutcome
 from orchtw.watch.entry import Entry
@@ -30,17 +30,17 @@ class Reservation(Protocol):
     """Reservation of one try of a write. Exactly one method is called, once; all return at once."""
 
     def keep(self) -> None:
-        """The write is stored: what the new object holds is its own, what only the old one held is free."""
+        """Keep what the stored object holds; what only the old one held is free."""
 
     def release(self) -> None:
-        """The write is not stored: everything is as it was before."""
+        """Release everything: the write is not stored."""
 
     def doubt(self) -> None:
-        """The store has failed, and the write may turn out to be stored: nothing that either object has is free."""
+        """Free nothing: the store has failed, and the write may turn out to be stored."""
 
 
 class Reservations(Protocol):
-    """Account of what the objects of one kind take."""
+    """Account of the resources that objects of one kind take."""
 
     async def reserve(self, new: Object | None, old: Object | None, *, dry_run: bool) -> Reservation:
         """Hold what `new` needs beyond `old`, and fill in the fields of `new` that say what it is.
@@ -56,25 +56,28 @@ class Reservations(Protocol):
         Processes may have ended in the middle of a write. Raises StatusErrors when the store fails.
         """
 
+    async def replaced(self, gone: Sequence[Object], come: Sequence[Object]) -> None:
+        """Take over that stored objects have been replaced without reservations, while no write was begun."""
+
 
 class _Nothing:
     """Reservation of a write that takes nothing."""
 
     def keep(self) -> None:
-        """Implement this part of a `Reservation`."""
+        """Do nothing: nothing was taken."""
 
     def release(self) -> None:
-        """Implement this part of a `Reservation`."""
+        """Do nothing: nothing was taken."""
 
     def doubt(self) -> None:
-        """Implement this part of a `Reservation`."""
+        """Do nothing: nothing was taken."""
 
 
 NOTHING: Reservation = _Nothing()
 
 
 class EncodedObject(Protocol):
-    """An object that is ready to be stored, and the note of its own change."""
+    """Object that is ready to be stored, and the note of its own change."""
 
     @property
     def value(self) -> bytes:
@@ -82,9 +85,9 @@ class EncodedObject(Protocol):
 
 
 class StoredObjects(Protocol):
-    """The part of `orchtw.registry.stored.Stored` that reservations read and write objects through."""
+    """The part of `orchtw.registry.stored.Stored` through which reservations read and write objects."""
 
-    codec: KindCodec
+    codec: Codec
     prefix: str
     cache: ResourceCache
 
@@ -116,12 +119,12 @@ class ReservationHost:
     random: Random
 
 
-MakeReservations = Callable[[ReservationHost, Config], Reservations]
+MakeReservations = Callable[[ReservationHost, ClusterOptions], Reservations]
 """Makes the reservations of one kind, once in the life of a process."""
 
 
 class Hold:
-    """One reservation until its write has ended; `end` may be called at any time."""
+    """Reservation of one write until its end; `end` may be called at any time."""
 
     _log = Logger()
 
@@ -136,7 +139,7 @@ class Hold:
             self._reservation.release()
 
     def commit(self, store: Store, op: Op) -> Deferred[WriteOutcome]:
-        """Commit `op`; from now on its outcome alone says whether the reservation is kept.
+        """Commit `op`; from now on its outcome alone decides if the reservation is kept.
 
         The waiting caller may be cancelled: the store goes on, and the reservation is held until then.
         """
@@ -146,7 +149,7 @@ class Hold:
         def ended(result: WriteOutcome | Failure) -> None:
             self._settle(result)
             if waiting.called and isinstance(result, Failure):
-                self._log.failure("a write that nobody waits for any more failed", failure=result)
+                self._log.failure("an abandoned write failed", failure=result)
             waiting.callback(result)
 
         maybeDeferred(store.commit, op).addBoth(ended)

@@ -8,13 +8,14 @@ from orchtw.naming.names import Naming
 from orchtw.registry.targets import storage_prefix
 from orchtw.renaming.whole_objects import ObjectRenaming
 from orchtw.schema.catalogue import Catalogue, ResourceType
-from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import unwrap, wrap
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.kinds import GroupKind
 
 
 class StoredNames:
-    """Keys and values of a store made under `old`, in the names of `new`; a `storage.interface.Translation`."""
+    """Translation of keys and values from the vocabulary `old` to `new`; a `storage.interface.Translation`."""
 
     def __init__(self, old: Naming, new: Naming) -> None:
         catalogue = Catalogue.load(new)
@@ -25,7 +26,7 @@ class StoredNames:
         self._homes = {storage_prefix(each, new): each for each in homes(catalogue)}
 
     def key(self, key: str) -> str:
-        """The key under which the new vocabulary looks for an object; keys of no known resource stay."""
+        """Return the key of an object in the new vocabulary; keys of unknown resources stay."""
         found = self._find(key)
         if found is None:
             return key
@@ -35,7 +36,9 @@ class StoredNames:
         return prefix + "/".join(place if home.namespaced else place[1:])
 
     def value(self, key: str, value: bytes) -> bytes:
-        """The value of an object with the old `key`. Raises StatusError or ValueError when it cannot be decoded."""
+        """Return the value of the object with the old `key`. Raises StatusError or ValueError if it cannot be
+        decoded.
+        """
         found = self._find(key)
         if found is None:
             return value
@@ -45,7 +48,7 @@ class StoredNames:
         return wrap(codec.api_version, codec.kind, raw if new is obj else codec.encode_protobuf(new))
 
     def _unwrapped(self, value: bytes, home: ResourceType) -> tuple[KindCodec, bytes]:
-        """The inner message and its codec: that of the version that the value says, which it keeps."""
+        """Return the inner message and its codec, of the version that the value names and keeps."""
         api_version, kind, raw = unwrap(value)
         group, slash, version = api_version.rpartition("/")
         renamed = f"{self._naming.group(self._old.neutral(group))}{slash}{version}"
@@ -55,7 +58,7 @@ class StoredNames:
             raise ValueError(f"{kind} of {api_version} is stored where {home.kind} should be") from None
 
     def _find(self, key: str) -> tuple[str, ResourceType, Sequence[str]] | None:
-        """The prefix, the resource and the parts below the prefix; the core group's prefixes have one part less."""
+        """Return prefix, resource and the parts below the prefix; prefixes of the core group have one part less."""
         parts = key.split("/")
         for length in (4, 3):
             prefix = "/".join(parts[:length]) + "/"
@@ -66,7 +69,7 @@ class StoredNames:
 
 
 def homes(catalogue: Catalogue) -> Iterator[ResourceType]:
-    """Each stored resource in its storage version, or, where that is not served, in the one that stands for it."""
+    """Yield each stored resource in its storage version or, if that is not served, in the preferred one."""
     for each in catalogue.resources:
         if each.storage_version is not None:
             yield catalogue.find(each.storage_group or "", each.storage_version, each.plural) or each

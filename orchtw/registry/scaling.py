@@ -11,11 +11,11 @@ from orchtw.schema.codec.mismatch import shortened
 from orchtw.wire.objects import Object
 
 LEAST_INT32: Final = -(1 << 31)
-"""The replicas of an object that says nothing of them, as patches of its Scale see them."""
+"""Replicas of an object that does not set them, as patches of its Scale see them."""
 
 _MOST_INT32: Final = (1 << 31) - 1
 _PLAIN_SELECTOR: Final = "ReplicationController"
-"""The one workload whose selector is a map of labels."""
+"""Workload whose selector is a map of labels."""
 
 _GO_TYPES: Final = {
     dict: "map[string]interface {}", list: "[]interface {}", str: "string", bool: "bool", float: "float64",
@@ -23,29 +23,29 @@ _GO_TYPES: Final = {
 
 
 class ScaleMapping(Protocol):
-    """Between the objects of a kind in one version and what is in their Scales."""
+    """Mapping between the objects of a kind in one version and their Scales."""
 
     def show(self, obj: Object) -> tuple[int, int, str]:
-        """Wanted replicas, present ones, and the selector of an object.
+        """Return wanted replicas, present ones, and the selector of an object.
 
-        Raises BadRequest (400) and InternalError (500) where its content makes no Scale.
+        Raises BadRequest (400) and InternalError (500) if its content makes no Scale.
         """
 
     def before(self, obj: Object) -> tuple[int, int, str]:
-        """The same for a write: also of an object that says nothing of its replicas."""
+        """Return the same for a write, even if the object does not set its replicas."""
 
     def take(self, obj: Object, replicas: int) -> Object:
-        """`obj`, which stays as it is, with so many wanted replicas."""
+        """Return a copy of `obj` with so many wanted replicas."""
 
     def refuse(self, scale: Object) -> None:
-        """Raises Invalid (422) and BadRequest (400) for a canonical Scale that cannot be written."""
+        """Check a canonical Scale. Raises Invalid (422) and BadRequest (400) if it cannot be written."""
 
 
 class WorkloadScale:
-    """Of the kinds of the release: `spec.replicas`, `status.replicas` and `spec.selector`."""
+    """Scales of the release's kinds: `spec.replicas`, `status.replicas` and `spec.selector`."""
 
     def show(self, obj: Object) -> tuple[int, int, str]:
-        """See `ScaleMapping`, as all of these."""
+        """Return the contents of a Scale, as `ScaleMapping.show`; the methods below are those of `ScaleMapping`."""
         spec, status = obj["spec"], obj.get("status", {})
         selector = spec.get("selector")
         if selector is not None and obj["kind"] == _PLAIN_SELECTOR:
@@ -74,7 +74,7 @@ WORKLOAD: Final = WorkloadScale()
 
 
 class PathScale:
-    """Of a custom kind in one version: what its definition's paths lead to."""
+    """Scales of a custom kind in one version, by its definition's paths."""
 
     def __init__(self, paths: ScalePaths) -> None:
         self._paths = paths
@@ -83,7 +83,7 @@ class PathScale:
         self._selector = _keys(paths.selector) if paths.selector else ()
 
     def show(self, obj: Object) -> tuple[int, int, str]:
-        """See `ScaleMapping`, as all of these."""
+        """Return the contents of a Scale, as `ScaleMapping.show`; the methods below are those of `ScaleMapping`."""
         replicas, present, selector = self.before(obj)
         if replicas == LEAST_INT32:
             raise InternalError.of(f'the spec replicas field "{self._paths.replicas}" does not exist')
@@ -113,7 +113,9 @@ class PathScale:
             raise BadRequest(f'the spec replicas field "{self._paths.replicas}" cannot be empty')
 
     def causes(self, obj: Object, *, status_only: bool = False) -> list[Cause]:
-        """Why an object's values at the paths are no replicas and no selector; `status_only`: all but the wanted."""
+        """Return the causes for invalid replicas or selector at the paths; `status_only`: all but the wanted
+        replicas.
+        """
         paths = self._paths
         found = [] if status_only else _number_causes(obj, paths.replicas, self._replicas)
         found += _number_causes(obj, paths.status_replicas, self._status_replicas)
@@ -151,7 +153,7 @@ def _number(obj: Object, keys: tuple[str, ...]) -> int | None:
 
 
 def _found(obj: Object, keys: tuple[str, ...], kind: type, name: str) -> Any:
-    """The value under the keys, None where there is none. Raises ValueError for one of another type."""
+    """Return the value under the keys, None if there is none. Raises ValueError for one of another type."""
     value: Any = obj
     for key in keys:
         if value is None:

@@ -1,4 +1,4 @@
-"""Which resource a kind is, among those that requests may name."""
+"""Index of the served resources by kind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Kinds = Mapping[tuple[str, str], Sequence[ResourceType]]
 
 
 class ServedKinds:
-    """An index that is made when it is needed, and again when resources have come or gone."""
+    """Index that is made on demand, and again when resources have come or gone."""
 
     def __init__(self, targets: Targets) -> None:
         self._targets = targets
@@ -19,7 +19,7 @@ class ServedKinds:
         targets.listen(self._forget)
 
     def find(self, api_version: str, kind: str) -> Sequence[ResourceType]:
-        """The resources whose objects are of the kind in this version; most have one."""
+        """Return the resources whose objects are of the kind in this version, mostly one."""
         if self._known is None:
             self._known = self._made()
         return self._known.get((api_version, kind), ())

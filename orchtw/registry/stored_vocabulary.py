@@ -1,4 +1,4 @@
-"""The vocabulary of stored objects, recognised by names that only a server of that vocabulary writes.
+"""Vocabulary of stored objects, recognised by names that only a server of that vocabulary writes.
 
 Keys are the same in both vocabularies. A value names its group, which differs for many groups; a namespace has the
 finalizer of its vocabulary, and validation keeps clients from adding the other one.
@@ -22,7 +22,7 @@ NAMESPACES = f"{REGISTRY}namespaces/"
 
 
 class StoredVocabulary:
-    """Recognises the vocabulary of single values."""
+    """Recognition of the vocabulary of single values."""
 
     def __init__(self) -> None:
         neutral = Naming.orch()
@@ -60,12 +60,12 @@ class StoredVocabulary:
 
 
 def _names(group: str) -> Mapping[str, str]:
-    """The names of a neutral group, each with its vocabulary; a single one if it is the same in both."""
+    """Return the names of a neutral group, each with its vocabulary; a single one if it is the same in both."""
     return {each.group(group): each.vocabulary for each in (Naming.orch(), Naming.kubernetes())}
 
 
 def _api_version(value: bytes) -> str:
-    """The apiVersion of a value in either form. Raises StatusError."""
+    """Return the apiVersion of a value in either form. Raises StatusError."""
     if value[:1] != b"{":
         return unwrap(value)[0]
     obj: object = load_json(value)

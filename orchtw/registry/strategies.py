@@ -1,4 +1,4 @@
-"""The registry of kinds: the record of each that has one, and the strategy that is made from it."""
+"""Registry of kinds: the record of each that has one, and the strategy made from it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from orchtw.registry.groups import (
 from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.codec import Codec
 from orchtw.schema.kinds import GroupKind
 
 _GROUPS: tuple[tuple[KindRecord, ...], ...] = (
@@ -51,10 +51,10 @@ _GROUPS: tuple[tuple[KindRecord, ...], ...] = (
 )
 
 KINDS: dict[GroupKind, KindRecord] = {kind.group_kind: kind for kinds in _GROUPS for kind in kinds}
-"""Of stored kinds; one without a record, such as a custom resource, is as any other."""
+"""Records of stored kinds; a kind without one, such as a custom resource, has generic rules."""
 
 
-def strategy_for(resource: ResourceType, naming: Naming, codec: KindCodec) -> Strategy:
-    """The strategy of a stored resource; `codec` is that of its storage version."""
+def strategy_for(resource: ResourceType, naming: Naming, codec: Codec) -> Strategy:
+    """Return the strategy of a stored resource; `codec` is that of its storage version."""
     kind = KINDS.get(GroupKind.of(resource.group, resource.kind, naming))
     return Strategy(resource, naming, codec) if kind is None else kind.strategy(resource, naming, codec, kind)

@@ -19,7 +19,7 @@ from orchtw.registry.system_metadata import keep_server_fields
 from orchtw.registry.traits import GENERIC, Sent, Traits
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.codec import Codec
 from orchtw.schema.validation import metadata as metadata_rules
 from orchtw.schema.validation.order import in_field_order
 from orchtw.schema.validation.problems import within
@@ -28,17 +28,17 @@ from orchtw.wire.objects import Object
 
 
 class Strategy:
-    """The generic write rules of a stored kind (reference WRITE-5, WRITE-11).
+    """Generic write rules of a stored kind (reference WRITE-5, WRITE-11).
 
-    `reservations` are what its objects take beyond themselves, None: nothing; `ttl_s` is how many seconds after their
-    last write they end by themselves, 0: never. Both are set by `Targets.configure`.
+    `reservations` is the account of resources that its objects take, or None; `ttl_s` is their lifetime in seconds
+    after the last write, 0: unlimited. Both are set by `Targets.configure`.
     """
 
     reservations: Reservations | None = None
     ttl_s: float = 0.0
 
     def __init__(
-        self, resource: ResourceType, naming: Naming, codec: KindCodec, traits: Traits = GENERIC
+        self, resource: ResourceType, naming: Naming, codec: Codec, traits: Traits = GENERIC
     ) -> None:
         self.resource = resource
         self.naming = naming
@@ -56,7 +56,7 @@ class Strategy:
         """Take over what feature gates say; before the first write."""
 
     def work_bytes(self, obj: Object, size_bytes: int) -> int:
-        """The size by which it is decided whether others wait while an object of `size_bytes` is looked at."""
+        """Return the size that decides if an object of `size_bytes` is processed off the reactor."""
         return size_bytes
 
     def fold_write_only(self, obj: Object) -> None:
@@ -87,7 +87,7 @@ class Strategy:
             obj["metadata"]["generation"] = 1
 
     def reset_status(self, obj: Object) -> None:
-        """Empty the status of a new object but for its defaults; numbers that are always shown are 0 in it."""
+        """Empty the status of a new object except for its defaults; numbers that are always shown become 0."""
         if "status" in obj:
             obj["status"] = loads(self._no_status)
 
@@ -112,7 +112,7 @@ class Strategy:
             meta["generation"] = before["generation"] + (1 if self.traits.changed(new, old) else 0)
 
     def prepare_for_status(self, new: Object, old: Object, now: str) -> Object:
-        """The object that a write to /status stores: the new one, but for what belongs to the main path.
+        """Return the object that a write to /status stores: the new one, with the old fields of the main path.
 
         `now` is RFC 3339 text.
         """
@@ -122,7 +122,7 @@ class Strategy:
         return kept
 
     def prepare_for_subresource(self, name: str, new: Object, old: Object, now: str) -> Object | None:
-        """The object that a write to a sub-resource of that name stores; None: there is no such sub-resource.
+        """Return the object that a write to a sub-resource stores; None: there is no such sub-resource.
 
         `now` is RFC 3339 text.
         """
@@ -131,21 +131,21 @@ class Strategy:
         return self.prepare_for_status(new, old, now) if name == "status" else None
 
     def subresource_ignores(self, name: str) -> tuple[str, ...]:
-        """Paths that a write through a sub-resource ("": the main path) cannot change, and so never owns."""
+        """Return the paths that a write through a sub-resource ("": the main path) cannot change, and never owns."""
         if name == "status":
             return self.traits.status_ignores
         return ("status",) if self.has_status and not name else ()
 
     def validate_create(self, obj: Object, sent: Sent | None = None) -> list[Cause]:
-        """Every reason why `obj` may not be created, in the order of the fields; `sent` None: it came as it is."""
+        """Return the causes against creating `obj`, in the order of the fields; `sent` None: it came as it is."""
         causes = metadata_rules.validate_create(obj["metadata"], self._metadata) + self.validate_content(obj, None)
         return self._in_order(causes + self.validate_sent(obj, None, sent or Sent(obj, self.resource)))
 
     def validate_update(self, new: Object, old: Object, sent: Sent | None = None) -> list[Cause]:
-        """Every reason why a write may not make `old` the object `new`, in the order of the fields.
+        """Return the causes against a change of `old` to `new`, in the order of the fields.
 
-        `sent` None: it came as it is, on the main path. An object from before the rules can still end: its content
-        is not held against it once it is terminating (reference DEL-11).
+        `sent` None: it came as it is, on the main path. An object from before the rules can still end: its content is
+        not checked once it is terminating (reference DEL-11).
         """
         sent = sent or Sent(new, self.resource)
         causes = metadata_rules.validate_update(new["metadata"], old["metadata"], self._metadata)
@@ -172,17 +172,17 @@ class Strategy:
 
     def validate_declared(self, obj: Object, old: Object | None) -> list[Cause]:
         """Return the causes of declared rules for all but the status."""
-        declared = self._codec.validator
         shown = {key: value for key, value in obj.items() if key != "status"} if self.has_status else obj
-        return [] if declared is None else declared(shown, old)
+        return self._codec.check(shown, old)
 
     def validate_subresource(self, name: str, new: Object, old: Object) -> list[Cause]:
-        """The same for a write to a sub-resource: to /status what holds of the status, to others all but that."""
+        """Return the causes against a write to a sub-resource: to /status those of the status, to others all but
+        those.
+        """
         if name != "status":
             return self.validate_content(new, old)
-        declared, own = self._codec.validator_of("status"), self.traits.validate_status
-        found = [] if declared is None else declared(new.get("status") or {}, old.get("status"))
-        causes = within("status", found)
+        own = self.traits.validate_status
+        causes = within("status", self._codec.check_part("status", new.get("status") or {}, old.get("status")))
         return causes if own is None else causes + own(new, old, self.naming)
 
     def _in_order(self, causes: list[Cause]) -> list[Cause]:
@@ -199,7 +199,9 @@ class Strategy:
         return WORKLOAD
 
     def grace_period_s(self, obj: Object, asked_s: int | None) -> int:
-        """Seconds between a delete and the removal; 0: the kind has no graceful deletion (reference DEL-6)."""
+        """Return the seconds between a delete and the removal; 0: the kind has no graceful deletion (reference
+        DEL-6).
+        """
         return 0
 
     def holds_removal(self, obj: Object) -> bool:

@@ -1,4 +1,4 @@
-"""The part of metadata that the server writes: identity, times, versions (reference OBJ-3, OBJ-4)."""
+"""Server-written metadata: identity, times, versions (reference OBJ-3, OBJ-4)."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ ORDER = (
 """Keys of ObjectMeta in emission order; selfLink and clusterName are gone and dropped on write."""
 
 KEPT_ON_UPDATE = ("generateName", "uid", "creationTimestamp")
-"""What an update cannot change: the stored value silently stays."""
+"""Fields that an update cannot change: the stored value silently stays."""
 
 _DELETION_TIME, _GRACE_PERIOD = "deletionTimestamp", "deletionGracePeriodSeconds"
 
 
 @lru_cache(maxsize=64)
 def rfc3339(second: int) -> str:
-    """Seconds since the epoch as RFC 3339 text in UTC."""
+    """Return seconds since the epoch as RFC 3339 text in UTC."""
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def ordered(meta: dict[str, Any]) -> dict[str, Any]:
-    """`meta` with its keys in emission order, an empty resourceVersion and a creationTimestamp present.
+    """Return `meta` in emission order, with an empty resourceVersion and a creationTimestamp.
 
     The resourceVersion's place is kept so that the commit's revision can be filled in without a new dict.
     """
@@ -51,13 +51,13 @@ def ordered(meta: dict[str, Any]) -> dict[str, Any]:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Stamp:
-    """Sources of what the server generates: the time in seconds since the epoch and new UIDs."""
+    """Sources of generated values: the time in seconds since the epoch and new UIDs."""
 
     now: Callable[[], float]
     new_uid: Callable[[], str]
 
     def timestamp(self) -> str:
-        """The present time as metadata holds it."""
+        """Return the present time as metadata holds it."""
         return rfc3339(int(self.now()))
 
     def created(self, meta: dict[str, Any]) -> None:
@@ -105,7 +105,7 @@ def keep_server_fields(new: dict[str, Any], old: dict[str, Any]) -> None:
 
 
 def without_version(obj: dict[str, Any]) -> dict[str, Any]:
-    """A shallow copy of `obj` whose metadata lacks the version, which two equal objects may differ in."""
+    """Return a shallow copy of `obj` whose metadata lacks the version, for comparisons."""
     meta = dict(obj["metadata"])
     meta.pop("resourceVersion", None)
     return {**obj, "metadata": meta}

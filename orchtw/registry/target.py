@@ -1,4 +1,4 @@
-"""One served resource in one version: how requests read and write what is stored in another."""
+"""Served resource in one version: reading and writing of objects stored in another."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any, Final, Protocol
 import attrs
 import orjson
 
+from orchtw.registry.at_rest import Replaced
 from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.strategy import Strategy
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.codec import Codec
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.watch.entry import Entry
 from orchtw.watch.gate import Gate
 from orchtw.wire.objects import Object
@@ -40,7 +42,7 @@ class Target:
     """
 
     resource: ResourceType
-    codec: KindCodec
+    codec: Codec
     stored: Stored
     to_storage: Convert | None = None
     from_storage: Convert | None = None
@@ -64,41 +66,41 @@ class Target:
         return CELLS if self.from_storage is None else ()
 
     def load(self, entry: Entry) -> Object:
-        """A private canonical dict of a cached object in this version."""
+        """Return a private canonical dict of a cached object in this version."""
         obj = self.stored.load(entry)
         return self.from_storage(obj) if self.from_storage else obj
 
     def store_form(self, obj: Object) -> Object:
-        """A dict of this version as the store keeps it."""
+        """Return a dict of this version as the store keeps it."""
         return self.to_storage(obj) if self.to_storage else obj
 
     def convert(self, obj: Object, wanted: Target) -> Object:
-        """A dict of this version in another one that shares the stored resource."""
+        """Return a dict of this version in another one that shares the stored resource."""
         stored = self.store_form(obj)
         return wanted.from_storage(stored) if wanted.from_storage else stored
 
     def draft(self, obj: Object) -> Object:
-        """A dict of this version as writes work on it."""
+        """Return a dict of this version as writes work on it."""
         return self.store_form(obj)
 
     def load_draft(self, entry: Entry) -> Object:
-        """A private dict of a cached object as writes work on it."""
+        """Return a private dict of a cached object as writes work on it."""
         return self.stored.load(entry)
 
     def shown_draft(self, draft: Object) -> Object:
-        """A draft in this version."""
+        """Return a draft in this version."""
         return self.from_storage(draft) if self.from_storage else draft
 
-    def prepare(self, draft: Object) -> Prepared:
-        """Encode a draft for the store."""
-        return self.stored.prepare(draft)
+    def prepare(self, draft: Object, replaced: Replaced | None = None) -> Prepared:
+        """Encode a draft for the store, as `Stored.prepare`; `replaced` holds a draft too."""
+        return self.stored.prepare(draft, replaced)
 
     def for_writer(self, draft: Object) -> Object | None:
         """Return what `as_written` needs of a draft: None, where the response is made of its entry."""
         return None
 
     def as_written(self, entry: Entry, draft: Object | None) -> Entry:
-        """The entry of a draft that has been stored, from which its writer is answered; see `for_writer`."""
+        """Return the entry of a stored draft for the response to its writer; see `for_writer`."""
         return entry
 
     def complete(self, obj: Object) -> None:
@@ -116,7 +118,7 @@ class Target:
         return self.from_storage is None or self._cached(entry, self._key("protobuf")) is not None
 
     def json_tail(self, entry: Entry) -> bytes:
-        """The JSON of a cached object after kind and apiVersion, in this version; cached on the entry."""
+        """Return the JSON of a cached object after kind and apiVersion, in this version; cached on the entry."""
         if self.same_fields:
             tail = entry.json
             return tail if type(tail) is bytes else self.stored.json_tail(entry)
@@ -126,18 +128,38 @@ class Target:
         )
 
     def listed_json(self, entry: Entry) -> bytes:
-        """As `json_tail`, for one object of many (see `Stored.listed_tail`)."""
+        """Return the same as `json_tail`, for one object of many (see `Stored.listed_tail`)."""
         tail = entry.json
         if self.same_fields and type(tail) is not bytes:
             return self.stored.listed_tail(entry)
         return self.json_tail(entry)
 
+    def listed_size(self, entry: Entry) -> int:
+        """Return the length of `listed_json`."""
+        tail = entry.json
+        if self.same_fields and type(tail) is not bytes:
+            return self.stored.listed_size(entry)
+        return len(self.json_tail(entry))
+
+    def listed_head(self, entry: Entry, size: int) -> bytes:
+        """Return the first `size` bytes of `listed_json`."""
+        tail = entry.json
+        if self.same_fields and type(tail) is not bytes:
+            return self.stored.listed_head(entry, size)
+        return self.json_tail(entry)[:size]
+
     def protobuf(self, entry: Entry) -> bytes:
-        """The inner Protobuf message of a cached object in this version, if its kind has one; cached on the entry."""
+        """Return the inner Protobuf message of a cached object in this version, cached on the entry, if its kind has
+        one.
+        """
         if self.from_storage is None:
             return entry.raw
         key = self._key("protobuf")
-        return self._cached(entry, key) or self._keep(entry, key, self.codec.encode_protobuf(self.load(entry)))
+        return self._cached(entry, key) or self._keep(entry, key, self._encoded(entry))
+
+    def _encoded(self, entry: Entry) -> bytes:
+        assert isinstance(self.codec, KindCodec)
+        return self.codec.encode_protobuf(self.load(entry))
 
     def _key(self, form: str) -> tuple[str, str, str]:
         return self.resource.version, self.resource.group, form

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
-from orchtw.config import Config
+from orchtw.config.cluster import ClusterOptions
+from orchtw.config.storage import StorageOptions
 from orchtw.naming.names import Naming
 from orchtw.registry.older_values import OlderValues
 from orchtw.registry.reservations import ReservationHost
@@ -18,10 +19,12 @@ from orchtw.registry.target import Target
 from orchtw.registry.versioning import MakeVersioning, VersioningParts
 from orchtw.rules.warnings import deprecation
 from orchtw.schema.catalogue import Catalogue, GroupInfo, ResourceType, added_group, with_added
-from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.codec import Codec
+from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.nodes import StructSchema
 from orchtw.schema.schemas import Kind
 from orchtw.storage.cache.cacher import Cacher
+from orchtw.wire.objects import Object
 
 REGISTRY = "/registry/"
 _VERBS_OF_CLOSED = ("delete", "deletecollection", "get", "list", "watch")
@@ -33,18 +36,27 @@ Home = tuple[str, str]
 """Group and plural under which a resource is stored."""
 
 TargetsChanged = Callable[[Sequence[Target], Sequence[Target]], None]
-"""Is told of the targets that requests could name and cannot any more, and of those that they can name now."""
+"""Receives the targets that can no longer be named by requests, and the new ones."""
 
-MakeStrategy = Callable[[ResourceType, Naming, KindCodec], Strategy]
-Made = tuple[ResourceType, KindCodec]
-MakeCodec = Callable[[ResourceType, StructSchema], KindCodec]
+MakeStrategy = Callable[[ResourceType, Naming, Codec], Strategy]
+Made = tuple[ResourceType, Codec]
+MakeCodec = Callable[[ResourceType, StructSchema], Codec]
+
+
+@attrs.frozen(slots=True)
+class Replaced:
+    """A value that was written past the write path: before and after; None: there was, or is, no object."""
+
+    key: str
+    before: bytes | None
+    after: bytes | None
 
 
 class Targets:
     """Resources of this server: those of the catalogue that `served` holds, and those that are added.
 
-    An added resource differs from the others in its source alone. Everything that is derived from all resources, such
-    as discovery, listens and is made again. `codecs` knows the kinds of both.
+    An added resource differs from the others in its source alone. Everything derived from all resources, such as
+    discovery, listens and is rebuilt. `codecs` knows the kinds of both.
     """
 
     def __init__(self, catalogue: Catalogue, codecs: Codecs, served: Iterable[ResourceType]) -> None:
@@ -115,21 +127,38 @@ class Targets:
         self._stored[home] = stored
         self._replace(home, targets)
 
-    def configure(self, host: ReservationHost, config: Config) -> None:
+    def configure(
+        self, host: ReservationHost, gates: Mapping[str, bool], cluster: ClusterOptions, storage: StorageOptions
+    ) -> None:
         """Give the strategies of the release's kinds what follows from flags; before the first write."""
         for stored in self._stored.values():
             strategy = stored.strategy
-            strategy.configure(config.gates)
+            strategy.configure(gates)
             if (make := strategy.traits.reservations) is not None:
-                strategy.reservations = make(host, config)
+                strategy.reservations = make(host, cluster)
             if (ttl_s := strategy.traits.ttl_s) is not None:
-                strategy.ttl_s = ttl_s(config)
+                strategy.ttl_s = ttl_s(storage)
 
     async def repair_reservations(self) -> None:
         """Bring all reservations in line with what is stored. Raises what the store raises."""
         for stored in tuple(self._stored.values()):
             if stored.strategy.reservations is not None:
                 await stored.strategy.reservations.repair()
+
+    async def replaced(self, values: Iterable[Replaced]) -> None:
+        """Bring all reservations in line with values that have been written past them, while no write was begun."""
+        changed = tuple(values)
+        for stored in tuple(self._stored.values()):
+            if stored.strategy.reservations is not None:
+                own = [each for each in changed if each.key.startswith(stored.prefix)]
+                gone = [_loaded(stored, each.key, each.before) for each in own if each.before is not None]
+                come = [_loaded(stored, each.key, each.after) for each in own if each.after is not None]
+                await stored.strategy.reservations.replaced(gone, come)
+
+    @property
+    def lifetimes(self) -> Mapping[str, float]:
+        """Seconds that values live after they were written, by prefix of their keys; all others live on."""
+        return {each.prefix: each.strategy.ttl_s for each in self._stored.values() if each.strategy.ttl_s}
 
     def remove(self, group: str, plural: str) -> None:
         """Serve an added resource no longer, in any version: its watches end in good order.
@@ -171,7 +200,7 @@ class Targets:
         return leave
 
     def follow(self, changed: TargetsChanged) -> None:
-        """Listen with the targets that have gone and come; such listeners are called first."""
+        """Call `changed` with the removed and the added targets; such listeners are called first."""
         self._followers = (*self._followers, changed)
 
     @property
@@ -185,15 +214,15 @@ class Targets:
         return with_added(self._catalogue.groups, self._added_and_served())
 
     def group(self, name: str, version: str) -> GroupInfo:
-        """A group of which that version is served, with its priorities."""
+        """Return a group of which that version is served, with its priorities."""
         return self._groups.get(name) or added_group(name, {version})
 
     def find(self, group: str, version: str, plural: str) -> Target | None:
-        """The target of a path, or None."""
+        """Return the target of a path, or None."""
         return self._targets.get((group, version, plural))
 
     def stored_target(self, group: str, version: str, plural: str) -> Target:
-        """A target that the server itself uses, whether requests may name it or not; KeyError: there is none."""
+        """Return a target for the server itself, served or not. Raises KeyError if there is none."""
         return self._all[group, version, plural]
 
     def stored(self, group: str, version: str, plural: str) -> Stored:
@@ -201,15 +230,15 @@ class Targets:
         return self.stored_target(group, version, plural).stored
 
     def served(self) -> Iterator[Target]:
-        """Every target that requests may name."""
+        """Return every target that requests may name."""
         return iter(self._targets.values())
 
     def homes(self) -> Iterator[Target]:
-        """A target of each stored resource, in the version in which it is stored."""
+        """Yield a target of each stored resource, in its storage version."""
         return (self._all[_path(stored.resource)] for stored in tuple(self._stored.values()))
 
     def versions_of(self, target: Target) -> Mapping[str, Target]:
-        """The served targets that share `target`'s stored resource, by apiVersion; itself in any case."""
+        """Return the served targets that share `target`'s stored resource, by apiVersion, itself included."""
         home = target.resource.group, target.resource.plural
         added = self._added.get(home)
         among = self._targets.values() if added is None else map(self._targets.get, map(_path, added))
@@ -220,7 +249,7 @@ class Targets:
         return (each for resources in self._added.values() for each in resources if each.default_on)
 
     def _check_free(self, resources: Sequence[ResourceType]) -> Home:
-        """Where a resource that is to be added is at home. Raises ValueError."""
+        """Return the home of a resource that is to be added. Raises ValueError if it is taken or ambiguous."""
         first = resources[0]
         home = first.group, first.plural
         alike = {(each.group, each.plural, each.storage_group, each.storage_version) for each in resources}
@@ -235,7 +264,7 @@ class Targets:
         return home
 
     def _check_place(self, home: Home, prefix: str) -> None:
-        """Raises ValueError if another resource's objects lie below `prefix`.
+        """Check that no other resource's objects lie below `prefix`. Raises ValueError.
 
         Keys are neutral, so that a group which bears the name of the release's group in the other vocabulary would
         lie where that group's objects do.
@@ -303,7 +332,7 @@ class Targets:
         ]
         return stored, targets
 
-    def _target(self, resource: ResourceType, codec: KindCodec, stored: Stored) -> Target:
+    def _target(self, resource: ResourceType, codec: Codec, stored: Stored) -> Target:
         target = Target(
             resource=resource,
             codec=codec,
@@ -319,7 +348,7 @@ class Targets:
         return target
 
     def _stored_for(self, resource: ResourceType) -> Stored:
-        """The stored resource behind one of the release, shared by its versions."""
+        """Return the stored resource behind one of the release, shared by its versions."""
         group, plural = resource.storage_group or "", resource.plural
         known = self._stored.get((group, plural))
         if known is None:
@@ -328,11 +357,15 @@ class Targets:
             known = self._stored[group, plural] = self._make_stored(home, codec, strategy_for)
         return known
 
-    def _make_stored(self, home: ResourceType, codec: KindCodec, make_strategy: MakeStrategy) -> Stored:
+    def _make_stored(self, home: ResourceType, codec: Codec, make_strategy: MakeStrategy) -> Stored:
         naming = self._catalogue.naming
         strategy = make_strategy(home, naming, codec)
         older = OlderValues(codec, strategy, self.codecs, naming)
         return Stored(home, codec, strategy, storage_prefix(home, naming), home.field_selectors, older.read)
+
+
+def _loaded(stored: Stored, key: str, value: bytes) -> Object:
+    return stored.load(stored.build(key.removeprefix(stored.prefix), value, 0))
 
 
 def _path(resource: ResourceType) -> Path:
@@ -345,6 +378,6 @@ def _names(resource: ResourceType) -> set[object]:
 
 
 def storage_prefix(resource: ResourceType, naming: Naming) -> str:
-    """Where a resource's objects lie in the store: the same in every vocabulary."""
+    """Return the prefix of a resource's objects in the store, the same in every vocabulary."""
     group = naming.neutral(resource.group)
     return f"{REGISTRY}{group}/{resource.plural}/" if group else f"{REGISTRY}{resource.plural}/"

@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from orchtw.config import Config
+from orchtw.config.storage import StorageOptions
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.reservations import MakeReservations
@@ -25,15 +25,15 @@ Paths = tuple[tuple[str, ...], ...]
 SPEC: Paths = (("spec",),)
 
 SetDefaults = Callable[[Object], None]
-"""Completes a canonical dict in place, in the version that it was sent in."""
+"""Fills in the defaults of a canonical dict in place, in the version that it was sent in."""
 
 Validate = Callable[[Object, Object | None, Naming], list[Cause]]
-"""Every reason why an object may not be created, or (given the old one) not become the new one."""
+"""Returns the causes against creating an object or, given the old one, against the change."""
 
 
 @attrs.frozen(slots=True)
 class Sent:
-    """A write as it was sent: the object in the version of `resource`, to a sub-resource ("": the main path)."""
+    """A write as sent: the object in the version of `resource`, to a sub-resource ("": the main path)."""
 
     obj: Object
     resource: ResourceType
@@ -41,18 +41,18 @@ class Sent:
 
 
 ValidateSent = Callable[[Object, Object | None, Sent, Naming], list[Cause]]
-"""As Validate, of what depends on the version in which the write was sent."""
+"""Returns causes, as Validate, that depend on the version in which the write was sent."""
 
 Warn = Callable[[Object, Object | None, Naming], list[str]]
-"""What the client should know of a write of the first object that was accepted: deprecated fields and values."""
+"""Returns warnings about an accepted first object: deprecated fields and values."""
 
 ValidateStatus = Callable[[Object, Object, Naming], list[Cause]]
-"""Every reason why a write to /status may not make the second object the first."""
+"""Returns the causes against a write to /status that makes the second object the first."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Traits:
-    """The rules of one kind that the generic strategy, deletion, Tables and conversion ask for.
+    """Rules of one kind for the generic strategy, deletion, Tables and conversion.
 
     * `generation`: the paths that raise metadata.generation when they change; empty: it is 1 for ever; None: it is
       not tracked.
@@ -92,7 +92,7 @@ class Traits:
     validate_sent: ValidateSent | None = None
     warn: Warn | None = None
     reservations: MakeReservations | None = None
-    ttl_s: Callable[[Config], float] | None = None
+    ttl_s: Callable[[StorageOptions], float] | None = None
     json_kept: bool = False
     conversions: Conversions = SAME_FIELDS
     cells: Cells | None = None
@@ -104,7 +104,7 @@ class Traits:
 
 
 GENERIC = Traits()
-"""Of a kind without a record."""
+"""Traits of a kind without a record."""
 
 
 def _at(obj: dict[str, Any], path: tuple[str, ...]) -> Any:

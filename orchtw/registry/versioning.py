@@ -11,7 +11,7 @@ from orchtw.registry.stored import Stored
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.target import Target
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.codec import Codec
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -19,21 +19,21 @@ class VersioningParts:
     """Parts that every target has."""
 
     resource: ResourceType
-    codec: KindCodec
+    codec: Codec
     stored: Stored
     strategy: Strategy
     deprecation: str
 
 
 class Versioning(Protocol):
-    """Makes what keeps and serves one added resource."""
+    """Factory of the storage and the targets of one added resource."""
 
-    def stored(self, resource: ResourceType, codec: KindCodec, strategy: Strategy, prefix: str) -> Stored:
-        """Where its objects live; resource, codec and strategy are those of the storage version."""
+    def stored(self, resource: ResourceType, codec: Codec, strategy: Strategy, prefix: str) -> Stored:
+        """Return the storage of its objects; resource, codec and strategy are those of the storage version."""
 
     def target(self, parts: VersioningParts) -> Target:
         """Return the target of one version."""
 
 
-MakeVersioning = Callable[[Mapping[str, KindCodec]], Versioning]
-"""From the codecs of all versions by apiVersion."""
+MakeVersioning = Callable[[Mapping[str, Codec]], Versioning]
+"""Makes a versioning from the codecs of all versions by apiVersion."""

@@ -1,4 +1,4 @@
-"""The values that the write path works with: who writes what, and what it came to."""
+"""Values of the write path: a write with its user and options, and its outcome."""
 
 from __future__ import annotations
 
@@ -15,17 +15,32 @@ from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 
 PLAIN = WriteOptions()
-"""The options of a write that was asked for without any."""
+"""Options of a write without any."""
 
 
 class WriteView(Protocol):
     """View of an object through a sub-resource, which admission sees in its place: the Scale of a workload."""
 
     def show(self, obj: Object) -> Object:
-        """The sub-resource of an object of the target's version."""
+        """Return the sub-resource of an object of the target's version."""
 
     def absorb(self, obj: Object, shown: Object) -> Object:
-        """`obj` with the changes of its sub-resource `shown`. Raises Invalid (422) and BadRequest (400)."""
+        """Return `obj` with the changes of its sub-resource `shown`. Raises Invalid (422) and BadRequest (400)."""
+
+
+@attrs.define(slots=True, eq=False)
+class AtHand:
+    """Live object that a verb has loaded before its write: the first round takes it and loads none of its own."""
+
+    entry: Entry | None = None
+    obj: Object | None = None
+
+    def take(self, live: Entry) -> Object | None:
+        """Return the object of `live`, which from now on is the caller's own; None: it is not at hand."""
+        if self.entry is not live:
+            return None
+        obj, self.obj, self.entry = self.obj, None, None
+        return obj
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -39,8 +54,8 @@ class Write:
     was sent, which says with the live object's size how long the write may take. Admission is shown `options`, and
     `view` in place of the object; its warnings go to `request`. `admitted`: admission has seen the request that this
     write is a part of, and does not see the write. `own`: an object of the server's, whose content the rules of its
-    kind do not bind: it says how things are. `guard` gives what the store is to compare at the moment of the commit,
-    and raises where the writer may not write any more.
+    kind do not bind: it says how things are. `at_hand` may have the live object as a draft. `guard` gives what the
+    store is to compare at the moment of the commit, and raises where the writer may not write any more.
     """
 
     target: Target
@@ -59,6 +74,7 @@ class Write:
     view: WriteView | None = None
     admitted: bool = False
     own: bool = False
+    at_hand: AtHand = attrs.field(factory=AtHand)
     guard: Callable[[], Guard] | None = None
 
     def step(self, text: str) -> None:
@@ -68,17 +84,17 @@ class Write:
 
 
     def guarded(self, op: Op) -> Op:
-        """`op` with what `guard` asks for. Raises what that raises."""
+        """Return `op` with the condition of `guard`. Raises what that raises."""
         return op if self.guard is None else attrs.evolve(op, guard=self.guard())
 
 
 @attrs.frozen(slots=True)
 class Written:
-    """The outcome of a write: the object's entry, and whether it is new."""
+    """Outcome of a write: the object's entry, and a flag for a new one."""
 
     entry: Entry
     created: bool = False
 
 
 Transform = Callable[[Object | None], Object]
-"""From the live object (None: there is none) in the target's version to the wanted one, in the target's version."""
+"""Makes the wanted object from the live one (None: there is none), both in the target's version."""

@@ -1,5 +1,5 @@
-"""Stored objects of one vocabulary in the names of the other: what kind of identifier stands where, and its name.
+"""Translation of stored objects from one vocabulary to the other: a table of identifiers, and their new names.
 
-Pure: canonical dicts and strings come in and go out; nothing is searched in free text. `registry.rewriting` makes of
-it what the store runs once, when it is opened under another vocabulary.
+Nothing here does I/O: functions map canonical dicts and strings, and free text is never searched.
+`registry.rewriting` uses it to rewrite a store once, when that is opened under another vocabulary.
 """

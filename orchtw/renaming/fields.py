@@ -1,4 +1,4 @@
-"""Field sets (FieldsV1) in the names of another vocabulary: their steps are the names that values have."""
+"""Translation of field sets (FieldsV1), whose path elements contain names of the vocabulary."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ Tree = dict[str, Any]
 
 
 class Fields:
-    """Follows a set along the schema of the object that it is about."""
+    """Translator of field sets, guided by the schema of their object."""
 
     def __init__(self, values: ValueFunctions) -> None:
         self._values = values
 
     def translate(self, tree: Tree, node: Node | None, rule: Rename | None = None) -> Tree:
-        """`tree` about a value of `node`, where `rule` applies; the same tree if nothing changes.
+        """Translate the field set `tree` of a value of `node`, to whose strings or keys `rule` applies.
 
-        Raises ValueError for anything that is not a field set.
+        Returns the same tree if nothing changes. A path element whose new name is taken keeps the old one. Raises
+        ValueError for anything that is not a field set.
         """
         out: Tree = {}
         for step, below in tree.items():

@@ -34,10 +34,10 @@ ANYWHERE: Final = {
     "appProtocol": "qualified",
     "fieldPath": "field_path",
 }
-"""By JSON key, in any struct."""
+"""Positions by JSON key, in any struct."""
 
 QUANTITIES: Final = "resource_name"
-"""The keys of every map of quantities."""
+"""Rule for the keys of every map of quantities."""
 
 IN: Final = {
     ("NamespaceSpec", "finalizers"): "namespace_finalizer",
@@ -72,7 +72,7 @@ IN: Final = {
     ("ServerStorageVersion", "decodableVersions"): "api_version",
     ("StorageVersionStatus", "commonEncodingVersion"): "api_version",
 }
-"""By the struct's own name and the JSON key; before `ANYWHERE`."""
+"""Positions by the struct's own name and the JSON key; looked up before `ANYWHERE`."""
 
 _RBAC, _FLOW = "rbac.authorization.orch.io", "flowcontrol.apiserver.orch.io"
 _AGGREGATOR, _INTERNAL = "apiregistration.orch.io", "internal.apiserver.orch.io"
@@ -89,7 +89,7 @@ OBJECTS: Final = {
     GroupKind(_AGGREGATOR, "APIService"): "version_first",
     GroupKind(_INTERNAL, "StorageVersion"): "resource_last",
 }
-"""What the names of objects are, by kind, in their metadata, their keys and references to them."""
+"""Rules for object names by kind: in their metadata, in store keys and in references to them."""
 
 IN_NAMESPACES: Final = {
     GroupKind("", "Service"): "service",
@@ -97,8 +97,8 @@ IN_NAMESPACES: Final = {
     GroupKind("discovery.orch.io", "EndpointSlice"): "service",
     GroupKind("coordination.orch.io", "Lease"): "lock",
 }
-"""The same, where the namespace counts, too."""
+"""Rules for object names that also depend on the namespace."""
 
 REFERENCES: Final = ("ObjectReference", "RoleRef", "Subject")
-"""Structs with `name`, `kind` and `apiVersion` or `apiGroup`, perhaps `namespace`. Owners are looked at where the
-namespace of what they own is known."""
+"""Structs with `name`, `kind` and `apiVersion` or `apiGroup`, maybe `namespace`. Owner references are translated in
+`whole_objects`, where the namespace of the dependent is known."""

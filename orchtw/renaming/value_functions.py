@@ -1,6 +1,6 @@
 """Functions that translate values, compiled from schema nodes and the table of positions.
 
-Each returns the object it was given when nothing in it bears a name of the product's.
+Each returns its argument itself if nothing in it changes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Rename = Callable[[str], str]
 
 
 class ValueFunctions:
-    """The functions of one pair of vocabularies; each is compiled when it is first asked for."""
+    """Translation functions for a pair of vocabularies, compiled on first use."""
 
     def __init__(self, names: Names) -> None:
         self.names = names
@@ -33,7 +33,7 @@ class ValueFunctions:
         }
 
     def rule(self, struct: StructSchema, key: str) -> Rename | None:
-        """Return the translation of the names in a field, or None if it has no names."""
+        """Return the rule for the names in a field, or None if it has no names."""
         method = IN.get((_short(struct), key)) or ANYWHERE.get(key)
         node = struct.keys[key].node
         if method is None and isinstance(node, MapSchema) and node.value is NodeForm.QUANTITY:
@@ -41,14 +41,14 @@ class ValueFunctions:
         return None if method is None else getattr(self.names, method)
 
     def struct(self, schema: StructSchema) -> Translate | None:
-        """The function for objects of a struct; None: nothing in them is ever translated."""
+        """Return the function for objects of a struct, or None if they contain no names."""
         if schema not in self._structs:
-            self._structs[schema] = None  # for a struct within itself, which adds nothing
+            self._structs[schema] = None  # for recursion: a struct within itself is not translated
             self._structs[schema] = self._compiled(schema)
         return self._structs[schema]
 
     def name(self, kind: GroupKind, namespace: str, name: str) -> str:
-        """The name of an object by its kind and its namespace's old name."""
+        """Translate the name of an object of a kind in the old `namespace`."""
         if method := OBJECTS.get(kind):
             return str(getattr(self.names, method)(name))
         if method := IN_NAMESPACES.get(kind):
@@ -56,7 +56,7 @@ class ValueFunctions:
         return name
 
     def kind(self, group: str, kind: str) -> GroupKind:
-        """The kind that objects of the old vocabulary refer to."""
+        """Return the kind for a group in the old vocabulary."""
         return GroupKind.of(group, kind, self.names.old)
 
     def _compiled(self, schema: StructSchema) -> Translate | None:
@@ -101,7 +101,7 @@ class ValueFunctions:
         return None if inner is None else partial(_each_value, inner)
 
     def _reference(self, old: Object, new: Object) -> Object:
-        """Rename the target of a reference; a kind without a group is the core's, or a subject's."""
+        """Translate the name in a reference; one without a group refers to the core group."""
         api_version, name = old.get("apiVersion", ""), old.get("name", "")
         group = old.get("apiGroup") or api_version.rpartition("/")[0]
         renamed = self.name(self.kind(group, old.get("kind", "")), old.get("namespace", ""), name)
@@ -119,7 +119,10 @@ class ValueFunctions:
 
 
 def renamed_keys(value: Object, rule: Rename, value_of: Callable[[str, str], str] | None = None) -> Object:
-    """A map with its keys translated and in order; a key whose new name is taken keeps the old one."""
+    """Translate and sort the keys of a map; a key whose new name is taken keeps the old one.
+
+    `value_of` translates each value by its old key.
+    """
     new_of = {key: rule(key) for key in value}
     out: Object = {}
     for key, each in value.items():
@@ -147,7 +150,7 @@ def _changed(old: Object, new: Object) -> Object:
 
 
 def _kept(rule: Rename) -> Translate:
-    """`rule`, which returns the same string where it changes nothing."""
+    """Wrap `rule` to return the same string object if nothing changes."""
 
     def run(value: str) -> str:
         new = rule(value)

@@ -1,4 +1,4 @@
-"""Whole objects in the names of another vocabulary."""
+"""Translation of whole objects to another vocabulary."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from orchtw.schema.kinds import GroupKind
 from orchtw.wire.json_values import loads
 from orchtw.wire.objects import Object
 
-_CACHED_SETS = 4096  # objects of one shape share their field sets
-_CACHED_BYTES = 8 << 10
+_CACHED_SETS = 4096  # field sets: objects of the same shape have equal ones
+_CACHED_BYTES = 8 << 10  # of the largest cached field set
 _METRICS = (METRICS, CURRENT_METRICS)
-"""Annotations that are fields of the version which is stored: their values are the API's, not a user's."""
+"""Annotations that hold fields of another version of HorizontalPodAutoscaler: their values are not user data."""
 
 
 class ObjectRenaming:
-    """From the vocabulary `old` into that of `codecs`.
+    """Translator from the vocabulary `old` to that of `codecs`.
 
-    Objects are canonical dicts under the JSON keys of `codecs` (which Protobuf gives, as it has numbers), with all
-    other names in the old vocabulary.
+    Objects are canonical dicts with the JSON keys of `codecs` (Protobuf decodes to these, as it stores field numbers)
+    and all other names in the old vocabulary.
     """
 
     def __init__(self, old: Naming, codecs: Codecs) -> None:
@@ -46,11 +46,11 @@ class ObjectRenaming:
         }
 
     def place(self, kind: GroupKind, namespace: str, name: str) -> tuple[str, str]:
-        """The new namespace and name of an object."""
+        """Return the new namespace and name of an object."""
         return self._names.namespace(namespace), self._values.name(kind, namespace, name)
 
     def translate(self, obj: Object) -> Object:
-        """`obj`, which names its kind and new apiVersion; the same object if nothing in it changes."""
+        """Translate an object that has its kind and its new apiVersion; return the same object if nothing changes."""
         api_version, kind = obj["apiVersion"], obj["kind"]
         run = self._values.struct(self._codecs.kind(api_version, kind).schema)
         out: Object = obj if run is None else run(obj)
@@ -73,7 +73,7 @@ class ObjectRenaming:
         return {**out, "metadata": {**out["metadata"], **changed}}
 
     def _owner(self, owner: Object, namespace: str) -> Object:
-        """An owner is in the namespace of what it owns, if it is in one."""
+        """Translate an owner reference; `namespace` is the dependent's old one, also that of a namespaced owner."""
         api_version = owner.get("apiVersion", "")
         kind = self._values.kind(api_version.rpartition("/")[0], owner.get("kind", ""))
         changed = {
@@ -93,7 +93,7 @@ class ObjectRenaming:
         return out
 
     def _read_set(self, text: bytes, api_version: str, kind: str) -> Object:
-        """The translated set; text that is not a set, or is about an unknown version, stays as it is."""
+        """Translate an encoded field set; one that is malformed or of an unknown version stays as it is."""
         tree: Object = loads(text)
         try:
             return self._fields.translate(tree, self._codecs.kind(api_version, kind).schema)
@@ -101,14 +101,14 @@ class ObjectRenaming:
             return tree
 
     def _service(self, old: Object, new: Object) -> Object:
-        """The label that says who provides the API's own Service."""
+        """Translate label `provider` of the API's own Service."""
         meta, names = old["metadata"], self._names
         own = (meta.get("namespace"), meta.get("name")) == (names.old.default_namespace, names.old.product)
         provider = (new["metadata"].get("labels") or {}).get("provider")
         return _labelled(new, "provider", names.new.product) if own and provider == names.old.product else new
 
     def _slice(self, old: Object, new: Object) -> Object:
-        """The label with the name of the slice's Service, which is in the same namespace."""
+        """Translate the label with the name of the slice's Service, which is in the same namespace."""
         label = f"{self._names.new.label_domain}/service-name"
         name = (new["metadata"].get("labels") or {}).get(label)
         if name is None:
@@ -116,7 +116,7 @@ class ObjectRenaming:
         return _labelled(new, label, self._names.service(old["metadata"].get("namespace", ""), name))
 
     def _revision(self, _: Object, obj: Object) -> Object:
-        """The patch that a revision of a workload keeps has a template of pods."""
+        """Translate the pod template in the patch that a workload's ControllerRevision holds."""
         data: Any = obj.get("data")
         run = self._values.struct(self._codecs.kind("v1", "PodTemplate").schema)
         assert run is not None
@@ -125,7 +125,7 @@ class ObjectRenaming:
             new = run({"template": template})["template"]
             return obj if new is template else {**obj, "data": {**data, "spec": {**data["spec"], "template": new}}}
         except (AttributeError, KeyError, TypeError):
-            return obj  # it is not what the API's controllers write
+            return obj  # not written by the API's controllers
 
     def _autoscaler(self, _: Object, obj: Object) -> Object:
         meta = obj["metadata"]
@@ -147,7 +147,7 @@ class ObjectRenaming:
         return text if new == value else orjson.dumps(new).decode()
 
     def _metric_part(self, value: Any) -> Any:
-        """Metrics name objects by apiVersion and select series by labels."""
+        """Translate the apiVersions and label selectors in a part of the metrics."""
         if type(value) is list:
             return [self._metric_part(each) for each in value]
         if type(value) is not dict:
@@ -163,7 +163,7 @@ class ObjectRenaming:
 
 
 def _labelled(obj: Object, label: str, value: str) -> Object:
-    """`obj` with another value of a label that it has; the same object if that is no change."""
+    """Return `obj` with a new value of an existing label; the same object if the value does not change."""
     meta = obj["metadata"]
     if meta["labels"][label] == value:
         return obj

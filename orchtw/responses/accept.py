@@ -1,4 +1,4 @@
-"""Negotiation applied to requests: which form does this answer take (reference ENC-2)?"""
+"""Content negotiation of requests: the form of a response (reference ENC-2)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from orchtw.rules.negotiation import Negotiated, Negotiator, wants_pretty
 
 
 class Acceptance:
-    """Reads the Accept header, the `pretty` parameter and the user agent."""
+    """Negotiation by the Accept header, the `pretty` parameter and the user agent."""
 
     def __init__(self, negotiator: Negotiator, representations: Representations) -> None:
         self._negotiator = negotiator
         self._representations = representations
 
     def of(self, request: Request, info: RequestInfo, *, protobuf: bool = True) -> Negotiated:
-        """The form of the answer to a resource request; `protobuf` False: its kind has no such form.
+        """Return the form of the response to a resource request; `protobuf` False: its kind has no such form.
 
         Raises NotAcceptable (406).
         """
@@ -29,17 +29,17 @@ class Acceptance:
         )
 
     def any(self, request: Request) -> Negotiated:
-        """The form of what this server says itself where another one answers in what form it likes."""
+        """Return the form of this server's own messages on paths where another server chooses the form."""
         return self._negotiator.status(request.headers.get("accept", ""))
 
     def plain(self, request: Request) -> Negotiated:
-        """The form of an answer that is never a Table or partial metadata; raises NotAcceptable (406)."""
+        """Return the form of a response that is never a Table or partial metadata. Raises NotAcceptable (406)."""
         headers = request.headers
         pretty = wants_pretty(request.params, headers.get("user-agent", ""))
         return self._negotiator.accept(headers.get("accept", ""), transforms=False, pretty=pretty)
 
     def refusal(self, request: Request, error: StatusError) -> Response:
-        """The Status answer to a request that is refused, in a form that the client can read."""
+        """Return the Status response to a rejected request, in a form that the client can read."""
         headers = request.headers
         pretty = wants_pretty(request.params, headers.get("user-agent", ""))
         accept = self._negotiator.status(headers.get("accept", ""), pretty=pretty)

@@ -1,4 +1,4 @@
-"""Metrics of lists: objects looked at, and objects returned (reference METRIC-5)."""
+"""Metrics of lists: objects examined, and objects returned (reference METRIC-5)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _STORED = ("resource",)
 
 
 class ListMetrics:
-    """Lists that the cache has answered, and those that went to the history in the store."""
+    """Metrics of lists answered from the cache, and from the history in the store."""
 
     def __init__(self, registry: Registry) -> None:
         add = registry.add
@@ -29,7 +29,7 @@ class ListMetrics:
         self._bound: dict[tuple[str, str], tuple[Number, ...]] = {}
 
     def cached(self, prefix: str, index: str, fetched: int, returned: int) -> None:
-        """A list out of the cache; `index` is empty where none was of use."""
+        """Count a list from the cache; `index` is empty if none was used."""
         bound = self._bound.get((prefix, index))
         if bound is None:
             bound = tuple(family.of(prefix.rstrip("/"), index) for family in self._cached)
@@ -39,6 +39,6 @@ class ListMetrics:
             number.value += more
 
     def stored(self, prefix: str, fetched: int, returned: int) -> None:
-        """A list out of the history."""
+        """Count a list from the history."""
         for family, more in zip(self._stored, (1, fetched, fetched, returned), strict=True):
             family.of(resource_of(prefix)).value += more

@@ -1,4 +1,4 @@
-"""A long text that a thread makes part by part, as the client takes it."""
+"""Long text that is made in a thread part by part, as the client reads it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchtw.responses.slices import PART_BYTES
 
 
 class ThreadParts:
-    """`parts`, some PART_BYTES at a time, made in the thread. `size_bytes` is what goes into the largest of them."""
+    """Parts of a text, some PART_BYTES each, made in the thread. `size_bytes` is the input of the largest."""
 
     def __init__(self, offload: Offload, parts: Iterator[bytes], size_bytes: int) -> None:
         self._offload = offload
@@ -24,7 +24,7 @@ class ThreadParts:
         self._size_bytes = size_bytes
 
     async def next(self) -> bytes:
-        """The next part; empty at the end. Raises what making it raises, and TooManyRequests (429)."""
+        """Return the next part; empty at the end. Raises the errors of making it, and TooManyRequests (429)."""
         return await self._offload.run(self._size_bytes, self._joined)
 
     def _joined(self) -> bytes:
@@ -40,9 +40,9 @@ class ThreadParts:
 
 @implementer(IPushProducer)
 class MadeStream:
-    """The body that begins with `first` and goes on with `parts`; there is never more than one part ahead.
+    """Body that begins with `first` and continues with `parts`, of which at most one is made ahead.
 
-    Parts that cannot be made end the connection: the client must not take what it has for the whole.
+    A part that cannot be made ends the connection, so that the client notices the truncation.
     """
 
     __slots__ = ("_channel", "_ended", "_first", "_parts", "_paused", "_working")
@@ -56,7 +56,7 @@ class MadeStream:
         self._working = self._paused = self._ended = False
 
     def start(self, channel: ResponseChannel) -> None:
-        """The response's head is on its way."""
+        """Register the producer and write the first part: the response's head has been sent."""
         self._channel = channel
         channel.registerProducer(self, True)
         channel.write(chunk(self._first))
@@ -64,18 +64,18 @@ class MadeStream:
             self.resumeProducing()
 
     def resumeProducing(self) -> None:
-        """The transport has drained: go on, unless a part is being made already."""
+        """Continue, unless a part is being made already: the transport has drained."""
         self._paused = False
         if not self._working and not self._ended:
             self._working = True
             Deferred.fromCoroutine(self._go_on())
 
     def pauseProducing(self) -> None:
-        """The transport is full."""
+        """Pause: the transport is full."""
         self._paused = True
 
     def stopProducing(self) -> None:
-        """The connection is gone: what is being made is thrown away, and nothing more is."""
+        """Stop, and drop the part being made: the connection is gone."""
         self._ended = True
 
     connection_lost = stopProducing
@@ -84,10 +84,10 @@ class MadeStream:
         try:
             while not self._paused and not self._ended:
                 self._take(await self._parts.next())
-        except StatusError:  # the state it is made of was let go, or too much waits for the thread
+        except StatusError:  # the state that it is made of has expired, or too much waits for the thread
             self._abort()
-        except Exception:  # noqa: BLE001 - whatever it is, only this answer ends
-            self._log.failure("a body could not be made to its end")
+        except Exception:  # noqa: BLE001 - any other error ends only this response
+            self._log.failure("failed to produce the rest of a response body")
             self._abort()
         finally:
             self._working = False

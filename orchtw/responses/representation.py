@@ -1,8 +1,8 @@
 """Objects, lists and Status as the bytes of the negotiated format.
 
-Plain objects come from the encodings that the cache keeps; only YAML, indented JSON and transformed
-answers (Table, PartialObjectMetadata) are made for the request. What takes longer than a slice of a turn is made
-in slices, what is long and private while it is sent; what is made of large objects is made in a thread.
+Plain objects come from the encodings that the cache keeps; only YAML, indented JSON and transformed responses (Table,
+PartialObjectMetadata) are made for the request. Work beyond a slice of a turn is done in slices, long private bodies
+are made while they are sent, and encodings of large objects are made in a thread.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from orchtw.errors import StatusError, TooManyRequests
 from orchtw.metrics.series import Histogram
 from orchtw.registry.offload import INLINE_BYTES, Offload
 from orchtw.registry.target import Forms, Target
-from orchtw.request import Response
+from orchtw.request import SHORT_BYTES, Response
 from orchtw.responses.made_stream import MadeStream, ThreadParts
 from orchtw.responses.pieces import (
-    PIECE_BYTES,
     Framed,
     Held,
     Items,
@@ -36,8 +35,10 @@ from orchtw.responses.text_forms import list_parts, object_parts
 from orchtw.responses.transforms import Transforms
 from orchtw.responses.watch_wires import Wires
 from orchtw.rules.negotiation import Negotiated, check_transform
-from orchtw.schema.codec.codecs import COLD_BYTES, Codecs
+from orchtw.schema.codec.body import Format
+from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import ENVELOPE_END, envelope_head, wrap
+from orchtw.schema.codec.kind_codec import COLD_BYTES
 from orchtw.schema.codec.wire import delimited, varint
 from orchtw.watch.entry import LARGE_BYTES, Entry, size_at_rest
 from orchtw.watch.frames import Wire
@@ -49,14 +50,14 @@ ITEMS_TAG = b"\x12"  # field 2, length-delimited: `items` of every list message
 LIST_END = b"]}\n"
 METADATA_FIELD = 1  # `metadata` of every list message
 LIST_META = "orch.io.apimachinery.pkg.apis.meta.v1.ListMeta"
-PINNED_ITEMS = 64  # of a list whose reader counts as holding a state; a shorter one is sent in a few writes
-SCANNED = 128  # objects whose sizes are looked at in one go
+PINNED_ITEMS = 64  # least length of a list that pins its state; a shorter one is sent in a few writes
+SCANNED = 128  # objects whose sizes are read in one step
 MEASURING_SLICES = 50  # a quarter of a second: a list that takes longer to measure is sent without its length
-TEXT_STRIDE = 4  # objects made into YAML or indented JSON between two looks at the clock
+TEXT_STRIDE = 4  # objects made into YAML or indented JSON between two readings of the clock
 
 
 class Representations:
-    """Makes responses; one per process, shared by all verbs. `sent` measures the events of a group, version, kind."""
+    """Maker of responses; one per process, shared by all verbs. `sent` returns an event histogram for a kind."""
 
     def __init__(
         self,
@@ -77,9 +78,9 @@ class Representations:
     async def entry(
         self, target: Target, entry: Entry, accept: Negotiated, code: int = 200, *, params: Params
     ) -> Response:
-        """One stored object, as it is or as the transform asked for; `params` may say more of a Table.
+        """Return one stored object, as it is or transformed; `params` may have options of a Table.
 
-        A large one that must be decoded for it is made in a thread. Raises TooManyRequests (429) when too much waits
+        A large one that must be decoded for it is made in a thread. Raises TooManyRequests (429) if too much waits
         for that.
         """
         if target.forms is not None:
@@ -90,17 +91,29 @@ class Representations:
         ready = self._encoded(target, entry, accept, code)
         return ready or self.obj(self._decoded(target, entry, accept, params), accept, code)
 
+    def at_hand(self, target: Target, entry: Entry, form: Format) -> bytes | None:
+        """Return the body that shows one stored object, if its encoding is in the cache and it is not large."""
+        codec = target.codec
+        if form == "json" and target.has_json(entry):
+            tail = target.json_tail(entry)
+            return b"%b%b\n" % (codec.type_prefix, tail) if len(tail) < LARGE_BYTES else None
+        if form == "protobuf" and target.has_protobuf(entry):
+            raw = target.protobuf(entry)
+            head = envelope_head(codec.api_version, codec.kind)
+            return b"%b%b%b%b" % (head, varint(len(raw)), raw, ENVELOPE_END) if len(raw) < LARGE_BYTES else None
+        return None
+
     async def written(
         self, target: Target, entry: Entry, accept: Negotiated, code: int = 200, *, params: Params
     ) -> Response:
-        """The same for an object that this request has written: that has happened, so it is answered in any case."""
+        """Return an object that this request has written, as `entry`, even if too much waits: the write is done."""
         try:
             return await self.entry(target, entry, accept, code, params=params)
         except TooManyRequests:
             return self._whole(target, entry, accept, code, params)
 
     def _whole(self, target: Target, entry: Entry, accept: Negotiated, code: int, params: Params) -> Response:
-        """One stored object, without a look at the clock."""
+        """Return one stored object in one go."""
         if ready := self._encoded(target, entry, accept, code):
             return ready
         obj = self._decoded(target, entry, accept, params)
@@ -115,7 +128,7 @@ class Representations:
         return self._transforms.one(target, entry, accept, params)
 
     def _encoded(self, target: Target, entry: Entry, accept: Negotiated, code: int) -> Response | None:
-        """The answer from the encodings of the cache, if one of them is asked for."""
+        """Return the response from the encodings of the cache, or None if it needs none of them."""
         if accept.transform is not None:
             return None
         codec = target.codec
@@ -128,7 +141,7 @@ class Representations:
         return None
 
     def obj(self, obj: Object, accept: Negotiated, code: int = 200) -> Response:
-        """Any canonical object that is not in the cache."""
+        """Return any canonical object, which need not be in the cache."""
         if accept.format == "protobuf":
             api_version, kind = obj["apiVersion"], obj["kind"]
             body = wrap(api_version, kind, self._codecs.kind(api_version, kind).encode_protobuf(obj))
@@ -136,7 +149,7 @@ class Representations:
         return self._made(object_parts(obj, accept), accept, code)
 
     def document(self, obj: Object, accept: Negotiated) -> Response:
-        """As `obj`, with the whole body at once: for what is made once and kept."""
+        """Return `obj` with the whole body made at once, for responses that are kept."""
         response = self.obj(obj, accept)
         if response.parts is not None:
             response.body, response.parts = b"".join(response.parts), None
@@ -149,11 +162,11 @@ class Representations:
         return Response(code=code, content_type=accept.content_type, parts=body)
 
     def untransformed(self, accept: Negotiated) -> Negotiated:
-        """The same format for an answer that is no object of the resource, such as a Status."""
+        """Return the format without a transform, for responses such as a Status."""
         return attrs.evolve(accept, transform=None, transform_version="") if accept.transform else accept
 
     def refusal(self, error: StatusError, accept: Negotiated) -> Response:
-        """The Status of a refusal, with Retry-After where it carries one."""
+        """Return the Status of an error, with Retry-After where it has one."""
         status = self._codecs.kind("v1", "Status").normalise(error.to_status())
         response = self.obj(status, accept, error.code)
         if error.retry_after_s:
@@ -165,7 +178,7 @@ class Representations:
     async def list(
         self, target: Target, entries: Sequence[Entry], meta: Object, accept: Negotiated, *, params: Params
     ) -> Response:
-        """A collection: `meta` is its ListMeta in canonical form."""
+        """Return a collection: `meta` is its ListMeta in canonical form."""
         held = Held(entries)
         if len(entries) > PINNED_ITEMS:
             target.stored.cache.pins.add(held)
@@ -191,7 +204,7 @@ class Representations:
         return await self._text_list(list_parts(_list_head(target, meta), "items", batches, accept), held, accept)
 
     def wire(self, target: Target, accept: Negotiated, *, params: Params) -> Wire:
-        """The form of a watch's events."""
+        """Return the wire format of a watch's events."""
         if accept.transform is not None:
             check_transform(accept, target.resource.kind, is_list=False)
             wire = self._transforms.wire(target, accept, params)
@@ -203,9 +216,9 @@ class Representations:
         return wire
 
     async def encode_large(self, target: Target, entries: Sequence[Entry], accept: Negotiated) -> None:
-        """Make what large ones among `entries` lack for lists and watches in a format, one by one in the thread.
+        """Make the missing encodings of large ones among `entries`, one by one in the thread.
 
-        Raises TooManyRequests (429) when too much waits for that.
+        Raises TooManyRequests (429) if too much waits for that.
         """
         has: Callable[[Entry], bool]
         make: Callable[[Entry], object]
@@ -221,7 +234,7 @@ class Representations:
                 await self._offload.run(size, partial(make, entry))
 
     async def _encode_listed(self, target: Target, held: Held, accept: Negotiated) -> bool:
-        """As `encode_large`, of a list; whether it has large ones.
+        """Encode large objects of a list, as `encode_large`; report whether it has any.
 
         Objects lack encodings after a start, or in a version that is new to them.
         """
@@ -230,7 +243,7 @@ class Representations:
         return bool(large)
 
     async def _text_list(self, parts: Iterator[bytes], held: Held, accept: Negotiated) -> Response:
-        """A list in a form that is made for the request; of large objects, in the thread."""
+        """Return a list in a form that is made for the request, in the thread if it has large objects."""
         large = await in_turns(self._turns, _large(held))
         if not large:
             return self._made(parts, accept)
@@ -239,9 +252,9 @@ class Representations:
         return Response(content_type=accept.content_type, stream=MadeStream(await made.next(), made))
 
     async def _json_list(self, target: Target, held: Held, meta: Object, accept: Negotiated) -> Response:
-        """A list of the objects' JSON; where much of that must be made first, it is made as the client takes it."""
+        """Return a list as JSON; if most of it must be encoded first, that is done while it is sent."""
         has_large = await self._encode_listed(target, held, accept)
-        form = JsonForm(target.listed_json, target.codec.item_prefix)
+        form = JsonForm(target.listed_json, target.codec.item_prefix, target.listed_size)
         head = orjson.dumps(_list_head(target, meta))[:-1] + b',"items":['
         items = await in_some_turns(self._turns, items_of(held, form), MEASURING_SLICES)
         if items is None and not has_large:
@@ -261,7 +274,7 @@ class Representations:
 
 
 def _lacking(forms: Forms, held: Held) -> Steps[list[Entry]]:
-    """The objects of a list that have to be converted, in steps."""
+    """Find the objects of a list that have to be converted, in steps."""
     found: list[Entry] = []
     for entries in held.runs(SCANNED):
         found += [entry for entry in entries if forms.lacks(entry)]
@@ -270,7 +283,7 @@ def _lacking(forms: Forms, held: Held) -> Steps[list[Entry]]:
 
 
 def _large(held: Held) -> Steps[list[Entry]]:
-    """The objects of a list that are not for the reactor to encode, in steps."""
+    """Find the objects of a list that are too large to encode on the reactor, in steps."""
     found: list[Entry] = []
     for entries in held.runs(SCANNED):
         found += [entry for entry in entries if size_at_rest(entry) > INLINE_BYTES]
@@ -279,7 +292,7 @@ def _large(held: Held) -> Steps[list[Entry]]:
 
 
 def _work_bytes(target: Target, entry: Entry) -> int:
-    """The size by which it is decided whether a form of an object is made on the reactor."""
+    """Return the size that decides whether a form of an object is made on the reactor."""
     size = len(entry.raw)
     return max(size, COLD_BYTES) if target.stored.codec.unread and not target.has_json(entry) else size
 
@@ -294,15 +307,15 @@ def _at_hand(target: Target, entry: Entry, accept: Negotiated) -> bool:
 
 
 def _framed(head: bytes, items: Items, end: bytes, accept: Negotiated) -> Response:
-    """A list between its head and its end; a short one as one piece."""
+    """Return a list between its head and its end; a short one as one piece."""
     pieces = Framed(head, items, end)
-    if pieces.length < PIECE_BYTES:
+    if pieces.length <= SHORT_BYTES:
         return Response(content_type=accept.content_type, body=b"".join(pieces))
     return Response(content_type=accept.content_type, body=pieces, length=pieces.length)
 
 
 def _shared(code: int, accept: Negotiated, pieces: tuple[bytes, ...]) -> Response:
-    """An object's own bytes and what goes around them: a large one is not copied for each request."""
+    """Return an object's own bytes and their frame: a large one is not copied for each request."""
     length = sum(map(len, pieces))
     if length < LARGE_BYTES:
         return Response(code=code, content_type=accept.content_type, body=b"".join(pieces))
@@ -310,7 +323,7 @@ def _shared(code: int, accept: Negotiated, pieces: tuple[bytes, ...]) -> Respons
 
 
 def _item(target: Target, entry: Entry) -> Object:
-    """An object as list items show it: without kind and apiVersion if it has a Protobuf form (reference OBJ-14)."""
+    """Return an object as a list item: without kind and apiVersion if it has a Protobuf form (reference OBJ-14)."""
     obj = target.load(entry)
     if target.codec.protobuf:
         del obj["kind"], obj["apiVersion"]

@@ -1,4 +1,4 @@
-"""Computations of requests in slices, so that none of them holds the reactor for long."""
+"""Slicing of long computations, so that none of them blocks the reactor."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ Steps = Generator[None, None, T]
 """A computation that yields every millisecond or so and returns its result."""
 
 PART_BYTES: Final = 256 * 1024
-"""Of a long body: what is made and sent at a time."""
+"""Approximate size of the parts in which a long body is made and sent."""
 
 COMPLETE_BYTES: Final = 1 << 20
-"""Bodies up to this size that are made within one slice are sent with their length."""
+"""Limit of bodies that are sent with their length, if they are made within one slice."""
 
 
 async def in_turns(turns: ReactorTurns, steps: Steps[T]) -> T:
-    """The result of `steps`; at once if it is there within a slice. Raises what `steps` raises.
+    """Return the result of `steps`, run in slices. Raises the errors of `steps`.
 
-    When the client leaves meanwhile, the wait is cancelled and `steps` goes no further.
+    If the client leaves, the wait is cancelled and `steps` does not continue.
     """
     while True:
         for done in _slice(turns, steps):
             return done
-        await _turn(turns)
+        await turn(turns)
 
 
 async def in_some_turns(turns: ReactorTurns, steps: Steps[T], slices: int) -> T | None:
-    """The same if no more than so many slices lead to it, else None."""
+    """Return the result of `steps`, run in at most `slices` slices; None if they are not enough."""
     for _ in range(slices):
         for done in _slice(turns, steps):
             return done
-        await _turn(turns)
+        await turn(turns)
     return None
 
 
 def _slice(turns: ReactorTurns, steps: Steps[T]) -> tuple[T] | tuple[()]:
-    """One slice of `steps`, and the result if it is there."""
+    """Run one slice of `steps`; return the result in a tuple, which is empty if there is none yet."""
     end = turns.end()
     while True:
         try:
@@ -53,17 +53,17 @@ def _slice(turns: ReactorTurns, steps: Steps[T]) -> tuple[T] | tuple[()]:
             return ()
 
 
-def _turn(turns: ReactorTurns) -> Deferred[None]:
-    """Fires in one of the next turns."""
+def turn(turns: ReactorTurns) -> Deferred[None]:
+    """Wait for one of the next turns."""
     waiting: Deferred[None] = Deferred()
     turns.later(lambda: None if waiting.called else waiting.callback(None))
     return waiting
 
 
 def begun(turns: ReactorTurns, parts: Iterator[bytes]) -> bytes | Iterator[bytes]:
-    """The body that `parts` make: as a whole if that takes no longer than a slice, else in parts made when asked for.
+    """Return the body made of `parts`: whole if that takes no longer than a slice, else in parts made on demand.
 
-    Each of these parts takes no longer than a slice and has about PART_BYTES at most, if the given ones do.
+    Each of these parts takes no longer than a slice and has about PART_BYTES at most, as long as the given ones do.
     """
     end = turns.end()
     made: list[bytes] = []
@@ -78,7 +78,7 @@ def begun(turns: ReactorTurns, parts: Iterator[bytes]) -> bytes | Iterator[bytes
 
 
 def _paced(turns: ReactorTurns, parts: Iterator[bytes]) -> Iterator[bytes]:
-    """`parts`, as many joined as a slice makes."""
+    """Yield `parts`, joined slice by slice."""
     made: list[bytes] = []
     size = 0
     end = turns.end()

@@ -1,4 +1,4 @@
-"""Documents in the forms that are made for each request, part by part: indented JSON, YAML, Tables in any form."""
+"""Documents in the forms that are made for each request, part by part: indented JSON, YAML, and Tables."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from orchtw.schema.codec.yaml_codec import encode_yaml, yaml_parts
 from orchtw.wire.objects import Object
 
 Dump = Callable[[Object], bytes]
-"""Compact JSON of a value that may hold what orjson does not know by itself."""
+"""Function that writes compact JSON of a value with members that orjson does not know by itself."""
 
 
 def object_parts(obj: Object, accept: Negotiated) -> Iterator[bytes]:
-    """One object in a text form; YAML in parts that take a few milliseconds to make.
+    """Yield one object in a text form; YAML in parts that take a few milliseconds to make.
 
     As in the release, compact JSON ends its line and indented JSON does not (reference ENC-20).
     """
@@ -31,9 +31,9 @@ def object_parts(obj: Object, accept: Negotiated) -> Iterator[bytes]:
 def list_parts(
     head: Object, field: str, batches: Iterable[list[Any]], accept: Negotiated, dump: Dump = orjson.dumps
 ) -> Iterator[bytes]:
-    """`head` with the values of all batches under `field`, in a text form; a part for each batch that is not empty.
+    """Return `head` with the values of all batches under `field`, in a text form; one part for each batch.
 
-    `field` follows what is in `head`; in YAML, whose keys are sorted, it stands where it belongs.
+    `field` follows the keys of `head`; in YAML, whose keys are sorted, it is in order.
     """
     filled = filter(None, batches)
     if accept.format == "yaml":
@@ -51,7 +51,7 @@ def _compact(head: Object, field: str, batches: Iterable[list[Any]], dump: Dump)
 
 
 def _indented(head: Object, field: str, batches: Iterable[list[Any]]) -> Iterator[bytes]:
-    """As orjson indents the whole: what it writes of a part at the same depth is cut out."""
+    """Yield the JSON as orjson indents the whole: each batch is indented at the same depth and cut out."""
     name = field.encode()
     cut = len(name) + len(b'{\n  "": [\n')
     yield b'%b,\n  "%b": [' % (_pretty(head)[: -len(b"\n}")], name)

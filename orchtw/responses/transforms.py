@@ -19,6 +19,7 @@ from orchtw.rules.options import IncludeObject, include_object
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.splice import metadata_field, set_json_version, split_owned
+from orchtw.schema.tables.lasting_rows import Row, lasting_row, written_row
 from orchtw.schema.tables.layout import TableLayout, custom_layout, write_table
 from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
 from orchtw.watch.entry import LARGE_BYTES, ROW_BYTES, Entry
@@ -28,11 +29,11 @@ from orchtw.wire.objects import Object
 
 Params = Mapping[str, list[str]]
 STRIDE: Final = 8
-"""Objects made into rows or metadata between two looks at the clock."""
+"""Number of objects made into rows or metadata between two readings of the clock."""
 
 
 class Transforms:
-    """Makes Table and PartialObjectMetadata answers. `now` gives seconds since the epoch: ages count from it."""
+    """Maker of Table and PartialObjectMetadata responses. `now` returns seconds since the epoch, for ages."""
 
     def __init__(self, codecs: Codecs, naming: Naming, now: Callable[[], float]) -> None:
         self._codecs = codecs
@@ -41,14 +42,14 @@ class Transforms:
         self._partial = codecs.kind(f"{naming.meta_group}/v1", "PartialObjectMetadata")
 
     def one(self, target: Target, entry: Entry, accept: Negotiated, params: Params) -> Object:
-        """One object as a one-row Table, or its metadata."""
+        """Return one object as a one-row Table, or its metadata."""
         if accept.transform == "Table":
             meta = {"resourceVersion": str(entry.revision)} if entry.revision else {}
             return self.table(target, [entry], meta, accept.transform_version, include_object(params))
         return self._metadata_of(target, entry, accept.transform_version)
 
     def _metadata_of(self, target: Target, entry: Entry, version: str) -> Object:
-        """An object's PartialObjectMetadata; of a large one nothing but its metadata is decoded."""
+        """Return an object's PartialObjectMetadata; of a large one only the metadata is decoded."""
         if len(entry.raw) <= LARGE_BYTES:
             return partial_metadata(target.load(entry), version)
         return partial_metadata({"metadata": target.stored.metadata(entry)}, version)
@@ -56,7 +57,7 @@ class Transforms:
     def parts(
         self, target: Target, held: Held, meta: Object, accept: Negotiated, params: Params
     ) -> Iterator[bytes]:
-        """A list as a Table, or as the list of its items' metadata, in a text form and in parts.
+        """Yield a list as a Table, or as the list of its items' metadata, in a text form and in parts.
 
         A part takes a millisecond or so to make.
         """
@@ -72,60 +73,66 @@ class Transforms:
         return list_parts(head, "items", self._metadata(target, held, version, accept), accept)
 
     def metadata_message(self, target: Target, entry: Entry) -> bytes:
-        """A PartialObjectMetadata's inner message: the object's own, up to the end of its metadata."""
+        """Return a PartialObjectMetadata's inner message: the object's own, up to the end of its metadata."""
         if target.codec.protobuf:
             return metadata_field(target.protobuf(entry))
         return self._partial.encode_protobuf({"metadata": target.stored.metadata(entry)})
 
     def _metadata(self, target: Target, held: Held, version: str, accept: Negotiated) -> Iterator[list[Any]]:
-        """The metadata of each object; of those whose JSON comes apart cleanly it is cut out."""
+        """Yield the metadata of the objects in batches, cut out of their JSON where possible."""
         for entries in held.runs(STRIDE):
             batch: list[Any] = []
             for entry in entries:
                 splits = _is_compact(accept) and len(entry.raw) <= LARGE_BYTES
-                parts = split_owned(target.json_tail(entry)) if splits else None
+                tail = target.listed_json(entry) if splits else b""
+                parts = split_owned(tail) if splits else None
                 if parts is None:
                     batch.append(self._metadata_of(target, entry, version))
                 else:
-                    batch.append(self._shown(target.json_tail(entry), parts[1], version))
+                    batch.append(self._shown(tail, parts[1], version))
             yield batch
 
     def _shown(self, tail: bytes, end: int, version: str) -> orjson.Fragment:
-        """The metadata of an object, which ends at `end` of its JSON, as PartialObjectMetadata."""
-        head = f'{{"kind":"PartialObjectMetadata","apiVersion":"{version}",'.encode()
-        return orjson.Fragment(b"%b%b}" % (head, tail[:end]))
+        """Return the PartialObjectMetadata of an object whose metadata ends at `end` of its JSON."""
+        return orjson.Fragment(b"%b%b}" % (_opening(version), tail[:end]))
 
     def _rows(
         self, target: Target, held: Held, version: str, include: IncludeObject, *, lasting: bool
     ) -> Iterator[list[Any]]:
-        """The rows of a Table; `lasting`: as `write_table` takes them, with cells that are kept for the next time."""
+        """Yield the rows of a Table in batches; `lasting`: for `write_table`, with cells that are cached."""
         layout, now_s = self._layout(target), self._now()
         if not lasting or include != "Metadata" or not target.row_key:
             for entries in held.runs(STRIDE):
                 yield [self._row(target, layout, entry, now_s, version, include) for entry in entries]
             return
+        opening = _opening(version)
         for entries in held.runs(STRIDE):
-            rows = []
+            rows: list[Any] = []
             for entry in entries:
-                cells, end = self._cells(target, layout, entry, now_s)
-                if end:
-                    rows.append({"cells": cells, "object": self._shown(target.json_tail(entry), end, version)})
-                else:
+                row = self._row_of(target, layout, entry, now_s)
+                if row is None:
                     rows.append(layout.row(target.load(entry), now_s, version=version))
+                else:
+                    cells, end = written_row(row, now_s)
+                    head = target.listed_head(entry, end)
+                    rows.append(orjson.Fragment(b'{"cells":%b,"object":%b%b}}' % (cells, opening, head)))
             yield rows
 
     def event_row(
         self, target: Target, entry: Entry, revision: int, version: str, include: IncludeObject
     ) -> Object | None:
-        """The row of a watch event in compact JSON, cut out of what is at hand; None: it must be made of the object.
+        """Return the row of a watch event from cached parts, for compact JSON; None if it needs the object.
 
         Its object carries `revision` as resourceVersion.
         """
         if not target.row_key:
             return None
-        cells, end = self._cells(target, self._layout(target), entry, self._now())
-        if not end:
+        now_s = self._now()
+        row = self._row_of(target, self._layout(target), entry, now_s)
+        if row is None:
             return None
+        text, end = written_row(row, now_s)
+        cells = orjson.Fragment(text)
         if include == "None":
             return {"cells": cells, "object": None}
         tail = target.json_tail(entry)
@@ -138,7 +145,7 @@ class Transforms:
         return {"cells": cells, "object": shown}
 
     def table_of(self, target: Target, row: Object, meta: Object, version: str, *, headed: bool) -> bytes:
-        """The JSON of a Table of one row as `event_row` makes it."""
+        """Return the JSON of a one-row Table, made by `event_row`."""
         table = self._layout(target).table(meta, [row], version=version, headed=headed)
         return write_table(table, self._now())
 
@@ -148,9 +155,9 @@ class Transforms:
         return entry.other is not None and target.row_key in entry.other
 
     def make_cells(self, target: Target, entry: Entry) -> None:
-        """Make the cells of an object's row, and what they are made of."""
+        """Make the cells of an object's row, and its JSON."""
         target.json_tail(entry)
-        self._cells(target, self._layout(target), entry, self._now())
+        self._row_of(target, self._layout(target), entry, self._now())
 
     @staticmethod
     def _row(
@@ -170,37 +177,38 @@ class Transforms:
         *,
         headed: bool = True,
     ) -> Object:
-        """A Table of cached objects."""
+        """Return a Table of cached objects."""
         layout = self._layout(target)
         now_s = self._now()
         rows = [self._row(target, layout, entry, now_s, version, include) for entry in entries]
         return layout.table(meta, rows, version=version, headed=headed)
 
     @staticmethod
-    def _cells(target: Target, layout: TableLayout, entry: Entry, now_s: float) -> tuple[list[Any], int]:
-        """The cells of a row, and where the object's metadata ends in its JSON; 0: make the row from the object."""
-        kept: tuple[list[Any], int] | None = None if entry.other is None else entry.other.get(target.row_key)
+    def _row_of(target: Target, layout: TableLayout, entry: Entry, now_s: float) -> Row | None:
+        """Return an object's row, which is kept if it lasts; None: make it from the object."""
+        kept: Row | None = None if entry.other is None else entry.other.get(target.row_key)
         if kept is not None:
             return kept
-        parts = split_owned(target.json_tail(entry))
+        parts = split_owned(target.listed_json(entry))
         if parts is None:
-            return [], 0
+            return None
         obj = parts[0]
         obj["kind"], obj["apiVersion"] = target.resource.kind, target.resource.api_version  # cells may ask
         found = layout.lasting_cells(obj, now_s)
         if found is None:
-            return [], 0
+            return None
         cells, lasts = found
+        row = lasting_row(cells, parts[1])
         if lasts:
             other = entry.other
             if other is None:
                 other = entry.other = {}
-            other[target.row_key] = cells, parts[1]
-            target.stored.made(entry, 0, 0, ROW_BYTES)
-        return cells, parts[1]
+            other[target.row_key] = row
+            target.stored.made(entry, 0, 0, ROW_BYTES + len(row))
+        return row
 
     def wire(self, target: Target, accept: Negotiated, params: Params) -> Wire:
-        """The form of a watch's events; one per resource, form and included object."""
+        """Return the wire format of a watch's events; one per resource, form and included object."""
         include = include_object(params)
         key = Transforms, accept, include
         wire: Wire | None = target.kept.get(key)
@@ -219,6 +227,11 @@ class Transforms:
         if traits.own_columns:
             return custom_layout(columns, self._naming)
         return TableLayout(columns, traits.cells, self._naming)
+
+
+def _opening(version: str) -> bytes:
+    """Return the JSON of a PartialObjectMetadata before its metadata."""
+    return f'{{"kind":"PartialObjectMetadata","apiVersion":"{version}",'.encode()
 
 
 def _is_compact(accept: Negotiated) -> bool:
@@ -249,11 +262,11 @@ class TransformedWire:
         self._include = include
 
     def frame(self, event_type: str, entry: Entry, revision: int) -> bytes:
-        """One event without columns."""
+        """Return one event without columns."""
         return self._event(event_type, entry, revision, headed=False)
 
     def opening(self, event_type: str, entry: Entry, revision: int) -> bytes:
-        """The first event of a stream."""
+        """Return the first event of a stream, with columns."""
         return self._event(event_type, entry, revision, headed=True)
 
     def _event(self, event_type: str, entry: Entry, revision: int, *, headed: bool) -> bytes:
@@ -267,10 +280,10 @@ class TransformedWire:
         return self._framed(event_type, self._obj(entry, revision, headed=headed))
 
     def pieces(self, event_type: str, entry: Entry) -> None:
-        """None: what is shown is made."""
+        """Return None: transformed objects are made anew."""
 
     def bookmark(self, revision: int) -> bytes:
-        """A Table without rows, or metadata with nothing but a resourceVersion."""
+        """Return a Table without rows, or metadata with nothing but a resourceVersion."""
         version = self._accept.transform_version
         meta: Object = {"resourceVersion": str(revision)}
         if self.opens:
@@ -281,7 +294,7 @@ class TransformedWire:
         return self._framed(BOOKMARK, partial_metadata(obj, version))
 
     def error(self, error: StatusError) -> bytes:
-        """The Status, never transformed."""
+        """Return the Status, which is never transformed."""
         return self._framed(ERROR, self._codecs.kind("v1", "Status").normalise(error.to_status()))
 
     def _obj(self, entry: Entry, revision: int, *, headed: bool) -> Object:

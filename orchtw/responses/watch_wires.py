@@ -1,4 +1,4 @@
-"""The watch wires of served resources: one per resource and format, so that watchers share their frames."""
+"""Wire formats of watches on served resources: one per resource and format, so that watchers share frames."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import orjson
 
 from orchtw.errors import StatusError
 from orchtw.registry.target import Target
-from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.codec import Codec
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.codec.splice import set_json_version, set_protobuf_version
 from orchtw.watch.frames import JsonWire, ProtobufWire, Wire
 
@@ -20,7 +22,7 @@ class Wires:
         self._status = codecs.kind("v1", "Status")
 
     def plain(self, target: Target, form: str) -> Wire:
-        """The wire of whole objects in `form`, "json" or "protobuf"."""
+        """Return the wire of whole objects in `form`, "json" or "protobuf"."""
         wire: Wire | None = target.kept.get((Wires, form))
         if wire is None:
             wire = target.kept[Wires, form] = self._make(target, form)
@@ -32,11 +34,13 @@ class Wires:
         def bookmark_tail(revision: int) -> bytes:
             return orjson.dumps(_bookmark(codec, revision))[len(codec.type_prefix) :]
 
+        if form == "json":
+            return JsonWire(codec.type_prefix, target.listed_json, set_json_version, bookmark_tail, target.forms)
+        assert isinstance(codec, KindCodec)
+
         def bookmark_raw(revision: int) -> bytes:
             return codec.encode_protobuf(_bookmark(codec, revision))
 
-        if form == "json":
-            return JsonWire(codec.type_prefix, target.json_tail, set_json_version, bookmark_tail, target.forms)
         return ProtobufWire(
             codec.api_version, codec.kind, target.protobuf, set_protobuf_version, bookmark_raw, self._status_raw
         )
@@ -45,6 +49,6 @@ class Wires:
         return self._status.encode_protobuf(self._status.normalise(error.to_status()))
 
 
-def _bookmark(codec: KindCodec, revision: int) -> dict[str, Any]:
-    """The object of a bookmark: nothing but a resourceVersion (reference WATCH-13)."""
+def _bookmark(codec: Codec, revision: int) -> dict[str, Any]:
+    """Return the object of a bookmark: nothing but a resourceVersion (reference WATCH-13)."""
     return codec.normalise({"metadata": {"resourceVersion": str(revision)}})

@@ -1,4 +1,5 @@
-"""The API's own rules, as functions from values to values: what a request asks for, selectors, names,
-metadata, query options, paging tokens and negotiation. Nothing here does I/O, knows the time or keeps more than
-bounded caches of parsed text.
+"""Rules of the API as pure functions: request info, selectors, names, query options, paging tokens, negotiation.
+
+Nothing here does I/O (but for logging and time zone files), reads a clock of its own, or keeps more than bounded
+state.
 """

@@ -1,7 +1,6 @@
-"""Facts that the servers of one cluster publish and compare, as they must agree on them (reference CTRL-52).
+"""Facts that the servers of one cluster publish and compare, because they must agree on them (reference CTRL-52).
 
-A fact is published as JSON in which nothing is secret: keys by fingerprints of their public halves, files by digests
-with a salt of their own.
+A fact is published as JSON without secrets: keys as fingerprints of their public halves, files as salted digests.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ _DIGEST: Final = "sha256"
 
 
 class Fact(Protocol):
-    """One fact of this server. With `fatal` a server that has another one must not serve beside it."""
+    """One fact of this server. If `fatal`, a server with an incompatible one must not serve beside it."""
 
     @property
     def name(self) -> str:
-        """Return the name for people: a flag or a subject."""
+        """Return the human-readable name: a flag or a subject."""
 
     @property
     def fatal(self) -> bool:
-        """Report whether servers must agree on it."""
+        """Report whether servers must agree on the fact."""
 
     def published(self) -> Any:
         """Return the published value as JSON."""
@@ -34,20 +33,20 @@ class Fact(Protocol):
     def differs(self, other: Any) -> bool:
         """Report whether another server's published value is incompatible.
 
-        Raises KeyError, TypeError or ValueError for what no server of this version publishes.
+        Raises KeyError, TypeError, ValueError or AttributeError for a value that this version does not publish.
         """
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Equal:
-    """Text that is the same everywhere."""
+    """Text that must be equal on all servers."""
 
     name: str
     text: str
     fatal: bool = False
 
     def published(self) -> str:
-        """See `Fact`, as `differs`."""
+        """Return the text; `differs` is as in `Fact`."""
         return self.text
 
     def differs(self, other: Any) -> bool:
@@ -64,7 +63,7 @@ class Content:
     salt: bytes = attrs.field(factory=lambda: secrets.token_bytes(SALT_BYTES))
 
     def published(self) -> Mapping[str, str]:
-        """See `Fact`, as `differs`."""
+        """Return salt and digest in hexadecimal; `differs` is as in `Fact`."""
         return {"salt": self.salt.hex(), "digest": self._digest(self.salt)}
 
     def differs(self, other: Any) -> bool:
@@ -76,10 +75,10 @@ class Content:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Believed:
-    """Keys that a server signs with (`used`), and those it accepts: each must accept what the others use.
+    """Keys that a server signs with (`used`) and those it accepts (`believed`): servers must accept each other's.
 
-    So a key can be exchanged one server after the other, if all believe the new one before any uses it. Those who use
-    nothing need only believe something in common.
+    A key can thus be rotated one server at a time, if all accept the new one before any uses it. Two servers that
+    accept any keys must accept one in common.
     """
 
     name: str
@@ -88,7 +87,7 @@ class Believed:
     fatal: bool = True
 
     def published(self) -> Mapping[str, Sequence[str]]:
-        """See `Fact`, as `differs`."""
+        """Return both sets of keys, sorted; `differs` is as in `Fact`."""
         return {"used": sorted(self.used), "believed": sorted(self.believed)}
 
     def differs(self, other: Any) -> bool:
@@ -99,21 +98,21 @@ class Believed:
 
 @attrs.frozen(slots=True)
 class Difference:
-    """A fact that another server has otherwise."""
+    """A fact in which another server differs."""
 
     fact: str
     fatal: bool
 
 
 def statement(own: Iterable[Fact]) -> dict[str, Any]:
-    """Return what a server publishes of all its facts."""
+    """Return a server's published facts by name."""
     return {fact.name: fact.published() for fact in own}
 
 
 def differences(own: Iterable[Fact], other: Mapping[str, Any]) -> list[Difference]:
-    """The facts that do not go with another server's statement.
+    """Return the facts that are incompatible with another server's statement.
 
-    What that does not mention, or says in a form of its own, is left to servers of its version.
+    A fact that the other server lacks, or publishes in a form of another version, does not count.
     """
     return [Difference(fact.name, fact.fatal) for fact in own if fact.name in other and _differs(fact, other)]
 

@@ -13,7 +13,7 @@ from orchtw.values.times import parse_time
 from orchtw.wire.objects import Object
 
 PREFIX: Final = "bootstrap-token-"
-"""Of the Secrets' names; the id follows."""
+"""Prefix of the Secrets' names, before the token id."""
 
 DEFAULT_GROUP: Final = "system:bootstrappers"
 SECRET_TYPE: Final = "bootstrap.orch.io/token"
@@ -25,18 +25,18 @@ _MICROSECONDS: Final = 1e6
 
 
 class BadSecret(Exception):
-    """A Secret whose token is not good for what was asked; the text says why."""
+    """A Secret whose token does not authenticate; the text says why."""
 
 
 def split(token: str) -> tuple[str, str] | None:
-    """Id and secret of a bootstrap token; None for any other token."""
+    """Split a bootstrap token into its id and secret; None for any other token."""
     found = _TOKEN.fullmatch(token)
     return None if found is None else (found[1], found[2])
 
 
 @attrs.frozen(slots=True)
 class TokenSecret:
-    """A Secret of a bootstrap token."""
+    """A Secret that holds a bootstrap token."""
 
     name: str
     terminating: bool
@@ -44,7 +44,7 @@ class TokenSecret:
 
     @classmethod
     def of(cls, secret: Object) -> TokenSecret:
-        """As it is stored; a value that is no text is read as none."""
+        """Read a token from its Secret; a value that is not text counts as absent."""
         meta, data = secret["metadata"], secret.get("data") or {}
         return cls(
             meta["name"],
@@ -59,11 +59,14 @@ class TokenSecret:
 
     @property
     def token_secret(self) -> str:
-        """The half that is not public."""
+        """Return the secret half of the token."""
         return self._value("token-secret")
 
     def left_s(self, now: float) -> float | None:
-        """Seconds until it expires, zero or less when it has; None: it does not. What cannot be read has expired."""
+        """Return the seconds until expiry at `now` (since the epoch), zero or less if expired; None: never.
+
+        An expiration that cannot be parsed counts as expired.
+        """
         text = self._value("expiration")
         if not text:
             return None
@@ -74,12 +77,12 @@ class TokenSecret:
         return seconds + microseconds / _MICROSECONDS - now
 
     def has_expired(self, now: float) -> bool:
-        """Report whether the token has expired."""
+        """Report whether the token has expired at `now`, in seconds since the epoch."""
         left_s = self.left_s(now)
         return left_s is not None and left_s <= 0
 
     def groups(self, token_id: str, token_secret: str, now: float) -> tuple[str, ...]:
-        """Return the groups of a user with this token. Raises BadSecret if it does not authenticate."""
+        """Return the groups of the token's user, sorted. Raises BadSecret if the token does not authenticate."""
         if self.terminating:
             raise BadSecret("its Secret is being deleted")
         if not hmac.compare_digest(self.token_secret.encode(), token_secret.encode()):
@@ -97,7 +100,7 @@ class TokenSecret:
         return tuple(sorted(groups))
 
     def signs(self, now: float) -> bool:
-        """Report whether the token signs `cluster-info`; its secret need not be one that authenticates."""
+        """Report whether the token signs `cluster-info`; its secret may have another form than those of tokens."""
         return (
             _ID.fullmatch(self.token_id) is not None
             and self.token_secret != ""

@@ -1,4 +1,4 @@
-"""Requests for certificates as signers judge them (reference CSR-3, CSR-13)."""
+"""Certificate signing requests, parsed for signers and approvers (reference CSR-3, CSR-13)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchtw.rules.pem import blocks
 
 @attrs.frozen(slots=True, kw_only=True)
 class CertificateRequest:
-    """Content of a PKCS #10 request. `alternatives` are of the four kinds below; others are dropped."""
+    """Content of a PKCS #10 request; `alternatives` are its DNS, e-mail, IP and URI names, in this order."""
 
     pkcs10: x509.CertificateSigningRequest
     public_key: CertificatePublicKeyTypes
@@ -24,12 +24,12 @@ class CertificateRequest:
     alternatives: tuple[x509.GeneralName, ...]
 
     def has_names(self, *kinds: type[x509.GeneralName]) -> bool:
-        """Report whether one of the alternative names is of one of these kinds."""
+        """Report whether any alternative name is of one of these kinds."""
         return any(isinstance(each, kinds) for each in self.alternatives)
 
 
 MAX_BYTES: Final = 16 * 1024
-"""Of a request that is judged: what is longer has more names than can be read at once."""
+"""Size limit of a parsed request: the names of a longer one would take too long to read."""
 
 DNS, IP, EMAIL, URI = x509.DNSName, x509.IPAddress, x509.RFC822Name, x509.UniformResourceIdentifier
 _SHOWN: Final = {DNS: "dNSName", EMAIL: "rfc822Name", URI: "uniformResourceIdentifier"}
@@ -40,11 +40,11 @@ _UNREADABLE: Final = (
     x509.InvalidVersion,
     x509.UnsupportedGeneralNameType,
 )
-"""What is raised, beside ValueError, for parts of a request that are not understood."""
+"""Exceptions raised, beside ValueError, for parts of a request that cannot be parsed."""
 
 
 def read_request(pem: bytes) -> CertificateRequest:
-    """The request in the first block. Raises ValueError for anything else, and for what is longer than MAX_BYTES."""
+    """Parse the request in the first PEM block. Raises ValueError if it is invalid or longer than MAX_BYTES."""
     block = next(blocks(pem), None)
     if block is None or block.type != "CERTIFICATE REQUEST":
         raise ValueError("PEM block type must be CERTIFICATE REQUEST")

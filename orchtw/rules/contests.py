@@ -17,22 +17,23 @@ FIRST_S: Final = 1.0
 LIMIT_S: Final = 300.0
 QUIET_S: Final = 60.0
 _QUIET_DELAYS: Final = 2
-"""So long after a write, and twice its delay, nobody is in its way any more."""
+"""Quiet time after which a write counts as undisturbed, in multiples of its delay."""
 
 PATIENCE: Final = 5
-"""So often the same is written at once where it is undone in a new way each time."""
+"""Most immediate repetitions of a write that is undone in a different way each time."""
 
 MOST: Final = 20_000
-"""Objects that are remembered: the ones written last."""
+"""Maximum number of objects recorded: those written last."""
 
 _DIGEST_BYTES: Final = 16
 
 
 @attrs.define(slots=True, kw_only=True)
 class _Write:
-    """The last write of an object: what it said, in the place of what, and when.
+    """Last write of an object: digests of its content (`said`) and of the state it replaced (`over`), and its time.
 
-    `again` is how often in a row the same was written in the place of the same, `times` how often at all.
+    `times` counts writes of this content in a row, `again` those that replaced the same state as the write before.
+    `told_s` is the delay that was logged last.
     """
 
     said: bytes
@@ -44,11 +45,11 @@ class _Write:
 
 
 class Contests:
-    """Record of a process' corrections of objects; `seconds` is a monotonic clock.
+    """Record of a process's corrections of objects; `seconds` is a monotonic clock.
 
-    When another writer has put back what was there before, the same is not written again at once but after a delay,
-    twice as long each time: both would else go on for ever. A writer that undoes it in ever new ways is answered at
-    once a few times. An object that is gone was there before only if it has been gone before.
+    If another writer restores the previous state, the correction is repeated only after a delay that doubles each
+    time, because the two would never stop otherwise. A write that is undone in a different way each time is repeated
+    at once PATIENCE times. Deleting an object that was created here counts as undoing only from the second time on.
     """
 
     _log = Logger()
@@ -58,9 +59,9 @@ class Contests:
         self._writes: OrderedDict[str, _Write] = OrderedDict()
 
     def due_in_s(self, key: str, content: Any, found: Callable[[], Any]) -> float:
-        """Return the delay before `content` may be written in the place of what `found` returns, in seconds.
+        """Return the delay, in seconds, before `content` may replace the state that `found` returns.
 
-        Both are JSON; None: there is no object. Each delay is logged when it first applies.
+        Both are JSON, or None for no object. Each delay is logged when it first applies.
         """
         last = self._writes.get(key)
         if last is None or last.said != _digest(content):
@@ -71,31 +72,31 @@ class Contests:
             return 0.0
         if last.told_s != delay_s:
             last.told_s = delay_s
-            text = "{key}: another writer undoes the same change, for the {times}. time: it waits for {delay_s:g} s"
+            text = "{key}: another writer keeps undoing the same change ({times}×): waiting for {delay_s:g} s"
             self._log.warn(text, key=key, times=last.times, delay_s=delay_s)
         return wait_s
 
     def wrote(self, key: str, content: Any, found: Any) -> None:
-        """`content` has been written in the place of what was `found`."""
+        """Record that `content` has replaced the state `found`."""
         now, last = self._seconds(), self._writes.pop(key, None)
         fresh = _Write(said=_digest(content), over=_digest(found), at=now)
         if last is not None and last.said == fresh.said and now - last.at <= _quiet_s(last):
             fresh.times = last.times + 1
             fresh.again = last.again + 1 if last.over == fresh.over else last.again
         elif found is None:
-            fresh.over = b""  # it is new, and nobody has taken it away
+            fresh.over = b""  # a creation: no digest matches, so the first deletion is not a contest
         self._writes[key] = fresh
         if len(self._writes) > MOST:
             self._writes.popitem(last=False)
 
 
 def key_of(plural: str, namespace: str, name: str) -> str:
-    """An object as people know it."""
+    """Return the key of an object, for logs too: `PLURAL NAMESPACE/NAME`, or `PLURAL NAME`."""
     return f"{plural} {namespace}/{name}" if namespace else f"{plural} {name}"
 
 
 def content_of(obj: Object | None) -> Object | None:
-    """Return the content of an object without the metadata that each write changes."""
+    """Return an object without the metadata that every write changes: labels, annotations and finalizers stay."""
     if obj is None:
         return None
     meta = obj["metadata"]
@@ -104,13 +105,13 @@ def content_of(obj: Object | None) -> Object | None:
 
 
 def _delay_s(last: _Write, over: bytes) -> float:
-    """For how long the same is not written again in the place of that."""
+    """Return the delay before the same content may replace the state with digest `over`, in seconds."""
     steps = last.again + 1 if over == last.over else last.times - PATIENCE
     return min(FIRST_S * 2.0 ** min(steps - 1, 64), LIMIT_S) if steps > 0 else 0.0
 
 
 def _quiet_s(last: _Write) -> float:
-    """Return how long after a write the next one counts as the first again, in seconds."""
+    """Return the time after a write from which the next one counts as the first again, in seconds."""
     return max(QUIET_S, _QUIET_DELAYS * max(_delay_s(last, last.over), _delay_s(last, b"")))
 
 

@@ -1,4 +1,4 @@
-"""Schedules of cron jobs: five fields or a descriptor, with a time zone before them (reference KIND-62)."""
+"""Validation of CronJob schedules: five fields or a descriptor, maybe after a time zone (reference KIND-62)."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
-from zoneinfo import ZoneInfo
 
 import attrs
 
 from orchtw.values.causes import go_quote
 from orchtw.values.times import parse_duration
 
-_SHOWN_CHARACTERS = 100  # of a part of a schedule in a message
+_SHOWN_CHARACTERS = 100  # most characters of a schedule quoted in a message
 _SPACE = re.compile(r"[\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 _NUMBER = re.compile(r"([+-]?)0*([0-9]+)")
-_DIGITS = 19  # of a number of 64 bits
+_DIGITS = 19  # of a 64-bit integer
 
 _ZONES = ("TZ=", "CRON_TZ=")
 _EVERY = "@every "
@@ -30,7 +29,7 @@ _NO_NAMES: Final[Mapping[str, int]] = {}
 
 @attrs.frozen(slots=True)
 class _Field:
-    """The numbers that a field may hold, and their names in lower case."""
+    """Range of a field's numbers, and the names that stand for some, in lower case."""
 
     least: int
     most: int
@@ -44,15 +43,15 @@ _FIELDS: Final = (
     _Field(1, 12, {name: number for number, name in enumerate(_MONTHS, 1)}),
     _Field(0, 6, {name: number for number, name in enumerate(_DAYS)}),
 )
-"""Minute, hour, day of the month, month, day of the week."""
+"""The fields in order: minute, hour, day of the month, month, day of the week."""
 
 
 class _Refused(ValueError):
-    """The text says why."""
+    """An invalid schedule; the text says why."""
 
 
 def schedule_error(schedule: str) -> str:
-    """Return why a schedule is invalid, or ""."""
+    """Return the reason why a schedule is invalid, or ""."""
     try:
         _check(schedule)
     except _Refused as refusal:
@@ -61,7 +60,7 @@ def schedule_error(schedule: str) -> str:
 
 
 def zone_error(name: str) -> str:
-    """Return why the name of a time zone is invalid, or "". An empty one is UTC."""
+    """Return the reason why a time zone's name is invalid, or "". An empty name is UTC."""
     if ".." in name or name[:1] in ("/", "\\"):
         return "time: invalid location name"
     return "" if name in ("", "UTC", "Local") or _is_zone(name) else f"unknown time zone {_shown(name)}"
@@ -69,9 +68,11 @@ def zone_error(name: str) -> str:
 
 @lru_cache(maxsize=64)
 def _is_zone(name: str) -> bool:
+    from zoneinfo import ZoneInfo  # few schedules name one
+
     try:
         ZoneInfo(name)
-    except (KeyError, ValueError, OSError):  # no such zone, no name of one, a directory of them
+    except (KeyError, ValueError, OSError):  # unknown, malformed, or a directory of zones
         return False
     return True
 
@@ -112,7 +113,7 @@ def _check_descriptor(text: str) -> None:
 
 
 def _check_range(text: str, field: _Field) -> None:
-    """`5`, `1-5`, `*`, and each of them with `/step`."""
+    """Check one range: `5`, `1-5` or `*`, each maybe with `/step`. Raises _Refused."""
     shown = _shown(text)
     span, *steps = text.split("/", 2)
     first, *rest = span.split("-", 2)

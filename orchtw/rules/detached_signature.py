@@ -1,4 +1,4 @@
-"""Signatures that travel without what they sign: JWS, HS256, detached (reference AUTHN-45)."""
+"""Detached JWS signatures with HS256 (reference AUTHN-45)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from base64 import urlsafe_b64encode
 
 
 def detached_signature(content: str, token_id: str, key: str) -> str:
-    """`<header>..<signature>` of a content; the header names the token by its id."""
+    """Sign a content as `<header>..<signature>`; the header's `kid` is the token id."""
     header = _encoded(f'{{"alg":"HS256","kid":"{token_id}"}}'.encode())
     signed = f"{header}.{_encoded(content.encode())}"
     return f"{header}..{_encoded(hmac.digest(key.encode(), signed.encode(), 'sha256'))}"

@@ -1,7 +1,7 @@
-"""Field selectors, and the text that an object shows at a selectable field (reference READ-20, READ-25).
+"""Field selectors, and the values of selectable fields of an object (reference READ-20, READ-25).
 
-A field selector speaks of the *stored* form: names that only another served version uses are translated when it is
-parsed, so that events are matched alike through both of their groups.
+A parsed field selector refers to the *stored* form: field names of other served versions are translated, so that
+events match alike through both of their groups.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from orchtw.values.causes import go_quote
 Getter = Callable[[Mapping[str, Any]], str]
 
 MAX_SELECTOR_CHARACTERS: Final = 32 * 1024
-"""Of a selector in a query: five hundred of the longest values."""
+"""Size limit of a selector in a query: room for five hundred values of the maximum length."""
 
 MAX_REQUIREMENTS: Final = 256
-"""Terms of a selector in a query: every object of a list is held against each of them."""
+"""Most terms of a selector in a query: each is checked against every object of a list."""
 
-_PARSED = 512  # selectors kept parsed
-_LONGEST_KEPT = 512  # characters
+_PARSED = 512  # parsed selectors kept in a cache
+_LONGEST_KEPT = 512  # characters of a cached selector
 _SIGN: Final = re.compile("!=|==|=").search
 _GENERIC: Final = frozenset({"metadata.name", "metadata.namespace"})
 _NOT_SUPPORTED: Final = "field label not supported: {}"
@@ -44,24 +44,24 @@ class FieldSelector:
 
     @property
     def equalities(self) -> tuple[tuple[str, str], ...]:
-        """(field, value) pairs that every match has: what an index can be asked for."""
+        """Return (field, value) pairs that every match has, for lookups in an index."""
         return tuple((field, value) for field, equal, value in self.terms if equal)
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields it looks at, each once, in order."""
+        """Return the fields of the terms, each once, in order."""
         return tuple(dict.fromkeys(field for field, _, _ in self.terms))
 
     def exact(self, field: str) -> str:
-        """The one value that `field` must have, or empty."""
+        """Return the value that `field` must have, or "" without such a term."""
         return next((value for name, equal, value in self.terms if equal and name == field), "")
 
     def with_term(self, field: str, value: str) -> FieldSelector:
-        """The same, and `field` must be `value`."""
+        """Return the selector with the additional term `field=value`."""
         return FieldSelector((*self.terms, (field, True, value)))
 
     def matches(self, fields: Mapping[str, str]) -> bool:
-        """Report whether every term holds for the texts in `fields`; a missing field is empty."""
+        """Report whether every term holds for the values in `fields`; a missing field is empty."""
         for field, equal, value in self.terms:
             if (fields.get(field, "") == value) is not equal:
                 return False
@@ -75,11 +75,10 @@ ALL_FIELDS: Final = FieldSelector()
 
 
 def parse_fields(text: str, allowed: tuple[str, ...], *, custom: bool = False) -> FieldSelector:
-    """The selector that `text` writes for a kind whose selectable fields are `allowed`; empty text selects all.
+    """Parse a selector for a kind whose selectable fields are `allowed`; empty text selects all.
 
-    `allowed` is as in the kind's catalogue entry, in its served version's names; of a `custom` kind they are all that
-    there is. Raises BadRequest (400): text that is no selector, or a field that is not selectable, in the words of
-    the kind (reference READ-22).
+    `allowed` is as in the kind's catalogue entry; a `custom` kind has no aliases of them. Raises BadRequest (400) for
+    a malformed selector, or for a field that is not selectable, with the kind's message (reference READ-22).
     """
     if not text:
         return ALL_FIELDS
@@ -90,7 +89,7 @@ def parse_fields(text: str, allowed: tuple[str, ...], *, custom: bool = False) -
 
 
 def check_length(text: str) -> None:
-    """Refuse (400) the selector of a query that is longer than any of use."""
+    """Raise BadRequest (400) for a selector of more than MAX_SELECTOR_CHARACTERS."""
     if len(text) > MAX_SELECTOR_CHARACTERS:
         raise BadRequest(f"invalid selector: {len(text)} characters, at most {MAX_SELECTOR_CHARACTERS} are read")
 
@@ -106,7 +105,7 @@ def _parse_any_kept(text: str) -> FieldSelector:
 
 
 def exact_field(text: str, field: str) -> str:
-    """The one value that the selector `text` demands of `field`, or empty. Raises BadRequest (400)."""
+    """Return the value that the selector `text` requires of `field`, or "". Raises BadRequest (400)."""
     check_length(text)
     return (_parse_any_kept(text) if len(text) <= _LONGEST_KEPT else _parse(text)).exact(field)
 
@@ -124,7 +123,7 @@ def _resolve(selector: FieldSelector, allowed: tuple[str, ...], custom: bool) ->
 
 @lru_cache(maxsize=256)
 def _aliases(allowed: tuple[str, ...]) -> dict[str, str]:
-    """Names that stand for another field, for the kind whose selectable fields are `allowed`."""
+    """Return the stored fields by their aliases, for the kind whose selectable fields are `allowed`."""
     if "spec.nodeName" in allowed:
         return {"spec.host": "spec.nodeName"}
     if "regarding.kind" in allowed:
@@ -137,7 +136,7 @@ def _aliases(allowed: tuple[str, ...]) -> dict[str, str]:
 
 
 def _unsupported(field: str, allowed: tuple[str, ...]) -> str:
-    """The refusal of `field`, in the words of the kind that `allowed` belongs to."""
+    """Return the error for an unsupported `field`, in the words of the kind that `allowed` belongs to."""
     if _GENERIC.issuperset(allowed):
         return f'{go_quote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"'
     if "status.successful" in allowed:
@@ -157,7 +156,7 @@ def _parse(text: str) -> FieldSelector:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that no backslash escapes."""
+    """Split at commas that are not escaped by a backslash."""
     if "\\" not in text:
         return text.split(",")
     parts, start, escaped = [], 0, False
@@ -206,7 +205,10 @@ def _escape(value: str) -> str:
 
 @lru_cache(maxsize=256)
 def field_value(field: str) -> Getter:
-    """The reader of one selectable field: from a canonical dict in the stored form to its text, absent is empty."""
+    """Return a function that reads a selectable field of a canonical dict in the stored form, as text.
+
+    An absent field is empty, or the zero of its type.
+    """
     special = _SPECIAL.get(field)
     if special is not None:
         return special
@@ -214,12 +216,12 @@ def field_value(field: str) -> Getter:
 
 
 def field_paths(field: str) -> tuple[str, ...]:
-    """Where in an object there is what `field_value` reads."""
+    """Return the paths that `field_value` reads for a field."""
     return _READ.get(field, (field,))
 
 
 def _path_getter(path: tuple[str, ...], zero: str) -> Getter:
-    if len(path) == 2:  # most selectable fields; saves the loop per object in every selective list
+    if len(path) == 2:  # most selectable fields: saves a loop per object in every list with a selector
         outer, inner = path
 
         def get_two(obj: Mapping[str, Any]) -> str:
@@ -255,7 +257,7 @@ def _pod_ips(obj: Mapping[str, Any]) -> str:
     return ",".join(entry.get("ip", "") for entry in (obj.get("status") or {}).get("podIPs") or ())
 
 
-# Numbers and booleans show their zero when the stored form leaves them out.
+# Values of numbers and booleans that the stored form omits.
 _ZEROS: Final = {"spec.unschedulable": "false", "status.replicas": "0"}
 _SPECIAL: Final[dict[str, Getter]] = {
     "source": _event_source,
@@ -266,4 +268,4 @@ _READ: Final[dict[str, tuple[str, ...]]] = {
     "source": ("source.component", "reportingComponent"),
     "status.successful": ("status.succeeded",),
 }
-"""The paths of what is not kept at the path that its name says."""
+"""Paths of the fields that are not stored at the path of their name."""

@@ -1,4 +1,4 @@
-"""Which headers travel with a request that is passed on, and which come back with its answer (reference PROXY-15)."""
+"""Headers of forwarded requests and of their responses (reference PROXY-15)."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _HOP: Final = frozenset(
         "upgrade",
     }
 )
-"""Headers that are about one connection (RFC 9110 §7.6.1)."""
+"""Hop-by-hop headers (RFC 9110 §7.6.1)."""
 
 _SECRETS: Final = ("authorization", "impersonate-", "x-remote-")
-"""What begins so told this server who asks, and is nobody else's business."""
+"""Prefixes of headers that carried the client's credentials to this server; never forwarded."""
 
 _OURS: Final = frozenset({"content-length", "expect", "host", "x-forwarded-for", "x-forwarded-uri"})
 _ABOUT_CLIENT: Final = frozenset({"audit-id", "via", "x-forwarded-host", "x-forwarded-proto"})
 _PROTOCOLS: Final = "x-stream-protocol-version"
-"""Node agents of the release read each line of it as one protocol, so that it is not sent joined."""
+"""Node agents of the release parse each line as one protocol, so each value is sent on a line of its own."""
 
 _OF_THE_ORIGIN: Final = frozenset(
     {
@@ -49,13 +49,13 @@ _OF_THE_ORIGIN: Final = frozenset(
         "timing-allow-origin",
     }
 )
-"""What this server says of its answers itself, and what the other side may not say for all that is served here."""
+"""Headers that apply to a whole origin: this server sets them itself, and the backend may not."""
 
 _OF_PAGES: Final = "access-control-"
-"""Which pages may read answers of this server is not for the other side to say."""
+"""Prefix of CORS headers: the backend may not decide which pages may read this server's responses."""
 
 _FLOW: Final = re.compile(r"x-[a-z]+-pf-(?:flowschema|prioritylevel)-uid")
-"""Which of this server's flows a request has belonged to."""
+"""Headers with the UIDs of a request's priority level and FlowSchema, which this server sets."""
 
 _SWITCH: Final = frozenset({"connection", "upgrade"})
 _COOKIE: Final = "set-cookie"
@@ -67,9 +67,9 @@ def wants_upgrade(headers: Mapping[str, str]) -> bool:
 
 
 def request_headers(headers: Mapping[str, str], *, client: str, host: str, size: int, upgrade: bool) -> Lines:
-    """The headers to send, for a body of `size` bytes; `client` is the address that the request came from.
+    """Return the headers to send to a proxied backend, for a body of `size` bytes from address `client`.
 
-    `host` stands in for a missing Host. An upgrade keeps the headers that ask for it.
+    `host` replaces a missing Host. With `upgrade`, the headers that request one are kept.
     """
     lines = [("Host", headers.get("host", "") or host), *_kept(headers, _OURS, upgrade=upgrade)]
     before = headers.get("x-forwarded-for", "")
@@ -89,9 +89,9 @@ def has_passed(headers: Mapping[str, str], name: str) -> bool:
 def aggregated_headers(
     headers: Mapping[str, str], *, client: str, host: str, name: str, audit_id: str, size: int, upgrade: bool
 ) -> Lines:
-    """The headers for another API server that stands behind this one, which calls itself `name` (reference AGG-5).
+    """Return the headers to send to an aggregated API server (reference AGG-5); `name` is this server's in Via.
 
-    Who asks is yet to be added. The connection may be used again.
+    Identity headers are not included. The connection may be reused.
     """
     lines = [("Host", host), *_kept(headers, _OURS | _ABOUT_CLIENT, upgrade=upgrade)]
     before = headers.get("x-forwarded-for", "")
@@ -108,11 +108,11 @@ def aggregated_headers(
 
 
 def _kept(headers: Mapping[str, str], ours: frozenset[str], *, upgrade: bool) -> Lines:
-    """The client's headers that travel on."""
+    """Return the client's headers that are forwarded."""
     dropped = _HOP | ours | (frozenset() if upgrade else _tokens(headers.get("connection", "")))
     lines: Lines = []
     for name, value in headers.items():
-        # Some servers take an underline for a hyphen.
+        # Some servers treat underscores as hyphens.
         if name in dropped or name.replace("_", "-").startswith(_SECRETS):
             continue
         if name == _PROTOCOLS:
@@ -123,9 +123,9 @@ def _kept(headers: Mapping[str, str], ours: frozenset[str], *, upgrade: bool) ->
 
 
 def response_headers(headers: Iterable[tuple[str, str]], *, cookies: bool = True) -> Lines:
-    """The headers of an answer that its client gets; length and framing are this server's own.
+    """Return the headers of a backend's response for the client; length and framing are this server's own.
 
-    Without `cookies` none are set: a cookie is sent to all that is served here.
+    Without `cookies`, Set-Cookie is dropped: browsers would send the cookie with every request to this server.
     """
     return [
         ("Cache-Control" if name.lower() == "cache-control" else name, value)
@@ -135,7 +135,7 @@ def response_headers(headers: Iterable[tuple[str, str]], *, cookies: bool = True
 
 
 def switching_headers(headers: Iterable[tuple[str, str]]) -> Lines:
-    """The headers of a 101, which are about the protocol that follows: it has no framing, and sets no cookies."""
+    """Return the headers of a backend's 101 response for the client, with those of the upgrade; no cookies."""
     return [
         (name, "Upgrade" if name.lower() == "connection" else value)
         for name, value in _theirs(headers)
@@ -144,7 +144,7 @@ def switching_headers(headers: Iterable[tuple[str, str]]) -> Lines:
 
 
 def _theirs(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Those that the other side may set, but for what its connection names to be for itself."""
+    """Yield the headers that the backend may set, without those that its Connection header names."""
     found = list(headers)
     dropped = _OF_THE_ORIGIN
     for name, value in found:

@@ -1,4 +1,4 @@
-"""Headers by which a server that passes requests on says who asks (reference AGG-5, AUTHN-38)."""
+"""Headers in which a front proxy passes on the user's identity (reference AGG-5, AUTHN-38)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOT_IN_NAMES: Final = re.compile(rb"[^!#$&'*+\-.^_`|~0-9A-Za-z]")
 
 
 def identity_headers(user: UserInfo) -> Lines:
-    """The lines that name the user, each character a byte as in all headers."""
+    """Return the header lines that name the user, one character per byte as in all headers."""
     lines = [(USER, _bytes(user.name)), *((GROUP, _bytes(group)) for group in user.groups)]
     for key, values in user.extra.items():
         name = EXTRA + escaped_key(key)
@@ -26,12 +26,12 @@ def identity_headers(user: UserInfo) -> Lines:
 
 
 def escaped_key(key: str) -> str:
-    """A key of extra attributes as a part of a header's name."""
+    """Escape a key of extra attributes for a header name."""
     return _NOT_IN_NAMES.sub(lambda found: b"%%%02X" % found[0][0], key.lower().encode()).decode()
 
 
 def unescaped_key(name: str) -> str:
-    """The key behind `EXTRA` in a header's name, which is in lower case."""
+    """Return the key of extra attributes, in lower case, from a header name without the prefix `EXTRA`."""
     return unquote(name).lower()
 
 

@@ -1,4 +1,4 @@
-"""Where load balancers take requests, as the statuses of what they lead to say (reference KIND-34)."""
+"""Validation of `status.loadBalancer` of Services and Ingresses (reference KIND-34)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Point = Mapping[str, Any]
 
 
 def load_balancer_causes(balancer: Point, at: str) -> list[Cause]:
-    """Check that addresses are IP addresses, and host names are not."""
+    """Return the causes that reject ingress points: bad IP addresses, bad host names, IP addresses as host names."""
     return list(islice(_points_causes(balancer.get("ingress") or (), at), MAX_CAUSES + 1))
 
 

@@ -1,4 +1,4 @@
-"""Which requests may take as long as they like (reference LIMIT-3)."""
+"""Long-running requests, which are exempt from the request timeout (reference LIMIT-3)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from orchtw.request import RequestInfo
 
 VERBS: Final = frozenset({"watch", "proxy"})
 SUBRESOURCES: Final = frozenset({"attach", "exec", "proxy", "log", "portforward"})
-PREFIX: Final = "/debug/pprof/"
+PREFIXES: Final = ("/debug/pprof/", "/debug/history")
 
 
 def long_running(info: RequestInfo) -> bool:
-    """Report whether a request is a stream, or answered by another server without a time limit."""
+    """Report whether a request is long-running: a stream, a proxied request, a profile or a record."""
     if info.is_resource:
         return info.subresource in SUBRESOURCES or info.verb in VERBS
-    return info.path.startswith(PREFIX)
+    return info.path.startswith(PREFIXES)

@@ -1,4 +1,4 @@
-"""Which form a body has and which form an answer takes (reference ENC-1, ENC-2)."""
+"""Content negotiation: formats of request bodies and of responses (reference ENC-1, ENC-2)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import attrs
 
 from orchtw.errors import NotAcceptable, UnsupportedMediaType
 from orchtw.naming.names import Naming
-from orchtw.schema.codec.parsing import Format
+from orchtw.schema.codec.body import Format
 
 Transform = Literal["Table", "PartialObjectMetadata", "PartialObjectMetadataList"]
 PatchType = Literal["json", "merge", "strategic", "apply"]
@@ -33,15 +33,15 @@ _META_VERSIONS: Final = frozenset({"v1", "v1beta1"})
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
 _TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _KEPT: Final = 256  # Accept values kept per Negotiator; clients send a dozen different ones
-_LONGEST_KEPT: Final = 512  # characters
+_LONGEST_KEPT: Final = 512  # characters of a cached Accept value
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Negotiated:
-    """The form of an answer.
+    """Negotiated form of a response.
 
-    `transform` is the kind asked for instead of the object itself, and `transform_version` its apiVersion, such as
-    `meta.orch.io/v1`; `content_type` is the answer's header; `pretty` concerns JSON only.
+    `transform` is the kind requested instead of the object itself, and `transform_version` its apiVersion, such as
+    `meta.orch.io/v1`; `content_type` is the response header; `pretty` applies to JSON only.
     """
 
     format: Format
@@ -58,11 +58,10 @@ class _Clause:
 
 
 class Negotiator:
-    """Negotiation under one vocabulary, whose names refusals show.
+    """Content negotiation under one vocabulary, whose names errors use.
 
-    The other's names of Protobuf and of the meta group are understood too, and answered with (reference VOC-5).
-
-    Bounded caches make a repeated Accept value a dictionary look-up."""
+    The other vocabulary's names of Protobuf and of the meta group are accepted too, and the response then uses them
+    (reference VOC-5). A bounded cache makes a repeated Accept value a dictionary lookup."""
 
     def __init__(self, naming: Naming) -> None:
         self._naming = naming
@@ -84,17 +83,17 @@ class Negotiator:
         transforms: bool = True,
         pretty: bool = False,
     ) -> Negotiated:
-        """The form that `header`, an Accept value or empty, asks for and the endpoint can give.
+        """Negotiate the response for an Accept value, which may be empty. Raises NotAcceptable (406).
 
-        The first entry by quality that can be served wins. `watch`: a stream, which YAML cannot be. `protobuf` False:
-        the kind has no Protobuf form (custom resources), but its metadata has. `transforms` False: no Table and no
-        partial metadata (discovery, reviews). `pretty`: what `wants_pretty` said. Raises NotAcceptable (406).
+        The entry of highest quality that the endpoint can serve wins. `watch`: the response is a stream, which cannot
+        be YAML. `protobuf` False: the kind has no Protobuf form (custom resources), but its metadata has.
+        `transforms` False: no Table or partial metadata (discovery, reviews). `pretty`: the result of `wants_pretty`.
         """
         choose = self._kept if len(header) <= _LONGEST_KEPT else self._choose
         return choose(header, watch, protobuf, transforms, pretty)
 
     def status(self, header: str, *, pretty: bool = False) -> Negotiated:
-        """The form of an error: what `header` asks for, else JSON; errors are never transformed (reference ENC-7)."""
+        """Return the form of an error: as `header` requests, else JSON, and never transformed (reference ENC-7)."""
         try:
             asked = self.accept(header, pretty=pretty)
         except NotAcceptable:
@@ -102,15 +101,15 @@ class Negotiator:
         return attrs.evolve(asked, transform=None, transform_version="") if asked.transform else asked
 
     def served(self, *, watch: bool = False) -> tuple[str, ...]:
-        """The media types that an endpoint answers in, as a 406 names them: some for metadata alone."""
+        """Return the media types that a 406 lists; for custom resources Protobuf serves only metadata."""
         return (f"{JSON};stream=watch", self._naming.protobuf_watch_media_type) if watch else self.read()
 
     def read(self, *, protobuf: bool = True) -> tuple[str, ...]:
-        """The media types of bodies that an endpoint reads, as a 415 names them."""
+        """Return the media types of request bodies that an endpoint accepts, as a 415 lists them."""
         return (JSON, YAML, self._naming.protobuf_media_type) if protobuf else (JSON, YAML)
 
     def body_format(self, content_type: str, *, protobuf: bool = True) -> Format:
-        """The form of a body of `content_type`; an empty one is JSON. Raises UnsupportedMediaType (415)."""
+        """Return the format of a request body; an empty type is JSON. Raises UnsupportedMediaType (415)."""
         if not content_type or content_type == JSON:
             return "json"
         found = self._formats.get(_media_type(content_type))
@@ -130,7 +129,7 @@ class Negotiator:
     def _serve(
         self, clause: _Clause, media_type: str, form: Format, watch: bool, transforms: bool, pretty: bool
     ) -> Negotiated | None:
-        """Return the result of `clause` in `form`, or None when the form cannot have its parameters."""
+        """Return the response for `clause` in `form`, or None if its parameters cannot be served in it."""
         parameters = dict(clause.parameters)
         stream = parameters.get("stream", "")
         if stream and (stream != "watch" or form == "yaml"):
@@ -157,9 +156,9 @@ class Negotiator:
 
 
 def check_transform(negotiated: Negotiated, kind: str, *, is_list: bool) -> None:
-    """Refuse partial metadata of the wrong number: a list asked of one object, or the reverse.
+    """Raise NotAcceptable (406) if PartialObjectMetadata is requested of a list, or its list kind of one object.
 
-    `kind` is the answer's own kind. Raises NotAcceptable (406) (reference ERR-29).
+    `kind` is the untransformed response's (reference ERR-29).
     """
     if negotiated.transform == "PartialObjectMetadata" and is_list:
         raise NotAcceptable(f"you requested PartialObjectMetadata, but the requested object is a list ({kind})", {})
@@ -170,9 +169,9 @@ def check_transform(negotiated: Negotiated, kind: str, *, is_list: bool) -> None
 
 
 def patch_type(content_type: str, *, strategic: bool = True) -> PatchType:
-    """The kind of patch that `content_type` announces; parameters are ignored.
+    """Return the patch type of a Content-Type; parameters are ignored.
 
-    `strategic` False: the type has no merge metadata (custom resources). Raises UnsupportedMediaType (415).
+    `strategic` False: the kind has no strategic merge patch (custom resources). Raises UnsupportedMediaType (415).
     """
     found = _PATCH_TYPES.get(_media_type(content_type))
     if found is None or (found == "strategic" and not strategic):
@@ -182,7 +181,7 @@ def patch_type(content_type: str, *, strategic: bool = True) -> PatchType:
 
 
 def wants_pretty(params: Mapping[str, list[str]], user_agent: str) -> bool:
-    """Report whether to indent JSON: by query `pretty`, else for browsers and command lines (reference REQ-20)."""
+    """Report whether to indent JSON: by query `pretty`, else for browsers, curl and Wget (reference REQ-20)."""
     values = params.get("pretty")
     if values and values[0]:
         return values[0] in _TRUE
@@ -198,7 +197,10 @@ def _covers(pattern: str, media_type: str) -> bool:
 
 
 def _clauses(header: str) -> list[_Clause]:
-    """The entries of an Accept value by falling quality, wildcards last, then as given; quality 0 is left out."""
+    """Return the entries of an Accept value by descending quality, then wildcards last, then as given.
+
+    Entries of quality 0 are left out.
+    """
     if not header.strip():
         return [_Clause("*/*", ())]
     found: list[tuple[float, int, _Clause]] = []

@@ -1,7 +1,7 @@
-"""The options of a query or of a delete's body, read and validated (reference REQ-17, READ-4, DEL-1).
+"""Options in query parameters and in the body of a delete, parsed and validated (reference REQ-17, READ-4, DEL-1).
 
-Unknown parameters are ignored. A value that cannot be read is a BadRequest (400), a combination that makes no
-sense an Invalid (422) with a cause for each rule that it breaks.
+Unknown parameters are ignored. A malformed value raises BadRequest (400); a forbidden value or combination raises
+Invalid (422) with a cause for each broken rule.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ _INT64: Final = 1 << 63
 class ListOptions:
     """Options of a list, watch or deletecollection: selection and resourceVersion.
 
-    `limit` 0 means no limit, and is 0 too where a limit has no effect (version "0"). `revision` is the asked
-    resourceVersion, None when unset. `consistency` names the semantics of reference READ-4; for `continue`,
-    `position` says where to go on. `timeout_s` is the client's timeoutSeconds, None when unset.
+    `limit` 0 means no limit, also where a limit has no effect (watches, version "0"). `revision` is the requested
+    resourceVersion, None if unset. `consistency` names the semantics of reference READ-4; for `continue`, `position`
+    is where the list continues. `timeout_s` is the client's timeoutSeconds, None if unset.
     """
 
     labels: LabelSelector = ALL_LABELS
@@ -79,7 +79,7 @@ class ListOptions:
 
 @attrs.frozen(slots=True, kw_only=True)
 class WriteOptions:
-    """Options of a create, update or patch. `field_manager` is empty when not given; `force` only for apply."""
+    """Options of a create, update or patch. `field_manager` is empty if unset; `force` is for apply only."""
 
     dry_run: bool = False
     field_manager: str = ""
@@ -89,7 +89,7 @@ class WriteOptions:
 
 @attrs.frozen(slots=True, kw_only=True)
 class DeleteOptions:
-    """Options of a delete. None means unset; empty preconditions count as unset. Negative grace periods become 1."""
+    """Options of a delete. None means unset, as do empty preconditions. Negative grace periods become 1 s."""
 
     dry_run: bool = False
     grace_period_s: int | None = None
@@ -106,7 +106,7 @@ _PLAIN_WRITE: Final = WriteOptions()
 def list_options(
     params: Params, selectable: tuple[str, ...], naming: Naming, *, watch: bool = False, custom: bool = False
 ) -> ListOptions:
-    """The options of a list, watch or deletecollection on a kind with `selectable` fields, maybe a `custom` one.
+    """Return the options of a list, watch or deletecollection; `selectable` and `custom` are as in `parse_fields`.
 
     Raises BadRequest (400) and Invalid (422), by the table of reference READ-6.
     """
@@ -163,12 +163,12 @@ def _match_causes(version: str, match: str, token: str, watch: bool) -> list[Cau
 
 
 def get_revision(params: Params) -> int | None:
-    """The resourceVersion that a get asks for: None latest, 0 any, else not older. Raises BadRequest (400)."""
+    """Return the resourceVersion of a get: None is latest, 0 any, else not older. Raises BadRequest (400)."""
     return _revision(_text(params, "resourceVersion"), limited=False) if params else None
 
 
 def parse_revision(text: str) -> int:
-    """`text` as a resourceVersion. Raises ValueError with the API's words for anything but digits of 64 bits."""
+    """Parse a resourceVersion. Raises ValueError, in the API's words, unless it is an unsigned 64-bit decimal."""
     if not (text.isascii() and text.isdigit()):
         raise ValueError(f"strconv.ParseUint: parsing {go_quote(text)}: invalid syntax")
     if len(text) > 20 or (number := int(text)) >= _UINT64:
@@ -187,17 +187,20 @@ def _revision(text: str, limited: bool) -> int | None:
 
 
 def create_options(params: Params, naming: Naming) -> WriteOptions:
-    """The options of a create. Raises Invalid (422)."""
+    """Return the options of a create. Raises Invalid (422)."""
     return _write_options("CreateOptions", params, naming)
 
 
 def update_options(params: Params, naming: Naming) -> WriteOptions:
-    """The options of an update. Raises Invalid (422)."""
+    """Return the options of an update. Raises Invalid (422)."""
     return _write_options("UpdateOptions", params, naming)
 
 
 def patch_options(params: Params, naming: Naming, *, apply: bool) -> WriteOptions:
-    """The options of a patch; a server-side apply needs a field manager and alone may force. Raises Invalid (422)."""
+    """Return the options of a patch. Only server-side apply may force, and it needs a field manager.
+
+    Raises Invalid (422).
+    """
     causes = []
     if not apply and "force" in params:
         causes.append(forbidden("force", "may not be specified for non-apply patch"))
@@ -222,7 +225,7 @@ def _write_options(kind: str, params: Params, naming: Naming, causes: list[Cause
 
 
 def _dry_run(values: list[str], causes: list[Cause]) -> bool:
-    """Report whether nothing is to be stored; a bare or empty value means a real request (reference WRITE-20)."""
+    """Report whether a dry run is requested; empty values do not count (reference WRITE-20)."""
     given = [value for value in values if value]
     if any(value != "All" for value in given):
         causes.append(not_supported("dryRun", given, ("All",)))
@@ -230,10 +233,10 @@ def _dry_run(values: list[str], causes: list[Cause]) -> bool:
 
 
 def delete_options(params: Params, body: Mapping[str, Any] | None, naming: Naming) -> DeleteOptions:
-    """The options of a delete or deletecollection: from `body`, a decoded DeleteOptions, or without one the query.
+    """Return the options of a delete or deletecollection: of `body`, a decoded DeleteOptions, else of the query.
 
-    A dryRun of the query counts beside a body that has none (reference DEL-2): nobody who asked for a dry run loses
-    an object. Raises BadRequest (400) and Invalid (422).
+    The query's dryRun also counts if the body has none, so that a dry run never deletes an object (reference DEL-2).
+    Raises BadRequest (400) and Invalid (422).
     """
     given = _delete_query(params) if body is None else body
     if not given and "dryRun" not in params:
@@ -276,7 +279,7 @@ def _delete_query(params: Params) -> dict[str, Any]:
 
 
 def include_object(params: Params) -> IncludeObject:
-    """Return how much of its object each Table row includes. Raises BadRequest (400) (reference TABLE-4)."""
+    """Return the part of its object that each Table row includes. Raises BadRequest (400) (reference TABLE-4)."""
     value = _text(params, "includeObject")
     found = _INCLUDED.get(value)
     if found is not None:
@@ -286,9 +289,9 @@ def include_object(params: Params) -> IncludeObject:
 
 
 def request_timeout_s(params: Params) -> float | None:
-    """The `timeout` parameter in seconds (`32s` is 32.0), None when unset or not above zero (reference REQ-18).
+    """Return the `timeout` parameter in seconds (`32s` is 32.0), None if unset or not positive (reference REQ-18).
 
-    Raises BadRequest (400): it is no duration.
+    Raises BadRequest (400) if it is not a duration.
     """
     text = _text(params, "timeout")
     if not text:

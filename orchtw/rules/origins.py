@@ -1,4 +1,4 @@
-"""Which web origins may use the API from a browser (reference REQ-28)."""
+"""Web origins that may use the API from a browser (reference REQ-28)."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-# A scheme, a host name of at most 253 characters and a port fit; what is longer is not worth matching.
+# Characters of the longest origin that is matched: a scheme, a host name of 253 characters and a port fit.
 LONGEST_ORIGIN: Final = 512
 _HTTPS_PORT: Final = 443
 
 
 class AllowedOrigins:
-    """The origins of `--cors-allowed-origins`: an expression may match anywhere in an origin.
+    """The origins of `--cors-allowed-origins`: regular expressions that may match anywhere in an origin.
 
-    Raises ValueError for one that is malformed.
+    Raises ValueError for a malformed expression.
     """
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
@@ -35,7 +35,7 @@ class AllowedOrigins:
 
 
 def same_origin(origin: str, host: str) -> bool:
-    """Report whether `origin` is the server that the Host header `host` names, over HTTPS."""
+    """Report whether `origin` is the HTTPS origin of the server that the Host header `host` names."""
     if len(origin) > LONGEST_ORIGIN:
         return False
     try:

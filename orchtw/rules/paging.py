@@ -1,7 +1,7 @@
 """Continue tokens of chunked lists (reference READ-12, READ-15).
 
-A token is base64url text without padding of a JSON object: its version, the list's revision (-1: at the latest), the
-key to go on from, relative to the listed prefix, and a signature that ties these to the prefix and to this server.
+A token is a JSON object in base64url without padding: its version, the list's revision (-1: latest), the key to
+continue from, relative to the listed prefix, and a signature that ties these to the prefix and to this server's key.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _ALPHABET: Final = re.compile("[A-Za-z0-9_-]*")
 
 @attrs.frozen(slots=True)
 class Position:
-    """Where a list goes on: `start` is the first possible key below the listed prefix; revision -1 is the latest.
+    """Position at which a list continues: `start` is the first possible key below the prefix; revision -1 is latest.
 
-    `signature` is what the token claims; `Tokens.check` says whether it is true.
+    `signature` is the token's, not verified: see `Tokens.check`.
     """
 
     revision: int
@@ -40,20 +40,20 @@ class Position:
 
 
 class Tokens:
-    """Makes tokens and tells its own from others'. `key` is secret, 16 to 64 bytes, and outlives restarts."""
+    """Signer and verifier of continue tokens. `key` is secret, 16 to 64 bytes, and must survive restarts."""
 
     def __init__(self, key: bytes, naming: Naming) -> None:
         self._key = key
         self._version = f"{naming.meta_group}/v1"
 
     def encode(self, revision: int, last: str, prefix: str) -> str:
-        """The token that goes on after key `last`, which is relative to the listed `prefix`."""
+        """Return the token that continues after key `last`, which is relative to the listed `prefix`."""
         start = last + "\0"
         token = {"v": self._version, "rv": revision, "start": start, "sig": self._sign(revision, start, prefix)}
         return base64.urlsafe_b64encode(orjson.dumps(token)).rstrip(b"=").decode()
 
     def check(self, position: Position, prefix: str) -> None:
-        """Raise BadRequest (400) for a position that this server did not give out for `prefix`."""
+        """Raise BadRequest (400) for a position that was not issued for `prefix` with this key."""
         if not hmac.compare_digest(position.signature, self._sign(position.revision, position.start, prefix)):
             raise _invalid("it was not given out for this list")
 
@@ -63,7 +63,7 @@ class Tokens:
 
 
 def decode(token: str, naming: Naming) -> Position:
-    """The place that `token` names. Raises BadRequest (400) for what has not even the form of a token."""
+    """Parse a token without verifying its signature. Raises BadRequest (400) for a malformed one."""
     fields = _fields(token)
     version, revision, start = fields.get("v", ""), fields.get("rv", 0), fields.get("start", "")
     signature = fields.get("sig", "")

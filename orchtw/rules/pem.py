@@ -1,4 +1,4 @@
-"""PEM text (RFC 7468) as lenient readers take it: what is no block, or none that can be decoded, is passed over."""
+"""Lenient PEM parser (RFC 7468): text outside blocks and malformed blocks are skipped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEW_LINE: Final = 10
 
 @attrs.frozen(slots=True)
 class Block:
-    """One block: the type in its first and last line, whether it has headers, and the bytes."""
+    """One PEM block: the type in its BEGIN line, a flag for headers, and the decoded bytes."""
 
     type: str
     has_headers: bool
@@ -25,7 +25,7 @@ class Block:
 
 
 def blocks(data: bytes) -> Iterator[Block]:
-    """The blocks of `data` in their order."""
+    """Yield the blocks of `data` in order."""
     at = 0
     while (start := data.find(_BEGIN, at)) >= 0:
         if start and data[start - 1] != _NEW_LINE:

@@ -1,7 +1,6 @@
-"""Paths and links of what is passed on: what a path becomes at the other end, and how links find the way back.
+"""Paths of proxied requests, and rewriting of links in proxied pages (reference PROXY-16).
 
-A page that is read through a proxy has links that begin at its own server's root. They are rewritten to begin where
-the proxy does (reference PROXY-16).
+Links in a proxied page start at the root of its own server; they are rewritten to start at the proxy's path.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _PATH_CHARACTERS: Final = "$&+,/:;=@-_.~"
 
 
 def backend_path(path: str) -> str:
-    """The path at the other end, without dots and doubled slashes; a slash at the end stays."""
+    """Return the path to request from the backend, without dot segments and double slashes; a final slash stays."""
     if not path:
         return ""
     clean = "/" + posixpath.normpath("/" + path.lstrip("/")).lstrip("/")
@@ -26,16 +25,16 @@ def backend_path(path: str) -> str:
 
 
 def escaped(path: str) -> str:
-    """A path as a request line has it."""
+    """Percent-encode a path for a request line."""
     return quote(path, safe=_PATH_CHARACTERS)
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Links:
-    """The links of one answer.
+    """Rewriter of the links in one response.
 
-    `prefix` is what stands before the other end's paths here. `backend` and `host` are the authorities that mean the
-    other end: its own, and the one by which the client knows this server.
+    `prefix` precedes the backend's paths on this server. `backend` and `host` are the authorities whose links are
+    rewritten: the backend's own, and the one that the client uses for this server.
     """
 
     prefix: str
@@ -44,14 +43,14 @@ class Links:
 
     @classmethod
     def of(cls, *, path: str, backend_path: str, backend: str, host: str) -> Links:
-        """Those of a request for `path` (decoded) that was passed on as `backend_path`."""
+        """Return the rewriter for a request of `path` (decoded) that was forwarded as `backend_path`."""
         suffix = backend_path
         if path.endswith("/") and not suffix.endswith("/"):
             suffix += "/"
         return cls(prefix=path.removesuffix(suffix), backend=backend, host=host)
 
     def rewritten(self, link: str) -> str:
-        """A link that leads through the proxy, if it is one from the root of the other end."""
+        """Rewrite a link to lead through the proxy if it is an absolute path of the backend; else return it as is."""
         try:
             parts = urlsplit(link)
             path = parts.path
@@ -101,18 +100,18 @@ _LINKS: Final[Mapping[str, frozenset[str]]] = {
 }
 
 MARKUP_CHARACTERS: Final = 8 * 1024
-"""Of one tag or comment; what is longer passes as it is."""
+"""Size limit of one tag or comment, in characters; a longer one is passed on unchanged."""
 
 _TAG: Final = re.compile(r"<([a-zA-Z][a-zA-Z0-9]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>")
 _ATTRIBUTE: Final = re.compile(r"(?<![a-zA-Z-])([a-zA-Z-]{1,32})(\s*=\s*)(\"[^\"]*\"|'[^']*'|[^\s\"'>]+)")
 _RAW: Final = frozenset({"script", "style", "textarea", "title", "xmp", "noframes", "noscript"})
-"""Elements whose content is text, whatever it looks like."""
+"""Elements whose content is raw text, not markup."""
 
 
 class Page:
-    """Rewrites the links of an HTML page that comes in pieces.
+    """Rewriter of the links in an HTML page that arrives in pieces.
 
-    `encoding` of the bytes does not matter: markup is ASCII, and the rest passes as it is.
+    The encoding of the bytes does not matter: markup is ASCII, and the rest is passed on as it is.
     """
 
     def __init__(self, links: Links) -> None:
@@ -121,7 +120,7 @@ class Page:
         self._raw = ""
 
     def feed(self, data: bytes) -> bytes:
-        """Take a piece of the page; return what can be sent by now."""
+        """Take a piece of the page; return the rewritten part that is complete."""
         return self._rewrite(self._rest + data.decode("latin-1"), last=False)
 
     def end(self) -> bytes:
@@ -139,7 +138,7 @@ class Page:
                 out.append(self._markup(text[start:end]))
                 at = end
             elif last or len(text) - start > MARKUP_CHARACTERS:
-                # Too long for markup: past it, so that no piece is looked through twice.
+                # Too long for markup: skip it, so that no part is scanned twice.
                 at = min(len(text), start + MARKUP_CHARACTERS)
                 out.append(text[start:at])
             else:
@@ -151,7 +150,7 @@ class Page:
         return "".join(out).encode("latin-1")
 
     def _markup_end(self, text: str, start: int) -> int:
-        """Where the markup that begins at `start` ends, or -1 if that has not come yet."""
+        """Return the end of the markup that begins at `start`, or -1 if it has not arrived yet."""
         if self._raw:
             closing = f"</{self._raw}"
             ahead = text[start : start + len(closing)].lower()
@@ -192,7 +191,7 @@ class Page:
 
 
 def _tag_end(text: str, start: int) -> int:
-    """Behind the `>` that closes the tag at `start`: one in quotes does not. -1: it has not come yet."""
+    """Return the index after the unquoted `>` that closes the tag at `start`, or -1 if it has not arrived yet."""
     mark = ""
     for at in range(start + 1, min(len(text), start + MARKUP_CHARACTERS)):
         character = text[at]

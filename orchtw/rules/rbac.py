@@ -1,4 +1,4 @@
-"""Rules of roles: what one allows, whether some cover others, and how the missing ones are told.
+"""RBAC policy rules: matching requests, comparing sets of rules, and formatting missing ones.
 
 Source: the RBAC evaluation of release 1.24 (reference AUTHZ-16 to AUTHZ-21).
 """
@@ -16,12 +16,12 @@ from orchtw.wire.objects import Object
 ALL: Final = "*"
 
 MAX_ATOMS: Final = 20_000
-"""Of rules that are compared: the largest role of a release comes to some hundred."""
+"""Most combinations (see `PolicyRule.atoms`) compared: the largest role of a release has some hundred."""
 
 
 @attrs.frozen(slots=True)
 class PolicyRule:
-    """One rule: `verbs` on resources (maybe with names only), or on paths."""
+    """One rule: `verbs` on resources (with `names`, on objects of these names only), or on non-resource paths."""
 
     verbs: tuple[str, ...]
     groups: tuple[str, ...] = ()
@@ -31,16 +31,16 @@ class PolicyRule:
 
     @classmethod
     def of(cls, rule: Object) -> PolicyRule:
-        """A rule as objects hold it."""
+        """Parse a rule of a Role object."""
         return cls(*(tuple(rule.get(key) or ()) for key in _KEYS))
 
     def to_json(self) -> Object:
-        """The rule as objects hold it, without what is empty."""
+        """Return the rule as in a Role object, without empty fields."""
         values = attrs.astuple(self, recurse=False)
         return {key: list(value) for key, value in zip(_KEYS, values, strict=True) if value}
 
     def allows(self, verb: str, group: str, resource: str, subresource: str) -> bool:
-        """Report whether the rule allows the verb on a resource; with names, on those only (AUTHZ-17)."""
+        """Report whether the rule allows the verb on a resource; `names` are not checked (AUTHZ-17)."""
         return (
             (verb in self.verbs or ALL in self.verbs)
             and (group in self.groups or ALL in self.groups)
@@ -55,7 +55,7 @@ class PolicyRule:
         return f"{resource}/{subresource}" in self.resources or f"*/{subresource}" in self.resources
 
     def allows_path(self, verb: str, path: str) -> bool:
-        """Report whether the rule allows the verb on that path (reference AUTHZ-18)."""
+        """Report whether the rule allows the verb on a non-resource path (reference AUTHZ-18)."""
         return (verb in self.verbs or ALL in self.verbs) and any(_path_covers(each, path) for each in self.paths)
 
     @property
@@ -78,24 +78,24 @@ class PolicyRule:
 _KEYS: Final = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
 
 EVERYTHING: Final = (PolicyRule((ALL,), (ALL,), (ALL,)), PolicyRule((ALL,), paths=(ALL,)))
-"""What only an administrator of the whole cluster holds."""
+"""Rules of cluster-admin: all verbs on all resources and on all paths."""
 
 
 MAX_STEPS: Final = 3_000_000
-"""Looks at a held rule in one comparison, which take about a second."""
+"""Most checks of a held rule in one comparison; they take about a second."""
 
 
 class TooManyRules(Exception):
-    """Rules that stand for more than can be compared."""
+    """Error for rules that are too many to compare; the text is for users."""
 
 
 def rules_of(role: Mapping[str, Any]) -> tuple[PolicyRule, ...]:
-    """The rules of a role."""
+    """Return the rules of a Role or ClusterRole."""
     return tuple(map(PolicyRule.of, role.get("rules") or ()))
 
 
 def merged(rules: Iterable[PolicyRule]) -> tuple[PolicyRule, ...]:
-    """Fewer rules that allow the same: those on objects that differ only in their resources, or names, are one."""
+    """Merge rules that differ only in their resources, or only in their names; the result allows the same."""
     others: list[PolicyRule] = []
     resources: dict[tuple[tuple[str, ...], ...], dict[str, None]] = {}
     names: dict[tuple[tuple[str, ...], ...], dict[str, None]] = {}
@@ -114,14 +114,14 @@ def merged(rules: Iterable[PolicyRule]) -> tuple[PolicyRule, ...]:
 
 
 def go_quote_all(texts: Iterable[str]) -> str:
-    """Several texts as Go's %q shows a list of them."""
+    """Format texts as Go's %q formats a slice of strings."""
     return "[" + " ".join(map(go_quote, texts)) + "]"
 
 
 def uncovered(held: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """Return the parts of `wanted` that no rule of `held` covers, each verb, resource and name by itself.
+    """Return the parts of `wanted` that no rule of `held` covers, one rule for each combination.
 
-    Raises TooManyRules.
+    Raises TooManyRules beyond MAX_ATOMS or MAX_STEPS.
     """
     owned = [_Owned(rule) for rule in held]
     missing: dict[PolicyRule, None] = {}
@@ -147,7 +147,7 @@ def uncovered(held: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> list[
 
 
 def compact(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """Single rules of the same resource as one with several verbs (reference AUTHZ-21)."""
+    """Merge single-resource rules that differ only in their verbs (reference AUTHZ-21)."""
     found: list[PolicyRule] = []
     verbs: dict[PolicyRule, list[str]] = {}
     for rule in rules:
@@ -159,7 +159,7 @@ def compact(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
 
 
 def _atoms(rule: PolicyRule) -> Iterator[PolicyRule]:
-    """The rule broken down to one verb on one resource, name or path each."""
+    """Break a rule down into rules of one verb on one resource, name or path."""
     for group in rule.groups:
         for resource in rule.resources:
             for verb in rule.verbs:
@@ -171,7 +171,7 @@ def _atoms(rule: PolicyRule) -> Iterator[PolicyRule]:
 
 
 class _Owned:
-    """A held rule, in a form that is fast to compare."""
+    """A held rule in a form that is fast to compare."""
 
     __slots__ = ("_groups", "_names", "_paths", "_resources", "_verbs")
 
@@ -183,7 +183,7 @@ class _Owned:
         self._paths = rule.paths
 
     def meets(self, rule: PolicyRule) -> bool:
-        """Report whether this rule can cover any part of the other."""
+        """Report whether this rule may cover any part of `rule`."""
         if not (ALL in self._verbs or not self._verbs.isdisjoint(rule.verbs)):
             return False
         if rule.paths:
@@ -191,7 +191,7 @@ class _Owned:
         return ALL in self._groups or not self._groups.isdisjoint(rule.groups)
 
     def covers(self, atom: PolicyRule) -> bool:
-        """Report whether this rule allows everything that the single rule allows."""
+        """Report whether this rule allows what `atom`, a rule of one combination, allows."""
         if not (ALL in self._verbs or atom.verbs[0] in self._verbs):
             return False
         if atom.paths:

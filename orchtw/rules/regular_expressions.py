@@ -1,6 +1,6 @@
-"""Syntax of the regular expressions in schemas: those that can be matched in linear time (reference CRD-27).
+"""Syntax check of regular expressions in schemas: RE2's, which are matched in linear time (reference CRD-27).
 
-There are no references to groups and no looking around. Nothing here recurses.
+There are no backreferences and no lookaround. Nothing here recurses.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Fault(Exception):
 
 
 def fault(pattern: str) -> str:
-    """Return the syntax error of a pattern in the words of the API, or an empty text."""
+    """Return the syntax error of a pattern in the API's words, or ""."""
     try:
         _Reader(pattern).read()
     except _Fault as found:
@@ -46,7 +46,7 @@ def fault(pattern: str) -> str:
 
 
 class _Reader:
-    """One pass over a pattern."""
+    """Parser that makes one pass over a pattern."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
@@ -55,7 +55,7 @@ class _Reader:
         self._names: set[str] = set()
 
     def read(self) -> None:
-        """Read the whole pattern. Raises _Fault."""
+        """Parse the whole pattern. Raises _Fault."""
         pattern, repeatable, repeated_from = self._pattern, False, -1
         while self._at < len(pattern):
             char = pattern[self._at]
@@ -70,7 +70,7 @@ class _Reader:
             raise _Fault("missing closing )", pattern)
 
     def _piece(self, char: str) -> bool:
-        """One element that is no repetition; whether it may be repeated."""
+        """Parse one element without repetition; return whether it may be repeated."""
         if char == "(":
             return self._group()
         if char == ")":
@@ -91,7 +91,7 @@ class _Reader:
         return char != "|"
 
     def _repeat(self, repeatable: bool, repeated_from: int) -> None:
-        """`*`, `+`, `?` or a count, each perhaps followed by `?`."""
+        """Parse `*`, `+`, `?` or a count, each maybe followed by `?`."""
         pattern, begin = self._pattern, self._at
         count = _COUNT.match(pattern, begin)
         end = count.end() if count else begin + 1
@@ -109,7 +109,7 @@ class _Reader:
         self._at = end
 
     def _group(self) -> bool:
-        """Read the opening of a group, or flags from here on."""
+        """Parse the opening of a group, or flags for the rest; return False, as neither may be repeated."""
         pattern, inside = self._pattern, self._at + 1
         self._at = inside
         if pattern.startswith("?", inside):
@@ -140,7 +140,7 @@ class _Reader:
         self._names.add(name)
 
     def _class(self) -> None:
-        """A set of characters in brackets."""
+        """Parse a character class in brackets."""
         pattern, begin = self._pattern, self._at
         self._at += 2 if pattern.startswith("[^", begin) else 1
         first = True
@@ -159,7 +159,7 @@ class _Reader:
         self._at += 1
 
     def _class_member(self, first: bool) -> int:
-        """The character at this place, or -1 for a set of them."""
+        """Parse a member of a class; return its code point, or -1 for a set of characters."""
         pattern, here = self._pattern, self._at
         if (named := _CLASS_NAME.match(pattern, here)) is not None:
             if named[1].removeprefix("^") not in _CLASS_NAMES:
@@ -172,7 +172,7 @@ class _Reader:
         return ord(pattern[here])
 
     def _escape(self, *, in_class: bool) -> int:
-        """Read an escape; return the character that it means, or -1 for a class or an anchor."""
+        """Parse an escape; return the code point of its character, or -1 for a class or an anchor."""
         pattern, begin = self._pattern, self._at
         if begin + 1 >= len(pattern):
             raise _Fault("trailing backslash at end of expression", "")

@@ -1,7 +1,7 @@
-"""Request info, read off method, path and query (reference REQ-4, REQ-11).
+"""Request info: verb and target, from method, path and query (reference REQ-4, REQ-11).
 
-Segments are percent-decoded once, after the path has been split: an encoded slash never makes a new segment. A name
-or namespace that no object can have stays in the `RequestInfo` as it was meant; `check_segments` refuses it.
+Segments are percent-decoded once, after the path is split: an encoded slash never starts a new segment. A name or
+namespace that no object can have stays in the `RequestInfo` as it is; `check_segments` rejects it.
 """
 
 from __future__ import annotations
@@ -29,21 +29,20 @@ _NAMESPACE_SUBRESOURCES: Final = frozenset({"status", "finalize"})
 _COLLECTION_VERBS: Final = frozenset({"list", "watch", "deletecollection"})
 
 PASSED_ON: Final = frozenset({"attach", "exec", "log", "portforward", "proxy"})
-"""Sub-resources that somebody else answers, in their own time (reference LIMIT-3)."""
+"""Subresources that another server answers, without a time limit (reference LIMIT-3)."""
 
 
 def parse(method: str, path: str, params: Mapping[str, list[str]]) -> RequestInfo:
-    """The request's verb and target.
+    """Return the request's verb and target.
 
     `path` is raw (undecoded, without query), `params` decoded. A path that is not `/api/V/RESOURCE…` or
-    `/apis/G/V/RESOURCE…` is no resource request: its verb is the lower-case method. Empty segments are no part of a
-    description, except as `segments` says; a path that had others is not `exact`. A method without a verb of its own
-    has the empty verb. GET on a collection is `list` or `watch`; `.../watch/...` is `watch` and `.../proxy/...` is
-    `proxy` whatever the method.
+    `/apis/G/V/RESOURCE…` is a non-resource request: its verb is the lower-case method. Empty segments are dropped,
+    except as in `segments`; a path that had any is not `exact`. A method without a verb has the empty verb. GET on a
+    collection is `list` or `watch`; under `/watch/` and `/proxy/` the verb is `watch` and `proxy` for any method.
 
-    `parts` runs from the resource on and includes a sub-resource's tail. `name` is the one in the path; for a
-    collection it is the one that `fieldSelector=metadata.name=x` asks for, since authorization goes by it: a request
-    for a collection is one with `len(parts) == 1`.
+    `parts` starts at the resource and includes the tail after a subresource. `name` is the one in the path; for a
+    collection it is that of `fieldSelector=metadata.name=x`, because authorization uses it. A request is for a
+    collection if `len(parts) == 1`.
     """
     parts, exact = segments(path)
     if "%" in path:
@@ -59,10 +58,10 @@ def parse(method: str, path: str, params: Mapping[str, list[str]]) -> RequestInf
 
 
 def segments(path: str) -> tuple[list[str], bool]:
-    """The decoded segments that a raw path is described by, and whether it is written as they are.
+    """Split a raw path into decoded segments; the second result is False if empty segments make it inexact.
 
-    Empty segments are dropped, except behind the sub-resource `proxy`, which is another server's path, and for an
-    empty namespace, which means all of them (reference REQ-10). One slash at the end is as good as none.
+    Empty segments are dropped, except after the subresource `proxy`, where another server's path begins, and for an
+    empty namespace, which means all namespaces (reference REQ-10). One slash at the end is ignored.
     """
     written = path[1:].split("/") if path[:1] == "/" else []
     if written and not written[-1]:
@@ -78,7 +77,7 @@ def segments(path: str) -> tuple[list[str], bool]:
 
 
 def tail_at(parts: list[str]) -> int:
-    """Where in the segments of a resource's path the tail begins that is behind a sub-resource."""
+    """Return the index of the first segment after a subresource."""
     at = _resource_at(parts)
     in_namespace = len(parts) > at + 2 and parts[at] == "namespaces" and parts[at + 2] not in _NAMESPACE_SUBRESOURCES
     return at + (5 if in_namespace else 3)
@@ -87,7 +86,7 @@ def tail_at(parts: list[str]) -> int:
 def _of_resource(
     path: str, verb: str, params: Mapping[str, list[str]], root: tuple[str, ...], parts: list[str], exact: bool
 ) -> RequestInfo:
-    """The target behind `root`, which is `api` and a version, or `apis`, a group and a version."""
+    """Return the request info of a resource path: `root` is its `api` and version, or `apis`, group and version."""
     namespace = ""
     count = len(parts)
     if parts[0] == "namespaces" and count > 1:
@@ -115,7 +114,7 @@ def _of_resource(
 
 
 def _resource_at(parts: list[str]) -> int:
-    """Where the resource or `namespaces` stands: behind the version and a special verb."""
+    """Return the index of the resource or of `namespaces`: after the version and a special verb."""
     at = 2 if parts[:1] == ["api"] else 3
     return at + 1 if parts[at : at + 1] and parts[at] in _SPECIAL_VERBS else at
 
@@ -136,7 +135,7 @@ def _without_empty(parts: list[str]) -> list[str]:
 
 
 def _collection(verb: str, params: Mapping[str, list[str]]) -> tuple[str, str]:
-    """The verb of a request without a name in its path, and the name that its field selector asks for."""
+    """Return the verb of a request without a name in its path, and the name that its field selector requires."""
     if verb == "get":
         verb = "watch" if flag(params, "watch") else "list"
     elif verb == "delete":
@@ -148,7 +147,7 @@ def _collection(verb: str, params: Mapping[str, list[str]]) -> tuple[str, str]:
 
 
 def _selected_name(selector: str) -> str:
-    """The one name that `selector` allows, or empty; refusing an unreadable selector is up to the verb."""
+    """Return the name that `selector` requires, or ""; the handler of the verb rejects a malformed selector."""
     try:
         name = exact_field(selector, "metadata.name")
     except StatusError:
@@ -157,16 +156,13 @@ def _selected_name(selector: str) -> str:
 
 
 def flag(params: Mapping[str, list[str]], name: str) -> bool:
-    """A boolean parameter: given, and neither `0` nor `false` in any case (reference REQ-16)."""
+    """Report whether a boolean parameter is given and not `0` or `false`, ignoring case (reference REQ-16)."""
     values = params.get(name)
     return values is not None and values[0].lower() not in ("0", "false")
 
 
 def check_segments(info: RequestInfo) -> None:
-    """Refuse a name or namespace that holds `/` or `%` or is `.` or `..` (reference REQ-9).
-
-    Raises BadRequest (400).
-    """
+    """Raise BadRequest (400) for a name or namespace that contains `/` or `%` or is `.` or `..` (reference REQ-9)."""
     for what, value in (("Name", info.name), ("Namespace", info.namespace)):
         if errors := path_segment(value):
             raise BadRequest(f"{what} parameter invalid: {go_quote(value)}: {';'.join(errors)}")

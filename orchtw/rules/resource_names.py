@@ -1,6 +1,6 @@
-"""Names of what can be asked for, limited and counted: `cpu`, `requests.storage`, `hugepages-2Mi`, `example.com/gpu`.
+"""Names of compute and quota resources: `cpu`, `requests.storage`, `hugepages-2Mi`, `example.com/gpu`.
 
-Each check returns the texts of what is wrong, none when the name is fine. A name with a domain is anybody's own.
+Validation functions return error texts, an empty tuple for a valid name. Anyone may define a name with a domain.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _REQUESTS: Final = "requests."
 
 
 def is_huge_pages(name: str) -> bool:
-    """Report whether a resource is memory in huge pages."""
+    """Report whether a resource is huge-page memory."""
     return name.startswith(_HUGE_PAGES)
 
 
 def is_quota_resource(name: str) -> bool:
-    """Report whether quotas know a resource without a domain."""
+    """Report whether a name without a domain is one that quotas can limit."""
     return name in _QUOTA or name.startswith((_HUGE_PAGES, _REQUESTS + _HUGE_PAGES))
 
 
@@ -45,7 +45,7 @@ def is_native(name: str, naming: Naming) -> bool:
 
 
 def is_extended(name: str, naming: Naming) -> bool:
-    """Report whether a resource is an extended one, such as a device."""
+    """Report whether a resource is an extended resource, such as a device."""
     if is_native(name, naming) or name.startswith(_REQUESTS):
         return False
     return not qualified_name(_REQUESTS + name)
@@ -62,7 +62,7 @@ def may_overcommit(name: str, naming: Naming) -> bool:
 
 
 def resource_name(name: str) -> tuple[str, ...]:
-    """Return why `name` is not a resource name."""
+    """Return the reasons why `name` is not a resource name."""
     texts = qualified_name(name)
     if not texts and "/" not in name and name not in _STANDARD and not is_quota_resource(name):
         return ("must be a standard resource type or fully qualified",)
@@ -70,7 +70,7 @@ def resource_name(name: str) -> tuple[str, ...]:
 
 
 def container_resource_name(name: str, naming: Naming) -> tuple[str, ...]:
-    """Return why `name` is not a resource of a container."""
+    """Return the reasons why `name` is not a resource of a container."""
     if name in _CONTAINER:
         return ()
     texts = resource_name(name)
@@ -82,7 +82,7 @@ def container_resource_name(name: str, naming: Naming) -> tuple[str, ...]:
 
 
 def quota_resource_name(name: str) -> tuple[str, ...]:
-    """Return why `name` is not a resource of a quota."""
+    """Return the reasons why `name` is not a resource of a quota."""
     if name in _QUOTA:
         return ()
     texts = resource_name(name)

@@ -1,4 +1,4 @@
-"""Which APIs a server serves: the release's choice, changed by `--runtime-config` (reference VER-2)."""
+"""APIs that a server serves: the release's defaults, changed by `--runtime-config` (reference VER-2)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _ALL = "api/all"
 _VERSION = re.compile(r"v\d+((alpha|beta)\d+)?(/|$)")
 _LEVELS = ("api/ga", "api/beta", "api/alpha")
 _SENT_ONLY = "imagepolicy.orch.io/v1alpha1"
-"""What is sent to others and has no paths here: to name it changes nothing (reference PLUG-50)."""
+"""Version that the server only sends to webhooks: the flag may name it, without effect (reference PLUG-50)."""
 
 
 def enabled(catalogue: Catalogue, settings: Iterable[tuple[str, str]]) -> tuple[ResourceType, ...]:
-    """The resources to serve, in the catalogue's order.
+    """Return the resources to serve, in the catalogue's order.
 
-    `settings` are the flag's (key, value) pairs; of several keys that concern a resource the most specific counts:
-    `<group>/<version>/<resource>`, `<group>/<version>`, `api/ga|beta|alpha`, `api/all`. The core group's versions may
-    stand alone or behind `api/`. Raises ConfigError with every
-    problem: unknown keys, values that are no booleans, one key with two values, and `api/all=false` alone.
+    `settings` are the flag's (key, value) pairs. The most specific key that matches a resource wins:
+    `<group>/<version>/<resource>`, `<group>/<version>`, `api/ga|beta|alpha`, `api/all`. Versions of the core group
+    may be written with or without `api/`. Raises ConfigError with every problem: unknown keys, values that are not
+    booleans, contradictory values of a key, and `api/all=false` alone.
     """
     problems: list[str] = []
     chosen: dict[str, bool] = {}
@@ -43,7 +43,7 @@ def enabled(catalogue: Catalogue, settings: Iterable[tuple[str, str]]) -> tuple[
 
 
 def _full(key: str) -> str:
-    """The key with the core group's place filled: `v1/pods` is `api/v1/pods`."""
+    """Return the key with `api/` before a version of the core group: `v1/pods` becomes `api/v1/pods`."""
     return f"api/{key}" if _VERSION.match(key) else key
 
 
@@ -56,12 +56,12 @@ def _is_on(resource: ResourceType, chosen: dict[str, bool]) -> bool:
 
 
 def level(version: str) -> str:
-    """`alpha`, `beta` or `ga`, read off a version's name (reference VER-1)."""
+    """Return the stability level of a version by its name: `alpha`, `beta` or `ga` (reference VER-1)."""
     return next((word for word in ("alpha", "beta") if word in version), "ga")
 
 
 def _unknown(catalogue: Catalogue, key: str) -> str:
-    """Why a key names nothing of this server; empty if it does."""
+    """Return the error for a malformed or unknown key, or ""."""
     if key == _ALL or key in _LEVELS or key == catalogue.naming.api_version(_SENT_ONLY):
         return ""
     group, _, rest = key.partition("/")

@@ -1,6 +1,6 @@
-"""Label selectors: the text form of queries and the object form of specs (reference READ-18, READ-24).
+"""Label selectors: the text form in queries and the object form in specs (reference READ-18, READ-24).
 
-Field selectors are in `field_selectors`; both are re-exported here, because callers use them together.
+Field selectors are in `field_selectors` and re-exported here, because callers use both.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ __all__ = [
     "validate_selector_object",
 ]
 
-_PARSED = 512  # selectors kept parsed; a watch-heavy cluster uses a few dozen distinct ones
-_LONGEST_KEPT = 512  # characters; a longer selector is parsed anew each time, so that the cache stays small
+_PARSED = 512  # parsed selectors kept in a cache; a watch-heavy cluster uses a few dozen distinct ones
+_LONGEST_KEPT = 512  # characters; a longer selector is parsed each time, so that the cache stays small
 
-_SEARCHED = 4  # values that are compared one by one
+_SEARCHED = 4  # most values that are searched in a tuple instead of a set
 
 _EMPTY: Final[Mapping[str, str]] = {}
 
@@ -113,12 +113,12 @@ class LabelSelector:
 
     @property
     def equalities(self) -> tuple[tuple[str, str], ...]:
-        """(key, value) pairs that every match has: what an index can be asked for."""
+        """Return (key, value) pairs that every match has, for lookups in an index."""
         return tuple((r.key, r.values[0]) for r in self.requirements if r.operator in _ONE and len(r.values) == 1)
 
     @property
     def choices(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """(key, values) pairs: every match has one of the values; no values: it has the key. For indexes as well."""
+        """Return (key, values) pairs, for an index: every match has one of the values or, without values, the key."""
         return tuple(
             (r.key, r.values if r.operator in _ONE else ())
             for r in self.requirements
@@ -127,7 +127,7 @@ class LabelSelector:
 
     @property
     def exclusions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """(key, values) pairs: no match has one of the values; no values: none has the key. For indexes as well."""
+        """Return (key, values) pairs, for an index: no match has any of the values or, without values, the key."""
         return tuple((r.key, r.values) for r in self.requirements if r.operator in _NOT)
 
     def matches(self, labels: Mapping[str, str] | None) -> bool:
@@ -152,7 +152,7 @@ NO_LABELS: Final = LabelSelector(nothing=True)
 
 
 def parse_labels(text: str) -> LabelSelector:
-    """The selector that `text` writes; empty text selects everything.
+    """Parse a selector; empty text selects everything.
 
     Raises BadRequest (400) with the parser's text (reference READ-19).
     """
@@ -176,7 +176,7 @@ _IDENTIFIER: Final = "identifier"
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
-    """(kind, literal) pairs; the kind of a symbol or keyword is itself, the last one is the end."""
+    """Return (kind, literal) pairs; the kind of a symbol or keyword is itself, and the last kind is `_END`."""
     out: list[tuple[str, str]] = []
     for word in _WORDS(text):
         kind = word if word[0] in _SPECIAL or word in _KEYWORDS else _IDENTIFIER
@@ -186,7 +186,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
 
 
 class _Parser:
-    """Recursive descent over the grammar of reference READ-18; every refusal is a BadRequest."""
+    """Recursive-descent parser for the grammar of reference READ-18; every error is a BadRequest (400)."""
 
     def __init__(self, text: str) -> None:
         self._tokens = _tokens(text)
@@ -211,7 +211,7 @@ class _Parser:
         return LabelSelector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))
 
     def _peek(self) -> tuple[str, str]:
-        """The next token where a keyword counts as a word."""
+        """Return the next token, with a keyword as an identifier."""
         kind, literal = self._tokens[self._at]
         return (_IDENTIFIER if kind in _KEYWORDS else kind), literal
 
@@ -274,7 +274,7 @@ class _Parser:
         return self._value_list()
 
     def _value_list(self) -> set[str]:
-        """The values up to the closing parenthesis; between commas the empty value is meant."""
+        """Parse the values up to the closing parenthesis; an empty place between commas is the empty value."""
         values: set[str] = set()
         before = ","
         while True:
@@ -297,7 +297,7 @@ _INT64 = 1 << 63
 
 
 def _integer(text: str) -> int | None:
-    """`text` as a signed 64-bit decimal number, or None."""
+    """Parse a signed 64-bit decimal number; None if `text` is not one."""
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 19:
         return None
@@ -309,9 +309,9 @@ _OBJECT_OPERATORS: Final = {"In": "in", "NotIn": "notin", "Exists": "exists", "D
 
 
 def selector_of_object(selector: Mapping[str, Any] | None) -> LabelSelector:
-    """The meaning of a LabelSelector object: None matches nothing, an empty one everything.
+    """Convert a LabelSelector object: None matches nothing, an empty one everything.
 
-    Raises BadRequest (400) for one that means nothing, such as an unknown operator: objects may hold any.
+    Raises BadRequest (400) for an invalid one, such as one with an unknown operator, as stored objects may have it.
     """
     if selector is None:
         return NO_LABELS
@@ -329,7 +329,10 @@ def selector_of_object(selector: Mapping[str, Any] | None) -> LabelSelector:
 
 
 def validate_selector_object(selector: Mapping[str, Any], field: str) -> list[Cause]:
-    """Every reason why the LabelSelector object at `field` is invalid (reference READ-24); "": paths begin in it."""
+    """Return the causes that reject the LabelSelector object at `field` (reference READ-24).
+
+    With an empty `field`, paths are relative to the selector.
+    """
     causes: list[Cause] = []
     below = f"{field}." if field else ""
     labels = f"{below}matchLabels"

@@ -1,6 +1,6 @@
-"""Types of Services: the fields that each type needs, and those it takes over on update.
+"""Types of Services: the fields that each type needs, and those that an update keeps.
 
-A spec is that of a canonical Service: any field may be absent. Source: the release's registry of services (reference
+A spec is that of a canonical Service: any field may be absent. Source: the release's Service registry (reference
 KIND-27).
 """
 
@@ -16,7 +16,7 @@ from orchtw.values.causes import duplicate, invalid, not_supported, required
 Spec = dict[str, Any]
 
 HEADLESS: Final = "None"
-"""In place of the cluster IP: there is none, and names lead to the pods."""
+"""Cluster IP of a headless Service, whose name resolves to its pods."""
 
 FAMILIES: Final = ("IPv4", "IPv6")
 OTHER_FAMILY: Final = {"IPv4": "IPv6", "IPv6": "IPv4"}
@@ -26,7 +26,7 @@ _IPS, _FAMILIES_AT, _POLICY_AT = "spec.clusterIPs", "spec.ipFamilies", "spec.ipF
 
 
 def is_headless(spec: Spec) -> bool:
-    """Report whether the Service is headless: its cluster IP is None."""
+    """Report whether the Service is headless: its cluster IP is `None`."""
     return cluster_ips(spec)[:1] == [HEADLESS]
 
 
@@ -46,7 +46,7 @@ def ports(spec: Spec) -> list[dict[str, Any]]:
 
 
 def needs_cluster_ip(spec: Spec) -> bool:
-    """Report whether the type has cluster IPs, be it None."""
+    """Report whether the type has cluster IPs; a headless Service has `None` in their place."""
     return spec.get("type") in ("ClusterIP", "NodePort", "LoadBalancer")
 
 
@@ -67,12 +67,12 @@ def needs_health_check_port(spec: Spec) -> bool:
 
 
 def node_ports(spec: Spec) -> Iterator[int]:
-    """The ports of the nodes that it names, without that of the health check."""
+    """Return the node ports that the spec names, without healthCheckNodePort."""
     return (port["nodePort"] for port in ports(spec) if port.get("nodePort"))
 
 
 def family_of(address: str) -> str:
-    """The family of a valid address."""
+    """Return the IP family of an address, or "" if it is invalid."""
     parsed = parse_ip(address)
     return "" if parsed is None else f"IPv{parsed.version}"
 
@@ -83,7 +83,7 @@ def same(new: Spec, old: Spec, key: str) -> bool:
 
 
 def cluster_ip_causes(spec: Spec) -> list[Cause]:
-    """Every reason why clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy do not go together."""
+    """Return the causes that reject clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy."""
     if spec.get("type") == "ExternalName":
         return []
     causes, ips = _first_address_causes(spec), cluster_ips(spec)
@@ -114,7 +114,7 @@ def cluster_ip_causes(spec: Spec) -> list[Cause]:
 
 
 def _first_address_causes(spec: Spec) -> list[Cause]:
-    """clusterIP is the first of clusterIPs."""
+    """Check that clusterIP is the first of clusterIPs."""
     first, ips = spec.get("clusterIP"), cluster_ips(spec)
     if not first:
         return [invalid(_IPS, ips, "must be empty when `clusterIP` is not specified")] if ips else []
@@ -134,7 +134,7 @@ def _bad_addresses(ips: Sequence[str]) -> Iterator[Cause]:
 
 
 def take_over(new: Spec, old: Spec) -> None:
-    """Fill in what the server gave before and the new spec leaves out, where both types need it; in place."""
+    """Copy allocated values that the new spec omits from the old one, where both types need them; in place."""
     if needs_cluster_ip(old) and needs_cluster_ip(new):
         if not new.get("clusterIP") and old.get("clusterIP"):
             new["clusterIP"] = old["clusterIP"]
@@ -147,7 +147,7 @@ def take_over(new: Spec, old: Spec) -> None:
 
 
 def _take_over_node_ports(new: Spec, old: Spec) -> None:
-    """A port gets the node port of the stored one of its name, unless the new spec uses that already."""
+    """Give each port without a node port that of the old port of its name, unless the new spec uses it elsewhere."""
     used = set(node_ports(old)) & set(node_ports(new))
     by_name = {port.get("name", ""): port.get("nodePort", 0) for port in ports(old)}
     for port in ports(new):
@@ -157,7 +157,7 @@ def _take_over_node_ports(new: Spec, old: Spec) -> None:
 
 
 def join_addresses(new: Spec, old: Spec | None) -> None:
-    """Let clusterIPs follow clusterIP where a client knows only of that one; in place."""
+    """Update clusterIPs from clusterIP for clients that only know the latter; in place."""
     if old is None:
         if new.get("clusterIP") and not cluster_ips(new):
             new["clusterIPs"] = [new["clusterIP"]]
@@ -171,7 +171,7 @@ def join_addresses(new: Spec, old: Spec | None) -> None:
 
 
 def drop_what_the_type_lost(new: Spec, old: Spec) -> None:
-    """Take away what only the old type needs and the client has sent back as it was; in place."""
+    """Remove fields that only the old type needs and the client has sent back unchanged; in place."""
     if needs_cluster_ip(old) and not needs_cluster_ip(new):
         if same(new, old, "clusterIPs"):
             _drop(new, "clusterIP", "clusterIPs")

@@ -1,4 +1,4 @@
-"""Which finalizers keep storage that is in use, and what a pod uses (reference CTRL-28, PLUG-22)."""
+"""Finalizers that protect storage in use, and the claims that a pod uses (reference CTRL-28, PLUG-22)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OVER: Final = ("Succeeded", "Failed")
 
 
 def claims_of(pod: Object) -> Iterator[str]:
-    """The names of the claims that a pod uses, which a pod that is over does not any more."""
+    """Yield the names of the claims that a pod uses; a terminated pod uses none."""
     if (pod.get("status") or {}).get("phase") in _OVER:
         return
     for volume in (pod.get("spec") or {}).get("volumes") or ():

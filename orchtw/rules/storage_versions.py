@@ -1,4 +1,4 @@
-"""StorageVersions: the version in which each server stores a resource, and whether all agree (VER-19)."""
+"""StorageVersions: the version in which each server stores a resource, and the common one (reference VER-19)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ EQUAL: Final = "AllEncodingVersionsEqual"
 
 
 def object_name(group: str, plural: str) -> str:
-    """The name of the object about a resource: `apps.deployments`, `core.pods`."""
+    """Return the name of a resource's StorageVersion: `apps.deployments`, `core.pods`."""
     return f"{group or CORE}.{plural}"
 
 
 def stated(status: Object, server: str, encoding: str, decodable: Sequence[str], now: str) -> Object:
-    """The status after a server has said what it stores and can read; others' statements stay."""
+    """Return the status with a server's encoding and decodable versions set; those of other servers stay."""
     own = {"apiServerID": server, "encodingVersion": encoding, "decodableVersions": list(decodable)}
     said = [own if each.get("apiServerID") == server else each for each in status.get("storageVersions") or ()]
     if own not in said:
@@ -26,14 +26,17 @@ def stated(status: Object, server: str, encoding: str, decodable: Sequence[str],
 
 
 def without(status: Object, servers: Iterable[str], now: str) -> Object:
-    """The status without what these servers said."""
+    """Return the status without the entries of these servers."""
     gone = frozenset(servers)
     said = [each for each in status.get("storageVersions") or () if each.get("apiServerID") not in gone]
     return summed_up(status, said, now)
 
 
 def summed_up(status: Object, said: Sequence[Object], now: str) -> Object:
-    """A status in which the servers say this: its common version, and the condition, are what follows from it."""
+    """Return the status with the servers' entries `said`, and the common version and condition that follow from them.
+
+    `now` is the transition time of a changed condition.
+    """
     versions = {each.get("encodingVersion", "") for each in said}
     old = status.get("commonEncodingVersion")
     common = versions.pop() if len(versions) == 1 else None

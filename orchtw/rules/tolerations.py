@@ -1,6 +1,4 @@
-"""Tolerations that cover others: lists of them brought together, and held against what is allowed
-(reference PLUG-80).
-"""
+"""Tolerations that cover others: merging of lists, and checks against a whitelist (reference PLUG-80)."""
 
 from __future__ import annotations
 
@@ -13,17 +11,17 @@ import orjson
 from orchtw.wire.objects import Object
 
 MOST: Final = 1000
-"""That are brought together at once, in 10 ms; pods have a handful."""
+"""Most tolerations merged at once, in 10 ms; pods have a handful."""
 
 _EQUAL, _EXISTS = "Equal", "Exists"
 _TIMED = "NoExecute"
 
 _Place = tuple[str, str, str, str]
-"""Key, effect, operator, and value where the operator looks at it."""
+"""Key, effect, operator, and value (empty unless the operator compares it)."""
 
 
 class Cover:
-    """Tolerations by what they tolerate; of equal ones the longest time counts. A look at it is not a walk."""
+    """Index of tolerations with lookups in constant time; of those that differ only in time the longest counts."""
 
     def __init__(self, tolerations: Iterable[Object] = ()) -> None:
         self._times: dict[_Place, float] = {}
@@ -31,20 +29,20 @@ class Cover:
             self.add(each)
 
     def add(self, toleration: Object) -> None:
-        """Add one toleration more."""
+        """Add a toleration to the index."""
         place = _place(toleration)
         self._times[place] = max(self._times.get(place, -inf), _time(toleration))
 
     def covers(self, toleration: Object) -> bool:
-        """Report whether one of them tolerates all that this one does."""
+        """Report whether one of the tolerations covers this one."""
         time_s = inf if (given := toleration.get("tolerationSeconds")) is None else given
         return any(self._times.get(place, -inf) >= time_s for place in _wider(toleration))
 
 
 def merged(first: Sequence[Object], second: Sequence[Object]) -> list[Object]:
-    """Both lists without those that another covers; of equal ones the first stays.
+    """Merge both lists, without tolerations that another covers; of equal ones the first stays.
 
-    Raises ValueError for more than can be brought together.
+    Raises ValueError for more than MOST.
     """
     if len(first) + len(second) > MOST:
         raise ValueError(f"at most {MOST} tolerations can be merged, not {len(first) + len(second)}")
@@ -71,13 +69,13 @@ def _place(toleration: Object) -> _Place:
 
 
 def _time(toleration: Object) -> float:
-    """Return how long a toleration lasts, in seconds; only effect NoExecute has an end."""
+    """Return the duration of a toleration in seconds: infinite for effects other than NoExecute."""
     given = toleration.get("tolerationSeconds")
     return inf if given is None or toleration.get("effect") != _TIMED else given
 
 
 def _wider(toleration: Object) -> Iterator[_Place]:
-    """The places of all that may cover one."""
+    """Yield the places of tolerations that may cover this one."""
     key, effect, operator, value = _place(toleration)
     effects = {effect, ""}
     for each in effects:

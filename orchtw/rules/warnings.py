@@ -1,4 +1,4 @@
-"""Warning headers: what the client should know beside the answer (reference ERR-50)."""
+"""Warning headers of responses (reference ERR-50)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from collections.abc import Iterator, Sequence
 from orchtw.schema.catalogue import ResourceType, joined
 
 TOTAL_CHARACTERS = 4096
-"""Above this all texts are cut to `CUT_CHARACTERS`, and dropped as soon as there are so many characters."""
+"""Size of all texts above which each is cut to `CUT_CHARACTERS`, and those beyond this total are dropped."""
 
 CUT_CHARACTERS = 256
 
 
 def deprecation(resource: ResourceType, release: str) -> str:
-    """Return the warning for requests to a version that is deprecated in `release` ("1.24"); empty for any other."""
+    """Return the deprecation warning of a version that is deprecated in `release` ("1.24").
+
+    For any other version, return the warning of its definition, or "".
+    """
     if resource.deprecated is None or _order(resource.deprecated) > _order(release):
         return resource.warning
     text = f"{resource.api_version} {resource.kind} is deprecated in v{resource.deprecated}+"
@@ -25,7 +28,7 @@ def deprecation(resource: ResourceType, release: str) -> str:
 
 
 def warning_headers(texts: Sequence[str]) -> list[tuple[str, str]]:
-    """One Warning header for each different text, in the form of RFC 7234."""
+    """Return a Warning header for each distinct text, in the form of RFC 7234."""
     texts = list(dict.fromkeys("".join(char for char in text if char.isprintable()) for text in texts))
     if sum(map(len, texts)) > TOTAL_CHARACTERS:
         texts = list(_cut(texts))
@@ -33,7 +36,7 @@ def warning_headers(texts: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _cut(texts: Sequence[str]) -> Iterator[str]:
-    """The beginnings of texts, until there are enough of them (reference ERR-51)."""
+    """Yield the texts cut to CUT_CHARACTERS, until their total reaches TOTAL_CHARACTERS (reference ERR-51)."""
     left = TOTAL_CHARACTERS
     for text in texts:
         if left <= 0:

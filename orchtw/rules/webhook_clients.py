@@ -1,4 +1,4 @@
-"""Client configuration of webhooks: address or service, and review versions (reference HOOK-4)."""
+"""Validation of webhooks' client configuration: URL or service, and review versions (reference HOOK-4)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from orchtw.values.names import dns_1035_label, dns_subdomain
 from orchtw.values.ports import port_number
 
 REVIEW_VERSIONS: Final = ("v1", "v1beta1")
-"""Of the reviews that the server can send."""
+"""Review versions that the server can send."""
 
 _DESIRED: Final = "; desired format: https://host[/path]"
 
 
 def client_causes(client: Mapping[str, Any]) -> list[Cause]:
-    """Return the causes that reject a clientConfig, which has either a URL or a service."""
+    """Return the causes that reject a clientConfig, which must have either a URL or a service."""
     url, service = client.get("url"), client.get("service")
     if (url is None) is (service is None):
         return [required("", "exactly one of url or service is required")]
@@ -26,7 +26,7 @@ def client_causes(client: Mapping[str, Any]) -> list[Cause]:
 
 
 def url_causes(url: str, field: str) -> list[Cause]:
-    """Every reason why the webhook's address at `field` is invalid."""
+    """Return the causes that reject the webhook's URL at `field`."""
     if any(char <= " " or char == "\x7f" for char in url):
         return [required(field, f"url must be a valid URL: it contains blanks or control characters{_DESIRED}")]
     try:
@@ -49,7 +49,7 @@ def url_causes(url: str, field: str) -> list[Cause]:
 
 
 def service_causes(service: Mapping[str, Any], field: str) -> list[Cause]:
-    """Every reason why the webhook's service at `field` is invalid."""
+    """Return the causes that reject the webhook's service reference at `field`."""
     causes = []
     if not service.get("name"):
         causes.append(required(f"{field}.name", "service name is required"))
@@ -62,7 +62,7 @@ def service_causes(service: Mapping[str, Any], field: str) -> list[Cause]:
 
 
 def _path_causes(path: str, field: str) -> list[Cause]:
-    """Return the causes that reject the path of a service; one final slash is ignored."""
+    """Return the causes that reject the path of a service reference; one final slash is ignored."""
     if path in ("", "/"):
         return []
     if path == "//":
@@ -81,7 +81,7 @@ def _path_causes(path: str, field: str) -> list[Cause]:
 
 
 def review_causes(versions: Sequence[str], must_know: bool, field: str) -> list[Cause]:
-    """Return the causes that reject review versions: repeated, malformed, or none known where one is needed."""
+    """Return the causes that reject review versions: duplicate, malformed or, with `must_know`, none supported."""
     causes: list[Cause] = []
     seen: set[str] = set()
     for index, version in enumerate(versions):
@@ -98,5 +98,5 @@ def review_causes(versions: Sequence[str], must_know: bool, field: str) -> list[
 
 
 def knows_review(versions: Sequence[str]) -> bool:
-    """Report whether the server knows one of the review versions."""
+    """Report whether the server supports one of the review versions."""
     return any(version in REVIEW_VERSIONS for version in versions)

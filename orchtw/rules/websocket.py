@@ -1,13 +1,12 @@
-"""The opening handshake of WebSockets: who asks for one, what is wrong with it, what it is answered (RFC 6455 §4)."""
+"""Opening handshake of WebSockets: detection, validation and response headers (RFC 6455 §4)."""
 
 from __future__ import annotations
 
 import binascii
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from hashlib import sha1
 from typing import Final
-
-from wsproto.utilities import generate_accept_token
 
 from orchtw.errors import BadRequest, Forbidden, StatusError
 from orchtw.rules.origins import AllowedOrigins, same_origin
@@ -15,16 +14,17 @@ from orchtw.rules.origins import AllowedOrigins, same_origin
 VERSION: Final = "13"
 PROTOCOLS: Final = "sec-websocket-protocol"
 BEARER: Final = "base64url.bearer.authorization."
-"""What a sub-protocol begins with that is a token; the API's domain and the token follow (reference AUTHN-11)."""
+"""Prefix of a subprotocol that carries a token: the API's domain and the token follow (reference AUTHN-11)."""
 
 _KEY_BYTES: Final = 16
+_ACCEPTED: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # the constant of RFC 6455 §1.3
 _SHOWN: Final = 100
 
 Headers = Mapping[str, str]
 
 
 class UpgradeRequired(StatusError):
-    """426: a version of the protocol that is not spoken here."""
+    """426: the client's WebSocket version is not supported."""
 
     code = 426
     headers: Final = (("Upgrade", "websocket"), ("Sec-WebSocket-Version", VERSION))
@@ -39,14 +39,14 @@ def is_websocket(headers: Headers) -> bool:
 
 
 def subprotocols(headers: Headers) -> list[str]:
-    """The sub-protocols that a client offers, the preferred one first."""
+    """Return the subprotocols that a client offers, in its order of preference."""
     return _entries(headers.get(PROTOCOLS, ""))
 
 
 def check_origin(headers: Headers, allowed: AllowedOrigins) -> None:
-    """Let in programs (no Origin), the server's own pages and allowed ones: browsers let any page open a WebSocket.
+    """Raise Forbidden (403) for a page of a foreign origin: browsers let any page open a WebSocket.
 
-    Raises Forbidden (403).
+    Programs (no Origin), the server's own pages and allowed origins pass.
     """
     origin = headers.get("origin")
     if origin is None or same_origin(origin, headers.get("host", "")) or allowed.allow(origin):
@@ -55,7 +55,7 @@ def check_origin(headers: Headers, allowed: AllowedOrigins) -> None:
 
 
 def handshake(headers: Headers) -> list[tuple[str, str]]:
-    """The headers of the 101; of the offered sub-protocols it names the first that is not a token.
+    """Return the headers of the 101, with the first offered subprotocol that is not a token.
 
     Raises BadRequest (400) for a malformed handshake, UpgradeRequired (426) for a version other than 13.
     """
@@ -64,14 +64,14 @@ def handshake(headers: Headers) -> list[tuple[str, str]]:
         raise BadRequest("malformed WebSocket handshake: missing Sec-WebSocket-Version header")
     if version != VERSION:
         raise UpgradeRequired(f"WebSocket version {version[:_SHOWN]!r} is not supported, only {VERSION}")
-    accept = generate_accept_token(_key(headers)).decode("ascii")
+    accept = b64encode(sha1(_key(headers) + _ACCEPTED, usedforsecurity=False).digest()).decode("ascii")
     answer = [("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Accept", accept)]
     chosen = next((name for name in subprotocols(headers) if not name.startswith(BEARER)), None)
     return answer if chosen is None else [*answer, ("Sec-WebSocket-Protocol", chosen)]
 
 
 def _key(headers: Headers) -> bytes:
-    """The client's nonce, checked and still in base64."""
+    """Return the client's nonce, validated, in base64. Raises BadRequest (400)."""
     key = headers.get("sec-websocket-key", "")
     try:
         size = len(b64decode(key, validate=True))

@@ -1,7 +1,7 @@
-"""The catalogue of what the API serves: resources, groups and kinds, read off the protos' options.
+"""Catalogue of the API: resources, groups and kinds, read from the protos' options.
 
-A `Catalogue` speaks one vocabulary: groups in it are already translated by its `Naming`. What is switched on or
-off in a running server is not known here; `default_on` is the release's own choice.
+A `Catalogue` speaks one vocabulary: groups in it are already translated by its `Naming`. The switches of a running
+server are not known here; `default_on` is the release's own choice.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ IN_EVERY_GROUP = frozenset(
 
 @attrs.frozen(slots=True, kw_only=True)
 class GroupVersionKind:
-    """The full name of a kind; the core group is ""."""
+    """Full name of a kind; the core group is ""."""
 
     group: str
     version: str
@@ -42,7 +42,7 @@ class GroupVersionKind:
 
 @attrs.frozen(slots=True, kw_only=True)
 class ScalePaths:
-    """Where a custom kind keeps what its Scale shows; `selector` may be empty (reference CRD-23)."""
+    """Paths behind the Scale of a custom kind; `selector` may be empty (reference CRD-23)."""
 
     replicas: str
     status_replicas: str
@@ -51,7 +51,7 @@ class ScalePaths:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Subresource:
-    """A path below one object: its name and the kind that is sent and answered there.
+    """A path below one object: its name and the kind of its requests and responses.
 
     `scale`: the paths behind the Scale of a custom kind; None for any other sub-resource.
     """
@@ -66,7 +66,7 @@ class Subresource:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Column:
-    """One column of a kind's Table; `cell` says in words where its value comes from.
+    """One column of a kind's Table; `cell` describes the source of its value.
 
     `path`: of a custom kind, where it is in the object, as JSONPath; empty for any other.
     """
@@ -143,7 +143,7 @@ class GroupInfo:
 
 
 def with_added(groups: tuple[GroupInfo, ...], added: Iterable[ResourceType]) -> tuple[GroupInfo, ...]:
-    """The groups, and those of resources that came at run time behind them by name (reference DISC-2).
+    """Return the groups, followed by those of resources added at run time, by name (reference DISC-2).
 
     Versions that a group of the release does not know follow its own.
     """
@@ -160,7 +160,7 @@ def _extended(group: GroupInfo, versions: set[str]) -> GroupInfo:
 
 
 def added_group(name: str, versions: set[str]) -> GroupInfo:
-    """A group that the release does not have."""
+    """Return a group that the release does not have."""
     ordered = tuple(sorted(versions, key=maturity))
     return GroupInfo(
         name=name,
@@ -172,7 +172,7 @@ def added_group(name: str, versions: set[str]) -> GroupInfo:
 
 
 def joined(group: str, version: str) -> str:
-    """The apiVersion of a group and version: "v1" in the core group, else "apps/v1"."""
+    """Return the apiVersion of a group and version: "v1" in the core group, else "apps/v1"."""
     return f"{group}/{version}" if group else version
 
 
@@ -189,7 +189,7 @@ class Catalogue:
 
     @classmethod
     def load(cls, naming: Naming) -> Catalogue:
-        """The catalogue of the packaged descriptors; takes a few milliseconds."""
+        """Return the catalogue of the packaged descriptors; takes a few milliseconds."""
         groups = _groups(naming)
         every = [(group.name, version) for group in groups for version in group.versions]
         order = {group_version: position for position, group_version in enumerate(every)}
@@ -197,11 +197,11 @@ class Catalogue:
         return cls(naming, tuple(found), groups)
 
     def find(self, group: str, version: str, plural: str) -> ResourceType | None:
-        """The resource at a path, or None; whether it is switched on is for the caller to know."""
+        """Return the resource at a path, switched on or not, or None."""
         return self._by_path.get((group, version, plural))
 
     def message_of(self, api_version: str, kind: str) -> str | None:
-        """The full name of a kind's message, or None for an unknown kind.
+        """Return the full name of a kind's message, or None for an unknown kind.
 
         Lists, options and kinds that are not served count too. The kinds that all groups share (Status,
         DeleteOptions, …) are known in the meta group, by either vocabulary's name, and, as they travel, under "v1";
@@ -236,7 +236,9 @@ def _messages_by_kind(naming: Naming) -> dict[tuple[str, str], str]:
 
 
 def _groups(naming: Naming) -> tuple[GroupInfo, ...]:
-    """The served groups in discovery's order: core, aggregator, descending priority, name (reference DISC-2)."""
+    """Return the served groups in discovery's order: core, aggregator, descending priority, name (reference
+    DISC-2).
+    """
     priorities: dict[str, dict[str, int]] = {}
     minimum: dict[str, int] = {}
     for file in files():
@@ -316,7 +318,7 @@ def _storage_hash(naming: Naming, storage_version: str, kind: str) -> str:
 
 
 def _subresource(naming: Naming, group: str, version: str, declared: Any) -> Subresource:
-    """A sub-resource whose kind is of its parent's group version unless it says otherwise."""
+    """Return a sub-resource, whose kind is of its parent's group version unless declared otherwise."""
     foreign = declared.HasField("version")
     return Subresource(
         name=declared.name,

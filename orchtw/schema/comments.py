@@ -1,4 +1,4 @@
-"""The comments of `protos/` as descriptions: what a document of the API says about its types and fields."""
+"""The comments of `protos/` as descriptions of types and fields for documents of the API."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import orjson
 from google.protobuf import descriptor_pb2
 
 FOLDER = "orch/"
-"""Where the API's own files are; those of the options describe nothing that is served."""
+"""Folder of the API's own files; those of the options describe nothing that is served."""
 
 # Field numbers of FileDescriptorProto and DescriptorProto, of which the paths of source positions consist.
 _MESSAGES = 4
@@ -16,10 +16,10 @@ Descriptions = dict[str, dict[str, str]]
 
 
 def descriptions(files: descriptor_pb2.FileDescriptorSet) -> Descriptions:
-    """Full message name → field name → text; the text of the message itself stands under the empty name.
+    """Return the texts of messages and fields: full message name → field name → text; "" is the message itself.
 
-    Only a comment directly above a message or field describes it. One with an empty line after it, or behind
-    something on the same line, is for those who read the file. Messages without any text are left out.
+    Only a comment directly above a message or field describes it. One with an empty line after it, or at the end of a
+    line, is for readers of the file. Messages without any text are left out.
     """
     found: Descriptions = {}
     for file in files.file:
@@ -44,5 +44,5 @@ def _collect(file: descriptor_pb2.FileDescriptorProto, found: Descriptions) -> N
 
 
 def encoded(found: Descriptions) -> bytes:
-    """The descriptions as JSON: equal ones give equal bytes, and a change of one text is one of one line."""
+    """Encode the descriptions as JSON: equal ones give equal bytes, and a change of one text changes one line."""
     return orjson.dumps(found, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

@@ -1,4 +1,4 @@
-"""Descriptors → schema nodes, message by message as they are asked for, with names in the chosen vocabulary."""
+"""Compiler of descriptors to schema nodes, message by message on demand, with names in the chosen vocabulary."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SCALARS = {
     FieldDescriptor.TYPE_DOUBLE: Scalar.DOUBLE,
     FieldDescriptor.TYPE_BYTES: Scalar.BYTES,
 }
-# Keyed by the last parts of the full name, which say enough.
+# Keyed by the last parts of the full name, which are unique.
 _FORMS = {
     "meta.v1.Time": NodeForm.TIME,
     "meta.v1.MicroTime": NodeForm.MICRO_TIME,
@@ -58,7 +58,7 @@ _STRINGS_FORM = "[]string"
 class SchemaCompiler:
     """Compiles the API's messages to nodes and keeps them; `naming` gives JSON keys, enum values and defaults.
 
-    Threads may ask at once.
+    Thread-safe.
     """
 
     def __init__(self, naming: Naming) -> None:
@@ -67,12 +67,12 @@ class SchemaCompiler:
         self._enums = cache(self._enums_of_package)
 
     def message(self, full_name: str) -> Node:
-        """The node of a message. Raises KeyError when there is none of that name."""
+        """Return the node of a message. Raises KeyError when there is none of that name."""
         node = self._nodes.get(full_name)
         return node if node is not None else self._compile(descriptors.pool().FindMessageTypeByName(full_name))
 
     def struct(self, full_name: str) -> StructSchema:
-        """The node of a message that has fields in JSON. Raises KeyError when it is unknown or has a special form."""
+        """Return the node of a message with fields in JSON. Raises KeyError if unknown or of a special form."""
         node = self.message(full_name)
         if not isinstance(node, StructSchema):
             raise KeyError(full_name)
@@ -142,7 +142,7 @@ class SchemaCompiler:
         return self._single(field)
 
     def _typed(self, descriptor: Descriptor | None) -> StructSchema:
-        """The struct of objects that say their kind and apiVersion where they stand within others."""
+        """Return the struct of objects that carry their kind and apiVersion inside other objects."""
         assert descriptor is not None
         plain, place = self.struct(descriptor.full_name), descriptors.file_options(descriptor.file)
         group = self._naming.group(place.group)
@@ -175,7 +175,7 @@ class SchemaCompiler:
         return self._enums(package)[short]
 
     def _enums_of_package(self, suffix: str) -> dict[str, EnumSchema]:
-        """The enums of the package whose dotted name ends in `suffix`."""
+        """Return the enums of the package whose dotted name ends in `suffix`."""
         file = next(file for file in descriptors.files() if f".{file.package}".endswith(suffix))
         return {
             enum.name: EnumSchema(
@@ -186,7 +186,7 @@ class SchemaCompiler:
 
 
 def _list_type(options: Any) -> tuple[str, tuple[str, ...]]:
-    """List type and map keys; an unsaid list type follows from the patch strategy (reference APPLY-33)."""
+    """Return list type and map keys; an undeclared list type follows from the patch strategy (reference APPLY-33)."""
     if options.list_type or "merge" not in options.patch_strategy.split(","):
         return options.list_type, tuple(options.list_map_key)
     return ("map", (options.patch_merge_key,)) if options.patch_merge_key else ("set", ())

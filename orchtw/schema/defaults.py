@@ -1,7 +1,7 @@
-"""Fills absent fields with the defaults that the schema declares, by functions generated from it.
+"""Defaulting: fills absent fields with the defaults that the schema declares, by functions generated from it.
 
-A field without a pointer is absent when it is zero (reference KIND-14). What
-depends on other fields is not declared, and is the kind's strategy.
+A field without a pointer is absent when it is zero (reference KIND-14). A default that depends on other fields is not
+declared; it belongs to the kind's strategy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Defaults:
         self._normalise = normalise
         self._functions = Functions(self._write, {"reorder": _reorder})
         self._has_defaults: dict[StructSchema, bool] = {}
-        self._lock = RLock()  # an answer under way must not be taken for the answer by another thread
+        self._lock = RLock()  # another thread must not take a preliminary answer for the final one
 
     def apply(self, schema: StructSchema, obj: dict[str, Any]) -> None:
         """Fill the canonical dict `obj` in place; keys stay in emission order."""
@@ -31,7 +31,7 @@ class Defaults:
             self._functions[schema](obj)
 
     def __getitem__(self, schema: StructSchema) -> Callable[[dict[str, Any]], None]:
-        """The function that fills a canonical dict of `schema` in place."""
+        """Return the function that fills a canonical dict of `schema` in place."""
         return self._functions[schema] if self._concerns(schema) else _nothing
 
     def _concerns(self, node: Node) -> bool:
@@ -45,7 +45,7 @@ class Defaults:
     def _struct_concerns(self, struct: StructSchema) -> bool:
         known = self._has_defaults.get(struct)
         if known is None:
-            self._has_defaults[struct] = False  # until known better: the struct may contain itself
+            self._has_defaults[struct] = False  # preliminary: the struct may contain itself
             known = any(field.default is not MISSING or self._concerns(field.node) for field in struct.fields)
             self._has_defaults[struct] = known
         return known
@@ -65,7 +65,7 @@ class Defaults:
                     _write_descent(field, w)
 
     def _literal(self, field: Field, w: Writer) -> str:
-        """The source of a fresh canonical value."""
+        """Return the source of a fresh canonical value: the field's default."""
         holder = StructSchema("default", [field])
         return repr(self._normalise[holder]({field.name: field.default}).get(field.name))
 

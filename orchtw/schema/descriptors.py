@@ -1,8 +1,8 @@
-"""The API's message descriptors, in a pool of their own, and the options that they carry.
+"""The API's message descriptors, in a private pool, and the options that they carry.
 
-The pool is private, so that another library's messages of the same name can never clash with ours. Because
-of that the runtime hands our options out unparsed: the accessors here read them with the pool's own classes, one
-element at a time and only when asked (2 µs each). The compiler keeps what it has read of a message.
+Because the pool is private, another library's messages of the same name can never clash with ours. But the runtime
+leaves our options unparsed: the accessors here read them with the pool's own classes, one element at a time and only
+on demand (2 µs each). The compiler keeps the results.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ def _loaded() -> _Loaded:
 
 
 def pool() -> descriptor_pool.DescriptorPool:
-    """The pool of every message in `protos/`, built on first use from the packaged descriptor set."""
+    """Return the pool of every message in `protos/`, built on first use from the packaged descriptor set."""
     return _loaded().pool
 
 
 @cache
 def files() -> tuple[FileDescriptor, ...]:
-    """The API's files, dependencies before their users; option definitions are not among them."""
+    """Return the API's files, dependencies before their users; option definitions are not among them."""
     loaded = _loaded()
     return tuple(loaded.pool.FindFileByName(name) for name in loaded.names)
 
 
 @cache
 def message_class(full_name: str) -> type[Message]:
-    """The message class of `full_name`, such as "orch.io.api.core.v1.Pod". Raises KeyError when there is none."""
+    """Return the message class of a full name such as "orch.io.api.core.v1.Pod". Raises KeyError if unknown."""
     return message_factory.GetMessageClass(pool().FindMessageTypeByName(full_name))
 
 
@@ -71,15 +71,15 @@ def _options(carrier: str, extension: str) -> _Options:
 
 
 def field_options(field: FieldDescriptor) -> Any:
-    """The `orchtw.options.Field` of a field: JSON key, presence, default, enum, list and merge rules."""
+    """Return the `orchtw.options.Field` of a field: JSON key, presence, default, enum, list and merge rules."""
     return _options("FieldOptions", "field").read(field)
 
 
 def message_options(message: Descriptor) -> Any:
-    """The `orchtw.options.Message` of a message: is it a kind, how is it served, its life and Table columns."""
+    """Return the `orchtw.options.Message` of a message: its kind, verbs, lifecycle and Table columns."""
     return _options("MessageOptions", "message").read(message)
 
 
 def file_options(file: FileDescriptor) -> Any:
-    """The `orchtw.options.File` of a file: group, version, priorities and the named sets of values."""
+    """Return the `orchtw.options.File` of a file: group, version, priorities and the named sets of values."""
     return _options("FileOptions", "file").read(file)

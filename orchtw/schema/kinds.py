@@ -1,4 +1,4 @@
-"""Keys of tables about kinds."""
+"""Group and kind, as the key of tables about kinds."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class GroupKind:
 
     @classmethod
     def of(cls, group: str, kind: str, naming: Naming) -> GroupKind:
-        """The kind whose group is spelled `group` in `naming`.
+        """Return the kind whose group is spelled `group` in `naming`.
 
-        A custom resource's author may have given the group a name that one of ours has in the neutral spelling
-        only (`node.orch.io`, where ours is `node.k8s.io`): it is then known by the name that ours has there.
+        A custom resource's group may have a name that is only the neutral spelling of one of ours
+        (`node.orch.io`, where ours is served as `node.k8s.io`): its key is then the served name of ours.
         """
         neutral = naming.neutral(group)
         served = naming.group(neutral)

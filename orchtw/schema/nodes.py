@@ -1,8 +1,8 @@
-"""Schema nodes: what a value may be, how it merges and what fills it, independent of any encoding.
+"""Schema nodes: the type, merge rules and default of a value, independent of any encoding.
 
 Descriptors compile to these nodes (`compiler.py`), and so can anything else that describes JSON values. Codecs,
-defaulting and whatever else works on typed values compile from the nodes, never from descriptors.
-A `StructSchema` may contain itself; its fields are therefore produced when they are first asked for.
+defaulting and all other code for typed values compile from the nodes, never from descriptors.
+A `StructSchema` may contain itself; its fields are therefore loaded on first access.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Alternative(Enum):
 
 
 class Missing(Enum):
-    """The mark of "no default": None is a value."""
+    """The mark of an absent default, since None is a value."""
 
     MISSING = auto()
 
@@ -69,13 +69,13 @@ class EnumSchema:
 class StructRules:
     """Rules of a value beyond its type; `orchtw.schema.validation` checks them.
 
-    `required`: there, and where absence is zero, not zero; `required_detail` is said where it is not. `immutable`:
-    as it was; not for what is inside a list or map. `allowed`: the only values of a text; empty: any. `max_length` is
+    `required`: present, and not zero if absence is zero; `required_detail` is the text if it is not. `immutable`:
+    unchanged; not for fields inside a list or map. `allowed`: the only values of a text; empty: any. `max_length` is
     in bytes of UTF-8. `min_items` and `max_items` count a list's elements or a map's keys. `unique`: no element of a
-    list comes twice; in a list of type map those with equal keys are the same. `unique_by`: the same by one key,
-    whatever the type of the list. `format` is a name in `validation/formats.py`. `detail` is what is said of a number
-    beyond its limits; empty: the usual text. `key` holds for each key of a map, `item` for each of its values or each
-    element of a list.
+    list comes twice; in a list of type map those with equal keys are the same. `unique_by`: the same by one key, for
+    a list of any type. `format` is a name in `validation/formats.py`. `detail` is the text for a number beyond its
+    limits; empty: the usual text. `key` holds for each key of a map, `item` for each of its values or each element of
+    a list.
     """
 
     required: bool = False
@@ -97,7 +97,7 @@ class StructRules:
 
 @attrs.frozen(slots=True, eq=False)
 class OneOf:
-    """Keys of a struct of which at most one is set; `missing`: what it is told if none is, empty: that is fine."""
+    """Keys of a struct of which at most one is set; `missing`: the text if none is set, empty: that is valid."""
 
     keys: tuple[str, ...]
     too_many: str
@@ -106,7 +106,7 @@ class OneOf:
 
 @attrs.frozen(slots=True, eq=False)
 class ListSchema:
-    """A list. `list_type` is "atomic", "set", "map" or "" (unsaid); `map_keys` tell elements of a map apart."""
+    """A list. `list_type` is "atomic", "set", "map" or "" (undeclared); `map_keys` tell elements of a map apart."""
 
     element: Node
     list_type: str = ""
@@ -115,7 +115,7 @@ class ListSchema:
 
 @attrs.frozen(slots=True, eq=False)
 class MapSchema:
-    """An object with free keys. `map_type` is "atomic", "granular" or "" (granular, unsaid)."""
+    """An object with free keys. `map_type` is "atomic", "granular" or "" (undeclared: granular)."""
 
     value: Node
     map_type: str = ""
@@ -123,7 +123,7 @@ class MapSchema:
 
 @attrs.frozen(slots=True, eq=False)
 class EitherSchema:
-    """A schema object, or what `alternative` says (apiextensions JSONSchemaPropsOr…)."""
+    """A schema object, or its `alternative` (apiextensions JSONSchemaPropsOr…)."""
 
     schema: StructSchema
     alternative: Alternative
@@ -133,11 +133,11 @@ class EitherSchema:
 class Field:
     """One field of a struct.
 
-    `name` is the JSON key ("" when inline: the struct's keys stand in the parent), `proto` and `number` its place
-    in Protobuf. `pointer`: absence differs from zero. `omitempty`: left out of JSON when zero. `default` is the
-    JSON value that fills an absent field, or MISSING. `rules`: what a valid value is; None: any. `unchecked`: none of
-    the rules holds that the value's own type has. `description` is
-    what OpenAPI says of it; if it is "", that comes from the protos.
+    `name` is the JSON key ("" when inline: the struct's keys stand in the parent), `proto` and `number` its place in
+    Protobuf. `pointer`: absence differs from zero. `omitempty`: left out of JSON when zero. `default` is the JSON
+    value that fills an absent field, or MISSING. `rules`: the rules of a valid value; None: any. `unchecked`: the
+    rules of the value's own type do not apply. `description` is the one for OpenAPI; if it is "", that comes from the
+    protos.
     """
 
     name: str
@@ -170,9 +170,9 @@ class StructSchema:
 
     `name` is the full message name, or any unique name, or "" for a part of one other struct. `kind`: it stands for
     whole objects or lists, which carry kind and apiVersion in JSON; "" for every other struct. `atomic`: merges
-    replace it as a whole. `union`: at most one of its members is set. `recursive`: it contains itself, so its depth
-    has no bound of its own. `types` are the kind and apiVersion that each value shows, whatever it was sent with;
-    empty: none. `unknown` is the schema of keys without a field; None: such keys are not allowed. `one_of`: which of
+    replace it as a whole. `union`: at most one of its fields is set. `recursive`: it contains itself, so its depth
+    has no bound of its own. `types` are the kind and apiVersion that each value gets, regardless of its input; empty:
+    none. `unknown` is the schema of keys without a field; None: such keys are not allowed. `one_of`: which of
     its keys exclude each other. `description`: see `Field`.
     """
 
@@ -228,7 +228,7 @@ class StructSchema:
                     flat.update(field.node.keys)
                 else:
                     flat[field.name] = field
-            self._flat = flat  # whole: another thread may be looking
+            self._flat = flat  # assigned when complete: another thread may be reading
         return self._flat
 
 

@@ -25,14 +25,14 @@ class Schemas:
         self.naming = catalogue.naming
         self._catalogue = catalogue
         self._compiler = SchemaCompiler(catalogue.naming)
-        # A copy shares these, and a thread that reads it must see no change: what is shared is not changed.
+        # A copy shares these, and a thread that reads it must see no change: shared ones are copied before a change.
         self._kinds: dict[tuple[str, str], StructSchema] = {}
         self._named: dict[str, StructSchema] = {}
         self._api_versions: Counter[str] = Counter()
         self._is_shared = False
 
     def message_of(self, api_version: str, kind: str) -> str | None:
-        """The full name of a kind's message, or None for an unknown kind (see `Catalogue.message_of`)."""
+        """Return the full name of a kind's message, or None for an unknown kind (see `Catalogue.message_of`)."""
         found = self._catalogue.message_of(api_version, kind)
         if found is None and api_version in self._api_versions:
             added = self._kinds.get((api_version, kind))
@@ -42,21 +42,21 @@ class Schemas:
         return found
 
     def node(self, message: str) -> Node:
-        """The node of a message. Raises KeyError when there is none of that name."""
+        """Return the node of a message. Raises KeyError when there is none of that name."""
         added = self._named.get(message)
         return self._compiler.message(message) if added is None else added
 
     def struct(self, message: str) -> StructSchema:
-        """The node of a message that has fields in JSON. Raises KeyError when it is unknown or has a special form."""
+        """Return the node of a message with fields in JSON. Raises KeyError if unknown or of a special form."""
         added = self._named.get(message)
         return self._compiler.struct(message) if added is None else added
 
     def is_added(self, message: str) -> bool:
-        """Report whether that is the name of an added kind's schema, or of its lists'."""
+        """Report whether the name is that of an added kind's schema, or of its lists' schema."""
         return message in self._named
 
     def check(self, gone: Iterable[ResourceType], come: Iterable[Kind]) -> None:
-        """Raises ValueError where `change` would."""
+        """Raise ValueError where `change` would."""
         lost = {(each.api_version, kind) for each in gone for kind in _kinds_of(each)}
         names = {schema.name for key in lost if (schema := self._kinds.get(key)) is not None}
         taken: set[object] = set()
@@ -71,11 +71,11 @@ class Schemas:
             taken.update((*keys, schema.name))
 
     def change(self, gone: Iterable[ResourceType], come: Iterable[Kind]) -> None:
-        """Forget the kinds of added resources and know others, which are not of the release; their lists too.
+        """Remove the kinds of added resources and add others, which are not of the release; their lists too.
 
         The resources' `protobuf` is False. A schema's name must be its resource's `message`, and its first field the
-        metadata, where versions are spliced in. Raises ValueError for others, and for a kind or name that is taken;
-        nothing has changed then.
+        metadata, where versions are spliced in. Raises ValueError otherwise, and for a kind or name that is taken;
+        then nothing is changed.
         """
         gone, come = list(gone), list(come)
         self.check(gone, come)
@@ -91,12 +91,12 @@ class Schemas:
                 self._know(resource.api_version, resource.list_kind, self._list_of(schema))
 
     def copy(self) -> Schemas:
-        """All that is known at present, for a thread to read while kinds come and go."""
+        """Return a snapshot, for a thread to read while kinds come and go."""
         self._is_shared = True
         return copy(self)
 
     def of_release(self) -> Schemas:
-        """Those of the release alone."""
+        """Return a copy with the schemas of the release alone."""
         found = copy(self)
         found._kinds, found._named, found._api_versions = {}, {}, Counter()
         return found
@@ -123,10 +123,10 @@ class Schemas:
 
 
 def list_name(name: str) -> str:
-    """The name of the schema of an added kind's lists."""
+    """Return the name of the schema of an added kind's lists."""
     return f"{name}List"
 
 
 def _kinds_of(resource: ResourceType) -> tuple[str, ...]:
-    """The kind of a resource's objects, and that of their lists if it has one."""
+    """Return the kind of a resource's objects, and that of its lists if it has one."""
     return (resource.kind, resource.list_kind) if resource.list_kind else (resource.kind,)

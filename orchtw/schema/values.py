@@ -1,6 +1,6 @@
 """JSON values → canonical values, one function per scalar or special form (reference ENC-19).
 
-Each takes a value that is not null and returns what the canonical dict holds. Each raises Mismatch.
+Each takes a value other than null and returns that of the canonical dict. Each raises Mismatch.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ _EXACT_DOUBLE = 2**53  # integers up to here are exact, and are written without 
 
 
 def bool_value(value: object) -> bool:
-    """True or false, nothing that resembles them."""
+    """Return a boolean; values that resemble one are rejected."""
     if value is True or value is False:
         return value
     raise Mismatch("a boolean", value)
 
 
 def int32_value(value: object) -> int:
-    """An integer without fraction or exponent: Go refuses 1.0 for an int."""
+    """Return a 32-bit integer without fraction or exponent: Go rejects 1.0 for an int."""
     if type(value) is int and -(2**31) <= value < 2**31:
         return value
     raise Mismatch("a 32-bit integer" if type(value) is int else "an integer", value)
 
 
 def int64_value(value: object) -> int:
-    """The same with 64 bits."""
+    """Return a 64-bit integer without fraction or exponent."""
     if type(value) is int and -(2**63) <= value < 2**63:
         return value
     raise Mismatch("a 64-bit integer" if type(value) is int else "an integer", value)
 
 
 def double_value(value: object) -> int | float:
-    """A finite number; an integral one becomes an int, because Go writes it without a fraction."""
+    """Return a finite number; an integral one becomes an int, because Go writes it without a fraction."""
     if type(value) not in (int, float):
         raise Mismatch("a number", value)
     try:
@@ -60,14 +60,14 @@ def double_value(value: object) -> int | float:
 
 
 def string_value(value: object) -> str:
-    """Text, as it is."""
+    """Return a text, unchanged."""
     if type(value) is not str:
         raise Mismatch("a string", value)
     return value
 
 
 def bytes_value(value: object) -> str:
-    """Standard base64 with padding; line breaks are dropped as Go does."""
+    """Return standard base64 with padding; line breaks are dropped as in Go."""
     if type(value) is not str:
         raise Mismatch("a base64 string", value)
     try:
@@ -78,12 +78,12 @@ def bytes_value(value: object) -> str:
 
 
 def time_value(value: object) -> str | None:
-    """RFC 3339 in UTC with second precision; None for the zero time."""
+    """Return RFC 3339 in UTC with second precision; None for the zero time."""
     return time_text(_parsed_time(value)[0])
 
 
 def micro_time_value(value: object) -> str | None:
-    """RFC 3339 in UTC with six fractional digits; None for the zero time."""
+    """Return RFC 3339 in UTC with six fractional digits; None for the zero time."""
     return micro_time_text(*_parsed_time(value))
 
 
@@ -99,7 +99,7 @@ def _parsed_time(value: object) -> tuple[int, int]:
 
 
 def duration_value(value: object) -> str:
-    """Go's text of a duration."""
+    """Return Go's text of a duration."""
     try:
         if type(value) is str:
             return duration_text(parse_duration(value))
@@ -109,7 +109,7 @@ def duration_value(value: object) -> str:
 
 
 def quantity_value(value: object) -> str:
-    """A quantity in canonical form; numbers are accepted."""
+    """Return a quantity in canonical form; numbers are accepted."""
     if type(value) is int or type(value) is float:
         value = repr(value)
     if type(value) is not str:
@@ -121,7 +121,7 @@ def quantity_value(value: object) -> str:
 
 
 def int_or_string_value(value: object) -> int | str:
-    """An integer of 32 bits or a string."""
+    """Return an integer of 32 bits or a string."""
     if type(value) is str:
         return value
     if type(value) is not int:
@@ -130,7 +130,7 @@ def int_or_string_value(value: object) -> int | str:
 
 
 def any_value(value: Any) -> Any:
-    """Any JSON value at most MAX_DEPTH levels deep."""
+    """Return a JSON value at most MAX_DEPTH levels deep."""
     if type(value) is dict or type(value) is list:
         check_depth(value)
     elif type(value) not in (str, int, float, bool):
@@ -139,7 +139,7 @@ def any_value(value: Any) -> Any:
 
 
 def object_value(value: Any) -> Any:
-    """The same, but an object."""
+    """Return a JSON object at most MAX_DEPTH levels deep."""
     if type(value) is not dict:
         raise Mismatch("an object", value)
     check_depth(value)
@@ -147,7 +147,7 @@ def object_value(value: Any) -> Any:
 
 
 def strings_value(value: object) -> list[str]:
-    """A list of strings; null elements become empty, as Go has it."""
+    """Return a list of strings; null elements become empty, as in Go."""
     if type(value) is not list:
         raise Mismatch("a list", value)
     for index, item in enumerate(value):
@@ -159,7 +159,7 @@ def strings_value(value: object) -> list[str]:
 
 
 def string_map_value(value: object) -> dict[str, str]:
-    """An object of strings with sorted keys."""
+    """Return an object of strings with sorted keys."""
     if type(value) is not dict:
         raise Mismatch("an object", value)
     for key, item in value.items():
@@ -171,7 +171,7 @@ def string_map_value(value: object) -> dict[str, str]:
 
 
 def in_order(keys: Collection[str], order: Callable[[str], Any] | None = None) -> Iterable[str]:
-    """The keys, sorted (by `order`); very many a part at a time: no other thread runs while a list is sorted."""
+    """Return the keys, sorted (by `order`); very many in parts, since sorting one list blocks all threads."""
     if len(keys) <= _SORTED_AT_ONCE:
         return sorted(keys, key=order)
     rest = iter(keys)
@@ -187,7 +187,7 @@ def _nested(levels: int) -> tuple[list[Any], list[Any]]:
 
 
 class _Around(local):
-    """A thread's own levels to put a value into."""
+    """A thread's own nested lists to put a value into."""
 
     def __init__(self) -> None:
         self.outer, self.slot = _nested(_ORJSON_LEVELS - MAX_DEPTH)
@@ -197,10 +197,10 @@ _around = _Around()
 
 
 def check_depth(value: Any) -> None:
-    """Raise Mismatch if `value` is nested deeper than MAX_DEPTH, or holds what JSON cannot.
+    """Raise Mismatch if `value` is nested deeper than MAX_DEPTH, or is not JSON.
 
     -90 % of the time of a walk in Python on the managed fields of a 6 KiB pod: orjson itself
-    refuses more levels than it knows, so the value is tried inside as many as may stand around it.
+    rejects more levels than it supports, so the value is tried inside as many as may surround it.
     """
     slot = _around.slot
     slot[0] = value

@@ -10,7 +10,7 @@ _OTHER = 3
 
 
 def maturity(version: str) -> tuple[int, int, int, str]:
-    """Sorts versions: stable ones before betas and alphas, later ones first, and names of another form at the end."""
+    """Return a sort key: stable versions before betas and alphas, later ones first, names of another form last."""
     match = _VERSION.fullmatch(version)
     if match is None:
         return _OTHER, 0, 0, version

@@ -1,6 +1,6 @@
 """The edge: TLS listeners, the HTTP/1.1 channel, bodies, streams, compression and upgrade.
 
-It makes `orchtw.request.Request` values of bytes and bytes of `orchtw.request.Response` values. What a
-request means is not here: that is the app it is given, built by the composition root of `filters` and
-`verbs`. Nothing below the edge imports it.
+It turns bytes into `orchtw.request.Request` values, and `orchtw.request.Response` values into bytes. The meaning of
+a request is left to the app, built by the composition root from `filters` and `verbs`. Nothing below the edge
+imports it.
 """

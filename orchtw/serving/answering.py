@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterator, Sequence
-from functools import partial
 
-from orchtw.request import Ending, Request, Response
+from orchtw.request import Ending, MarkedPieces, Request, Response
 from orchtw.serving.answers import no_room, size_of, status_response
-from orchtw.serving.compression import GZIP_BYTES, GzipBody, accepts_gzip
+from orchtw.serving.compression import GZIP_BYTES, GzipBody, Step, accepts_gzip, marked_steps, plain_steps
 from orchtw.serving.counted import Counted
 from orchtw.serving.edge import Edge
+from orchtw.serving.gzip_cache import GzipCache
 from orchtw.serving.heads import BODILESS
 from orchtw.serving.response_bodies import WRITE_BYTES, Body, Joined, Part, PieceBody, framed
 
 
 class Answering(Counted):
-    """Writes bodies; who extends it says how heads and bodies are framed, and what comes after them.
+    """Writer of bodies; subclasses frame heads and bodies, and handle their end.
 
-    A long answer to a read is begun only if the budget has room for it; otherwise it is a 429.
+    A long answer to a read is begun only if the budget has room for it; otherwise the response is a 429.
     """
 
     __slots__ = ("_request",)
@@ -26,13 +26,16 @@ class Answering(Counted):
     def __init__(self, edge: Edge) -> None:
         super().__init__(edge)
         self._request: Request | None = None
-        """The request that the app is serving, until its answer is on its way."""
+        """Request that the app is serving, until its response is with the transport."""
 
     def _write_body(self, response: Response) -> None:
         body = response.body
         size = size_of(response)
         if size > GZIP_BYTES and self._edge.limits.compress and self._compresses(response):
-            self._write_gzip(response, Joined(body))
+            if isinstance(body, MarkedPieces) and response.identity is not None:
+                self._write_gzip(response, marked_steps(body, response.identity), self._edge.compressed)
+            else:
+                self._write_gzip(response, plain_steps(Joined(body)))
             return
         if size > WRITE_BYTES and not self._is_head() and not self._fits(body):
             self._tell_end(Ending.NO_ROOM)
@@ -47,9 +50,9 @@ class Answering(Counted):
             self._write_pieces(first, body)
 
     def _write_parts(self, response: Response, parts: Iterator[bytes]) -> None:
-        """A body whose length nobody knows yet."""
+        """Write a body of unknown length."""
         if self._edge.limits.compress and self._compresses(response):
-            self._write_gzip(response, parts)
+            self._write_gzip(response, plain_steps(parts))
             return
         first = self._head(response, None)
         if self._is_head():
@@ -75,30 +78,25 @@ class Answering(Counted):
             and not any(name.lower() == "content-encoding" for name, _ in response.headers)
         )
 
-    def _write_gzip(self, response: Response, parts: Iterator[Part]) -> None:
-        kept, identity = self._edge.compressed, response.identity
-        ready = kept.get(identity) if identity is not None else None
-        if not self._fits(response.body if ready is None else ready):
+    def _write_gzip(self, response: Response, steps: Iterator[Step], cache: GzipCache | None = None) -> None:
+        if not self._fits(response.body):
             self._tell_end(Ending.NO_ROOM)
             self._write_response(status_response(no_room()))
             return
         response.headers = [*response.headers, ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
-        first = self._head(response, None if ready is None else len(ready))
-        if ready is not None:
-            self._write_pieces(first, ready)
-            return
+        response.lines = ""
+        first = self._head(response, None)
         self._request = None
         self._write_head(first)
         GzipBody(
             self.transport,
-            parts,
+            steps,
             self._edge.run_in_thread,
             frame=self._frame,
             done=self._done,
             abort=self.transport.abortConnection,
             hold=self._keep_part,
-            keep=partial(kept.put, identity) if identity is not None else None,
-            keep_bytes=kept.longest_bytes,
+            cache=cache,
         ).start()
 
     def _is_head(self) -> bool:
@@ -110,7 +108,7 @@ class Answering(Counted):
 
     @abc.abstractmethod
     def _head(self, response: Response, length: int | None) -> bytes:
-        """The head of an answer whose body has `length` bytes (None: nobody knows)."""
+        """Return the head of a response whose body has `length` bytes (None: unknown)."""
 
     @abc.abstractmethod
     def _write_head(self, first: bytes) -> None:
@@ -122,7 +120,7 @@ class Answering(Counted):
 
     @abc.abstractmethod
     def _frame(self, part: bytes) -> bytes:
-        """A part of a body of unknown length as the transport is to have it; an empty one is the body's end."""
+        """Return a framed part of a body of unknown length; an empty one ends the body."""
 
     @abc.abstractmethod
     def _write_response(self, response: Response) -> None:
@@ -134,4 +132,4 @@ class Answering(Counted):
 
     @abc.abstractmethod
     def _done(self) -> None:
-        """The answer is with the transport."""
+        """Handle the end of a response, which is with the transport."""

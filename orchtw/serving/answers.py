@@ -1,4 +1,4 @@
-"""Answers that the edge gives by itself, and what it knows of an answer without looking at its pieces."""
+"""Responses that the edge makes by itself, and sizes of responses without reading their pieces."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from orchtw.request import Ending, Response
 
 
 def status_response(error: StatusError) -> Response:
-    """The Status of a refusal in JSON, with Retry-After where it carries one."""
+    """Return the Status of an error in JSON, with its Retry-After if any."""
     headers = [("Retry-After", str(error.retry_after_s))] if error.retry_after_s else []
     body = orjson.dumps(error.to_status(), option=orjson.OPT_APPEND_NEWLINE)
     return Response(code=error.code, content_type="application/json", body=body, headers=headers)
 
 
 def no_room() -> TooManyRequests:
-    """429: the budget of bytes is spent."""
+    """Return the error 429: the byte budget is spent."""
     return TooManyRequests.no_room()
 
 
 def size_of(response: Response) -> int:
-    """The body's length in bytes, without asking for the pieces of a sequence that knows it."""
+    """Return the body's length in bytes, without reading the pieces of a sequence that knows it."""
     if response.length is not None:
         return response.length
     body = response.body

@@ -1,9 +1,9 @@
-"""A bound on what connections hold: requests that are not complete or not answered, answers that are not taken.
+"""Budget for the bytes that connections hold: incomplete or unanswered requests, and unsent responses.
 
 Bytes up to FREE_BYTES a connection are not counted: they are less than the connection itself costs, and almost
-every request and answer passes in them. Peers that have not shown who they are share an eighth of the budget, and
-can take nothing of the rest. Where there is no room for more, connections that have not moved for STALE_S end,
-the longest still first; while all move, who wants more is refused.
+every request and answer passes in them. Anonymous peers share an eighth of the budget, and cannot use the rest.
+When it is full, connections idle for STALE_S are closed, the longest idle first; if none is idle, further requests
+are refused.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ ANONYMOUS_SHARE = 8
 """The share of anonymous peers is the budget divided by this."""
 
 STALE_S = 2.0
-"""A connection that moves nothing for this long may have to make room for others; clients' pauses are shorter."""
+"""Seconds without progress after which a connection may be closed to make room; clients' pauses are shorter."""
 
 
 class _Pool:
-    """One group's part of the budget: its bytes, and the holdings that may have to make room, longest still first."""
+    """Part of the budget for one group: its bytes, and the holdings that may have to make room, longest idle
+    first.
+    """
 
     __slots__ = ("limit_bytes", "still", "used_bytes")
 
@@ -30,10 +32,10 @@ class _Pool:
 
 
 class InflightBudget:
-    """The budget of all connections of a listener: `limit_bytes`, of which anonymous peers have their share.
+    """Budget of all connections of a listener: `limit_bytes`, of which anonymous peers have their share.
 
-    `seconds` is the time on a clock that may be coarse. `ended` and `refused` count what the budget has cost
-    clients: connections that had to make room, and requests for which there was none.
+    `seconds` is the time on a clock that may be coarse. `ended` counts connections closed to make room, `refused`
+    requests for which there was none.
     """
 
     def __init__(self, limit_bytes: int, seconds: Callable[[], float]) -> None:
@@ -50,7 +52,9 @@ class InflightBudget:
         return sum(pool.used_bytes for pool in self._pools)
 
     def holding(self, *, known: bool, end: Callable[[], None]) -> Holding:
-        """An empty holding of a peer that is `known` or anonymous; `end` is called when it has to make room."""
+        """Return an empty holding of a peer that is `known` or anonymous; `end` is called when it has to make
+        room.
+        """
         return Holding(self, self._pools[known], end)
 
     def take(self, pool: _Pool, count: int) -> bool:
@@ -77,7 +81,7 @@ class InflightBudget:
         return True
 
     def unpin(self, piece: bytes) -> None:
-        """Somebody who waited for `piece` no longer does."""
+        """Unpin a piece for one response that no longer waits for it."""
         waiting, owner = self._pinned.pop(id(piece))
         if waiting > 1:
             self._pinned[id(piece)] = waiting - 1, owner
@@ -85,7 +89,7 @@ class InflightBudget:
             owner.used_bytes -= len(piece)
 
     def now(self) -> float:
-        """The clock's time in seconds."""
+        """Return the clock's time in seconds."""
         return self._seconds()
 
 
@@ -137,13 +141,13 @@ class Holding:
             self._budget.unpin(piece)
 
     def move(self) -> None:
-        """The peer has just sent or taken something; from now on its stillness counts."""
+        """Note progress of the peer; from now on its idleness counts."""
         self.moved_s = self._budget.now()
         self._pool.still[self] = None
         self._pool.still.move_to_end(self)
 
     def settle(self) -> None:
-        """It is the server's turn: this holding need not make room."""
+        """Exempt this holding from making room: it is the server's turn."""
         self._pool.still.pop(self, None)
 
     def release(self) -> None:

@@ -1,37 +1,48 @@
 """gzip for long responses: level 1, in a thread, a bounded piece at a time.
 
-The event loop never compresses: a list of 60 MB would stop it for half a second.
+The event loop never compresses: a list of 60 MB would stop it for half a second. Pieces of a list that know what
+they are made of are compressed each by itself, so that one that has been compressed before is sent as it was.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any
+from functools import partial
+from struct import Struct
+from typing import Any, Final
 
-import attrs
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IPushProducer
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchtw.request import SHORT_BYTES
-from orchtw.serving.response_bodies import Hold, Part, kept_bytes
+from orchtw.request import SHORT_BYTES, MarkedPieces
+from orchtw.serving.crc import joined_crc, shift_of
+from orchtw.serving.gzip_cache import Compressed, GzipCache
+from orchtw.serving.response_bodies import WRITE_BYTES, Hold, Part, kept_bytes
 
 # From here on compression pays, as in the reference server.
 GZIP_BYTES = SHORT_BYTES
-# Compressed bodies kept for equal requests: lists of 10,000 pods are 1 to 5 MiB.
-KEPT_BYTES = 32 << 20
-# Selectors and tokens in characters, as long as the ones that many clients share; and the memory that an identity of
-# that length takes at most, with all objects that are made of a selector.
-KEPT_IDENTITY = 2048
-_IDENTITY_BYTES = 64 << 10
 # Memory of a compressor at level 1.
 _DEFLATE_BYTES = 320 << 10
+# Kept pieces that are written at once: half a millisecond.
+_READY_PIECES = 64
+_LEVEL = 1
+# Sent as they are, between compressed pieces: heads of lists need no compressor.
+_STORED_BYTES = 2048
+# No name, no time; the fastest level; Unix.
+_HEAD: Final = b"\x1f\x8b\x08\0\0\0\0\0\x04\x03"
+_TRAILER: Final = Struct("<LL")
+_STORED: Final = Struct("<BHH")
+# The last block, empty.
+_LAST: Final = b"\x03\0"
 
-RunInThread = Callable[..., Deferred[bytes]]
+RunInThread = Callable[..., Deferred[Any]]
+
+Step = tuple[Hashable, Callable[[], tuple[Part, int]]]
+"""A part of a body: what a cache knows it by, or None; and how to make it, with the bytes that keeps in memory."""
 
 _log = Logger()
 
@@ -61,120 +72,55 @@ def _quality(parameters: str) -> float:
         return 0.0
 
 
-def text_size(identity: object) -> int:
-    """The characters in an identity: texts in tuples, sets and `attrs` values, as far as they make it what it is."""
-    size, left = 0, [identity]
-    while left:
-        value = left.pop()
-        if isinstance(value, str | bytes):
-            size += len(value)
-        elif isinstance(value, tuple | frozenset):
-            size += len(value)
-            left.extend(value)
-        else:
-            left.extend(_parts_of(value))
-    return size
+def marked_steps(body: MarkedPieces, identity: Hashable) -> Iterator[Step]:
+    """Yield the pieces of a list; nothing is made of those that are kept."""
+
+    def made(index: int) -> tuple[Part, int]:
+        piece = body[index]
+        return piece, len(piece)
+
+    for index in range(len(body)):
+        mark = body.mark(index)
+        yield (None if mark is None else (identity, mark)), partial(made, index)
 
 
-def _parts_of(value: object) -> list[object]:
-    """The fields by which a value is compared; none of one that equals only itself."""
-    kind = type(value)
-    if not attrs.has(kind) or kind.__eq__ is object.__eq__:
-        return []
-    return [getattr(value, field.name) for field in attrs.fields(kind) if field.eq]
-
-
-class GzipCache:
-    """Compressed bodies by the identity of their responses; the least recently used ones make room.
-
-    What is bounded is the memory of both, alone and with all else that is held for readers (see `give_up`).
-    Identities of more than KEPT_IDENTITY characters (long selectors) are not kept.
-    """
-
-    def __init__(self, limit_bytes: int = KEPT_BYTES) -> None:
-        self._limit_bytes = limit_bytes
-        self._bodies: OrderedDict[Hashable, bytes] = OrderedDict()
-        self._warm: set[Hashable] = set()  # asked for, or made, since something had to go
-        self._bytes = 0
-
-    def __len__(self) -> int:
-        return len(self._bodies)
-
-    @property
-    def longest_bytes(self) -> int:
-        """The size of the longest body that is kept: a quarter of the room."""
-        return self._limit_bytes // 4
-
-    @property
-    def used_bytes(self) -> int:
-        """Return the bytes that it holds."""
-        return self._bytes
-
-    def get(self, identity: Hashable) -> bytes | None:
-        """The compressed body, or None."""
-        body = self._bodies.get(identity)
-        if body is not None:
-            self._bodies.move_to_end(identity)
-            self._warm.add(identity)
-        return body
-
-    def put(self, identity: Hashable, body: bytes) -> None:
-        """Keep a body, unless it or its identity is too long."""
-        if len(body) > self.longest_bytes or identity in self._bodies or text_size(identity) > KEPT_IDENTITY:
-            return
-        self._bodies[identity] = body
-        self._warm.add(identity)
-        self._bytes += len(body) + _IDENTITY_BYTES
-        while self._bytes > self._limit_bytes:
-            self._drop(next(iter(self._bodies)))
-
-    def give_up(self, size: int) -> None:
-        """Let go of about so many bytes of what has not been asked for since the last time, the coldest first."""
-        target = self._bytes - size
-        for identity in [each for each in self._bodies if each not in self._warm]:
-            if self._bytes <= target:
-                break
-            self._drop(identity)
-        self._warm.clear()
-
-    def _drop(self, identity: Hashable) -> None:
-        self._warm.discard(identity)
-        self._bytes -= len(self._bodies.pop(identity)) + _IDENTITY_BYTES
+def plain_steps(parts: Iterator[Part]) -> Iterator[Step]:
+    """Yield parts that are not kept."""
+    for part in parts:
+        yield None, lambda part=part: (part, kept_bytes(parts, part))  # type: ignore[misc]
 
 
 @implementer(IPushProducer)
 class GzipBody:
-    """Compresses the parts one by one in a thread and writes each; waits while the client is slow.
+    """Producer that compresses the parts one by one in a thread and writes each; it waits for slow clients.
 
-    `frame` frames what is written, and the frame of nothing is the end. `keep` gets the whole compressed body in the
-    end, if that is not over `keep_bytes`. `hold` is told what the body takes of memory beside its `lasting` pieces.
+    `frame` frames each part; an empty one is the end. `cache` has the pieces that have been compressed; None: the
+    parts are compressed as one. `hold` gets the memory of the body beside its `lasting` pieces.
     """
 
     def __init__(
         self,
         transport: Any,
-        parts: Iterator[Part],
+        steps: Iterator[Step],
         run_in_thread: RunInThread,
         *,
         frame: Callable[[bytes], bytes],
         done: Callable[[], None],
         abort: Callable[[], None],
         hold: Hold,
-        keep: Callable[[bytes], None] | None = None,
-        keep_bytes: int = 0,
+        cache: GzipCache | None = None,
     ) -> None:
         self._transport = transport
-        self._parts = parts
+        self._steps = steps
         self._hold = hold
-        self._keep_bytes = keep_bytes
         self._run = run_in_thread
         self._frame = frame
         self._done = done
         self._abort = abort
-        self._keep = keep
-        self._kept: list[bytes] = []
-        self._kept_bytes = 0
-        self._deflate = zlib.compressobj(1, zlib.DEFLATED, 31)
+        self._cache = cache
+        self._deflate: Any = None  # a list may need none
+        self._crc = self._size = 0
+        self._ready = [_HEAD]
         self._working = self._paused = self._stopped = False
 
     def start(self) -> None:
@@ -184,61 +130,101 @@ class GzipBody:
             self.resumeProducing()
 
     def resumeProducing(self) -> None:
-        """The client reads: compress the next part, if none is being compressed."""
+        """Compress the next part, if none is being compressed: the client reads."""
         self._paused = False
         if not self._working and not self._stopped:
             self._working = True
             try:
-                part = next(self._parts, None)
+                key, part, kept, last = self._next()
             except Exception:
                 self._failed(Failure())  # type: ignore[no-untyped-call]
                 return
-            kept = 0 if part is None else kept_bytes(self._parts, part)
-            if not self._hold(_DEFLATE_BYTES + self._kept_bytes + kept):
+            if not self._hold(_DEFLATE_BYTES + kept + sum(map(len, self._ready))):
                 return
-            work = self._run(self._compress, part)
-            work.addCallbacks(self._compressed, self._failed, callbackArgs=(part is None,))
+            if last and self._cache is not None:
+                self._compressed(self._end(), None, last=True)
+                return
+            work = self._run(self._end) if last else self._run(self._compress, part)
+            work.addCallbacks(self._compressed, self._failed, callbackArgs=(key, last))
 
     def pauseProducing(self) -> None:
-        """The client is slow."""
+        """Pause after the present part: the client is slow."""
         self._paused = True
 
     def stopProducing(self) -> None:
-        """The client is gone: what is being compressed is thrown away, and nothing more is."""
+        """Stop and drop the part being compressed: the client is gone."""
         self._stopped = True
-        self._parts = iter(())
+        self._steps = iter(())
 
-    def _compress(self, part: Part | None) -> bytes:
-        return self._deflate.flush() if part is None else self._deflate.compress(part)
+    def _next(self) -> tuple[Hashable, Part, int, bool]:
+        """Gather kept pieces; return the next other part with its key and memory, and whether the body has ended.
 
-    def _compressed(self, data: bytes, last: bool) -> None:
+        The part is empty if there is enough to be written without it.
+        """
+        size = 0
+        for key, make in self._steps:
+            piece = self._cache.get(key) if self._cache is not None and key is not None else None
+            if piece is None:
+                part, kept = make()
+                if self._cache is None or len(part) > _STORED_BYTES:
+                    return key, part, kept, False
+                piece = _stored(bytes(part))
+            self._take(piece)
+            size += len(piece.data)
+            if size >= WRITE_BYTES or len(self._ready) >= _READY_PIECES:
+                return None, b"", 0, False
+        return None, b"", 0, True
+
+    def _take(self, piece: Compressed) -> None:
+        """Add a piece to what has yet to be written."""
+        self._ready.append(piece.data)
+        self._crc = joined_crc(self._crc, piece.crc, piece.shift)
+        self._size += piece.size
+
+    def _compress(self, part: Part) -> Compressed:
+        if not part:
+            return _piece(b"", part)
+        if self._deflate is None:
+            self._deflate = zlib.compressobj(_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
+        data = self._deflate.compress(part)
+        return _piece(data if self._cache is None else data + self._deflate.flush(zlib.Z_FULL_FLUSH), part)
+
+    def _end(self) -> Compressed:
+        return _piece(_LAST if self._cache is not None or self._deflate is None else self._deflate.flush(), b"")
+
+    def _compressed(self, piece: Compressed, key: Hashable, last: bool) -> None:
         self._working = False
         if self._stopped:
             return
-        self._collect(data)
+        self._take(piece)
+        if self._cache is not None and key is not None:
+            self._cache.put(key, piece)
         if last:
-            if self._keep is not None:
-                self._keep(b"".join(self._kept))
+            self._ready.append(_TRAILER.pack(self._crc, self._size & 0xFFFFFFFF))
+        data, self._ready = b"".join(self._ready), []
+        if last:
             self._transport.unregisterProducer()
             self._transport.write(self._frame(data) + self._frame(b""))
             self._done()
             return
         if data:
-            if not self._hold(_DEFLATE_BYTES + self._kept_bytes + len(data)):
+            if not self._hold(_DEFLATE_BYTES + len(data)):
                 return
             self._transport.write(self._frame(data))
         if not self._paused:
             self.resumeProducing()
-
-    def _collect(self, data: bytes) -> None:
-        if self._keep is not None:
-            self._kept.append(data)
-            self._kept_bytes += len(data)
-            if self._kept_bytes > self._keep_bytes:
-                self._keep, self._kept, self._kept_bytes = None, [], 0
 
     def _failed(self, failure: Failure) -> None:
         self._working = False
         _log.failure("compressing a response failed", failure=failure)
         if not self._stopped:
             self._abort()
+
+
+def _piece(data: bytes, part: Part) -> Compressed:
+    return Compressed(data, zlib.crc32(part), len(part), shift_of(len(part)))
+
+
+def _stored(part: bytes) -> Compressed:
+    """Return a short part as a block that is not compressed."""
+    return _piece(_STORED.pack(0, len(part), len(part) ^ 0xFFFF) + part, part)

@@ -1,4 +1,4 @@
-"""A connection that counts what it holds in memory against the budget of all."""
+"""Base of connections that count their memory against the budget of all."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from orchtw.serving.response_bodies import Body, lasting
 
 
 class Counted(abc.ABC):
-    """Requests that are not complete, held for later or being served, and what is unsent of answers.
+    """Count of incomplete, queued and served requests, and of unsent responses.
 
-    The bytes are added up anew whenever they may have passed FREE_BYTES; requests and answers that stay below it,
-    which are almost all, cost nothing here.
+    The bytes are added up whenever they may have passed FREE_BYTES; the vast majority of requests and responses stays
+    below it and costs nothing here.
     """
 
     # All that a connection has is in slots: a dictionary of so many names would take four times their room.
@@ -35,11 +35,11 @@ class Counted(abc.ABC):
         self._edge = edge
         self.transport: Any = None
         self._known = False
-        """Whether the client has shown who it is, by its certificate or by a request's head."""
+        """True once the client is identified, by its certificate or by a request's head."""
         self._serving_bytes = 0
-        """The size of the request that the app is serving."""
+        """Size of the request that the app is serving."""
         self._part_bytes: int | None = None
-        """What the part of an answer that is being sent keeps in memory; None: what is unsent counts."""
+        """Memory of the part of a response being sent; None: the unsent bytes count."""
         self._task: Any = None
         self._stream: StreamBody | None = None
         self._holding: Holding | None = None
@@ -115,8 +115,8 @@ class Counted(abc.ABC):
 
     @abc.abstractmethod
     def _received_bytes(self) -> int:
-        """About what requests hold that are not complete, or not begun."""
+        """Return about how many bytes incomplete and queued requests hold."""
 
     @abc.abstractmethod
     def _evicted(self) -> None:
-        """Others need the room: let go of everything that is held."""
+        """Release everything that is held, to make room for others."""

@@ -13,7 +13,8 @@ from twisted.logger import Logger
 from orchtw.errors import StatusError
 from orchtw.request import Request, Response
 from orchtw.serving.budget import InflightBudget
-from orchtw.serving.compression import GzipCache, RunInThread
+from orchtw.serving.compression import RunInThread
+from orchtw.serving.gzip_cache import GzipCache
 from orchtw.serving.heads import http_date
 from orchtw.serving.limits import EdgeLimits
 
@@ -21,12 +22,16 @@ _log = Logger()
 
 App = Callable[[Request], Coroutine[Any, Any, Response]]
 
+AtOnce = Callable[[Request], Response | None]
+"""Returns the response to a request that the app can answer without waiting; None: the app has to be asked."""
+
 Screen = Callable[[Request], Coroutine[Any, Any, Response] | bool]
-"""Looks at a request's head before its body is received: what answers a request that is refused already, or whether
-its user is known (not anonymous)."""
+"""Screens a request head before the body: returns the response of a refusal, or a flag for a user that is not
+anonymous.
+"""
 
 Decline = Callable[[Request, StatusError], Coroutine[Any, Any, Response]]
-"""Answers a request with the refusal of its body, of which it gets the head alone."""
+"""Makes the response to a request, of which it gets the head alone, whose body is refused."""
 
 # The clock ticks once a second (the Date header's step); connections are looked at every other tick.
 TICK_S = 1.0
@@ -40,20 +45,20 @@ class Channel(Protocol):
         """Close if a limit has passed at `now` (seconds of the edge's clock)."""
 
     def take_no_more(self) -> None:
-        """The server is about to stop: close if idle; what is running goes on."""
+        """Close if idle, for the server is about to stop; running requests go on."""
 
     def wind_down(self) -> None:
-        """The server stops: close if idle, end streams in order, let a running request finish."""
+        """Wind down as the server stops: close if idle, end streams in order, let a running request finish."""
 
     def distrust(self) -> None:
-        """An authority is gone: wind down if the client was verified by its certificate."""
+        """Wind down if the client was verified by its certificate: an authority is gone."""
 
 
 class Edge:
-    """State of one listener. Of the requests `in_flight`, `streams` have their answer and go on for long.
+    """State of one listener. Of the requests `in_flight`, `streams` are responses that last, such as watches.
 
-    `now` is the clock's time at the last tick: reading an attribute instead of a clock, and one timer
-    instead of one a connection, is what keeps time limits free.
+    `now` is the clock's time at the last tick: reading an attribute instead of a clock, and one timer instead of one
+    a connection, is what keeps time limits free.
     """
 
     def __init__(
@@ -65,10 +70,12 @@ class Edge:
         limits: EdgeLimits | None = None,
         screen: Screen | None = None,
         decline: Decline | None = None,
+        at_once: AtOnce | None = None,
         compressed: GzipCache | None = None,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self.app = app
+        self.at_once = at_once
         self.screen = screen
         self.decline = decline
         self.limits = limits or EdgeLimits()
@@ -77,7 +84,7 @@ class Edge:
         self.channels: set[Channel] = set()
         self.compressed = GzipCache() if compressed is None else compressed
         self.multiplexed: Callable[[Any], None] | None = None
-        """Takes a connection over whose client has chosen HTTP/2, where that is offered."""
+        """Takes over a connection whose client has chosen HTTP/2, if offered."""
         self.in_flight = 0
         self.streams = 0
         self.draining = False
@@ -93,7 +100,7 @@ class Edge:
         self._clock.callLater(seconds, call)
 
     def tick(self) -> None:
-        """Once a TICK_S: read the clocks, and close the connections whose time has passed."""
+        """Read the clocks once a TICK_S, and close the connections whose time has passed."""
         self.now = self._clock.seconds()
         self.date_line = f"Date: {http_date(self._wall())}\r\n"
         self._ticks += 1
@@ -120,7 +127,7 @@ class Edge:
             _log.failure("a connection could not be checked")
 
     def finished(self) -> None:
-        """A request's answer has been handed to its transport, or its client has left."""
+        """Count a request as finished: its response is with the transport, or its client has left."""
         self.in_flight -= 1
         if self.in_flight == self.streams:
             self._tell_answered()
@@ -129,13 +136,13 @@ class Edge:
             _fire(waiting)
 
     def stream_begun(self) -> None:
-        """A request in flight has become a stream."""
+        """Count a request in flight as a stream."""
         self.streams += 1
         if self.in_flight == self.streams:
             self._tell_answered()
 
     def stream_finished(self) -> None:
-        """A stream has ended: as `finished`."""
+        """Count a stream as finished, as `finished`."""
         self.streams -= 1
         self.finished()
 
@@ -162,11 +169,11 @@ class Edge:
             channel.distrust()
 
     def drain(self) -> Deferred[None]:
-        """Fires when no request is in flight."""
+        """Return a Deferred that fires when no request is in flight."""
         return succeed(None) if not self.in_flight else _waiting(self._drained)
 
     def answered(self) -> Deferred[None]:
-        """Fires when nothing but streams is in flight."""
+        """Return a Deferred that fires when only streams are in flight."""
         return succeed(None) if self.in_flight == self.streams else _waiting(self._answered)
 
 

@@ -1,4 +1,4 @@
-"""One request at the app and its answer: the app's coroutine, who waits for its end, and what is counted."""
+"""One request at the app and its response: the app's coroutine, its listeners, and its accounting."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from orchtw.serving.answering import Answering
 from orchtw.serving.answers import ending_of, no_room, status_response
 from orchtw.serving.edge import Edge
 from orchtw.serving.limits import FREE_BYTES
+from orchtw.serving.reset import ConnectionReset
 
 # Refusals of a request for its body: the reference server's handlers find out themselves, when they read it.
 OF_BODIES = (RequestEntityTooLarge, TooManyRequests)
@@ -25,9 +26,9 @@ _log = Logger()
 
 
 class ServerExchange(Answering):
-    """Has the app answer a request, and tells who wants to know when the answer has been sent.
+    """Exchange of a request at the app, which notifies the response's listeners when it has been sent.
 
-    A read whose client leaves is cancelled, and so is what is passed on to others; a write runs to its end.
+    A read whose client leaves is cancelled, and so is a forwarded request; a write runs to its end.
     """
 
     __slots__ = ("_counted", "_lost", "_patient", "_screened", "_sending", "_streaming", "_waiting")
@@ -36,7 +37,7 @@ class ServerExchange(Answering):
         super().__init__(edge)
         self._counted = self._lost = self._patient = self._screened = self._streaming = False
         self._sending: Sequence[Callable[[Ending], None]] | None = None
-        """Those who want to know when the answer that is being sent has been."""
+        """Listeners to the end of the response being sent."""
         self._waiting: Deferred[Any] | None = None
 
     # The app's coroutine
@@ -48,7 +49,12 @@ class ServerExchange(Answering):
         if (size > FREE_BYTES or self._holding is not None) and not self._admit(request, size):
             return
         self._screened = False
-        self._task = self._edge.app(request)
+        edge = self._edge
+        response = None if edge.at_once is None else edge.at_once(request)
+        if response is not None:
+            self._answer_at_once(response)
+            return
+        self._task = edge.app(request)
         self._step()
 
     def _serve_head(self, answer: Coroutine[Any, Any, Response]) -> None:
@@ -109,6 +115,12 @@ class ServerExchange(Answering):
         except StatusError as refusal:
             self._task = None
             self._answer(status_response(refusal))
+        except ConnectionReset:
+            self._task = None
+            if self._lost:
+                self._left()
+            else:
+                self._reset_connection()
         except Exception:
             self._task = None
             self._failed()
@@ -127,6 +139,10 @@ class ServerExchange(Answering):
         response.last = True
         self._write_response(response)
 
+    def _answer_at_once(self, response: Response) -> None:
+        """Write an answer that the app has made without waiting; subclasses know shorter ways for short ones."""
+        self._answer(response)
+
     def _answer(self, response: Response) -> None:
         if self._lost:
             response.drop(Ending.CLIENT_GONE)
@@ -141,14 +157,17 @@ class ServerExchange(Answering):
     # The end
 
     def _lose(self, reason: Failure) -> None:
-        """The client is gone: cancel its read, tell its stream, let go."""
+        """Cancel the read of a client that is gone, notify its stream, and release both."""
+        # 1. The mark first: whatever the calls below do, nothing is written any more.
         self._lost = True
         self._part_bytes = 0
+        # 2. The stream stops producing before the answer's listeners (audit, metrics) hear of its end.
         stream, self._stream = self._stream, None
         if stream is not None:
             self._tell_lost(stream)
         if self._sending is not None:
             self._tell_end(ending_of(reason))
+        # 3. A read is cancelled; a write runs to its end, and lets go of the request there (`_answer`).
         if self._task is None:
             self._left()
         elif self._request is not None:
@@ -157,7 +176,7 @@ class ServerExchange(Answering):
                 self._waiting.cancel()
 
     def _left(self) -> None:
-        """The client is gone, and the app is through with its request."""
+        """Release the exchange: the client is gone, and the app has finished."""
         self._uncount()
         self._release()
 
@@ -179,16 +198,16 @@ class ServerExchange(Answering):
         try:
             stream.connection_lost()
         except Exception:
-            _log.failure("a stream failed when its client had left")
+            _log.failure("a stream failed after its client disconnected")
 
     def _take_listeners(self, response: Response) -> None:
-        """From now on this answer is the one that is being sent."""
+        """Take over the listeners of the response that is being sent now."""
         if self._sending is not None:
             self._tell_end(Ending.ABORTED)  # of the answer in whose place this one is sent
         self._sending, response.listeners = response.listeners, None
 
     def _stream_from(self, response: Response, stream: StreamBody) -> None:
-        """The body comes over time from now on: nothing is kept of the request, nor of the rest of the answer."""
+        """Begin a stream: the request and the rest of the response are dropped."""
         self._request = None
         self._stream = stream
         self._streaming = True
@@ -199,7 +218,7 @@ class ServerExchange(Answering):
             self._account()
 
     def stream_ended(self, ending: Ending) -> None:
-        """The stream has written its end."""
+        """Finish the exchange after its stream has written its end."""
         self._stream = None
         self._patient = False
         if self._sending is not None and ending is not Ending.COMPLETE:
@@ -207,8 +226,17 @@ class ServerExchange(Answering):
         self._done()
 
     def stream_aborted(self) -> None:
-        """The stream cannot be completed: drop the connection."""
+        """Drop the connection: the stream cannot be completed."""
         self._stream = None
+        self.transport.abortConnection()
+
+    def stream_reset(self) -> None:
+        """Reset the connection in the middle of a stream."""
+        self._stream = None
+        self._reset_connection()
+
+    def _reset_connection(self) -> None:
+        """Reset the connection; subclasses know which one carries the exchange."""
         self.transport.abortConnection()
 
     @abc.abstractmethod

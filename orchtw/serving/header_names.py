@@ -1,4 +1,4 @@
-"""The names of request headers, as they come and as the app sees them."""
+"""Names of request headers: common spellings and their lower-case forms."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 def http_date(seconds: float) -> str:
-    """The Date header of a time in seconds since the epoch (RFC 9110 §5.6.7), independent of the locale."""
+    """Return the Date header of a time in seconds since the epoch (RFC 9110 §5.6.7), independent of the locale."""
     t = gmtime(seconds)
     return (
         f"{_DAYS[t.tm_wday]}, {t.tm_mday:02} {_MONTHS[t.tm_mon - 1]} {t.tm_year} "
@@ -25,7 +25,7 @@ def http_date(seconds: float) -> str:
 
 
 def head(code: int, content_type: str, headers: Sequence[tuple[str, str]], framing: str) -> bytes:
-    """A whole response head. `framing` is ready-made lines: Date, Content-Length, Connection and the like.
+    """Return a whole response head. `framing` is ready-made lines: Date, Content-Length, Connection and the like.
 
     Raises ValueError for a header with a line break in it, which would let a caller write headers of its own.
     """

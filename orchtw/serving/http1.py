@@ -1,4 +1,4 @@
-"""The HTTP/1.1 channel: one connection's requests to the app, one at a time, and its responses back in order."""
+"""HTTP/1.1 channel: one connection's requests to the app, one at a time, and its responses in order."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _FEED_BYTES = 16384
 
 @implementer(IHandshakeListener, IHalfCloseableProtocol)
 class HTTPChannel(Responding):
-    """A connection. Its transport has, beside Twisted's methods, `peer()`, `unsent`, `waiting` and
-    `progress` (see `TLSServer`).
+    """HTTP/1.1 connection. Its transport has, beside Twisted's methods, `peer()`, `unsent`, `waiting` and `progress`
+    (see `TLSServer`).
 
-    A client that only ends its own side gets the answers to all that it has asked, but no more events of a watch.
+    A client that closes only its own side gets the responses to all its requests, but no more watch events.
     """
 
     __slots__ = ("_advancing", "_progress", "_since", "_stalled_since")
@@ -51,11 +51,11 @@ class HTTPChannel(Responding):
     # Connection
 
     def connectionMade(self) -> None:
-        """Accepted; the handshake follows."""
+        """Register the accepted connection; the handshake follows."""
         self._edge.channels.add(self)
 
     def handshakeCompleted(self) -> None:
-        """The peer is known: requests may come, or another protocol if that has been agreed upon."""
+        """Begin to serve the known peer, or hand the connection over to HTTP/2 if negotiated."""
         take_over = self._edge.multiplexed
         if take_over is not None and self.transport.speaks() == b"h2":
             self._phase = CLOSING
@@ -80,7 +80,7 @@ class HTTPChannel(Responding):
             self._advance()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """The client is gone: cancel its read, tell its stream, let go."""
+        """Cancel the client's read, end its stream and release everything: the client is gone."""
         self._phase = CLOSING
         self._held = None
         self._edge.channels.discard(self)
@@ -88,7 +88,7 @@ class HTTPChannel(Responding):
         self._lose(reason)
 
     def readConnectionLost(self) -> None:
-        """The client sends no more: serve what it has asked, end its stream, then close."""
+        """Serve the received requests, end the stream, then close: the client sends no more."""
         self._ended = True
         if self._phase in (IDLE, RECEIVING, CLOSING):
             self._close()
@@ -99,7 +99,7 @@ class HTTPChannel(Responding):
             self.transport.abortConnection()
 
     def writeConnectionLost(self) -> None:
-        """Never said by our transport: it closes both sides at once."""
+        """Do nothing: our transport closes both sides at once."""
 
     def _hold(self, data: bytes) -> None:
         if self._phase == CLOSING:
@@ -196,7 +196,7 @@ class HTTPChannel(Responding):
         self._phase = BUSY
 
     def _evicted(self) -> None:
-        """Others need the room: an upload that stands still is refused, a client that does not read is dropped."""
+        """Make room for others: refuse an idle upload, drop a client that does not read."""
         self._holding = None
         if self._phase == RECEIVING and not self.transport.unsent:
             self._held = None
@@ -253,7 +253,7 @@ class HTTPChannel(Responding):
             self.transport.abortConnection()
 
     def distrust(self) -> None:
-        """Wind down if the client was verified by its certificate, or is about to be: that may not be so any more."""
+        """Wind down if the client is, or is about to be, verified by its certificate: that may no longer be valid."""
         if self._phase == HANDSHAKE or self.transport.peer().verified:
             self._retired = True
             self.wind_down()

@@ -1,4 +1,4 @@
-"""Limits of the edge in size and time, and the refusals that only the edge gives."""
+"""Limits of the edge in size and time, and the errors that only the edge raises."""
 
 from __future__ import annotations
 
@@ -22,17 +22,19 @@ INFLIGHT_BYTES = 256 << 20
 # How long somebody may look at one page of a log; what waits meanwhile is bounded, and more of it stays where it is.
 PATIENCE_S = 4 * 3600.0
 FREE_BYTES = 16384
+# Up to this, the last head of a connection is kept, so that the next one is known again.
+SAME_BYTES = 4096
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class EdgeLimits:
-    """The limits of one listener.
+    """Limits of one listener.
 
-    `handshake_s` is for TLS, `idle_s` between requests (longer than clients keep theirs, so that they close
-    first), `arrival_s` for one request's head and body, `write_stall_s` for a peer that takes none of the
-    bytes that wait for it. They are kept by a sweep, so each may be overrun by two seconds. `inflight_bytes` is
-    for all connections together (see `budget`). `http2_streams` are the requests that a client may have under way
-    over one HTTP/2 connection; 0: HTTP/2 is not offered.
+    `handshake_s` is for TLS, `idle_s` between requests (longer than clients keep theirs, so that they close first),
+    `arrival_s` for one request's head and body, `write_stall_s` for a peer that takes none of the bytes that wait for
+    it. They are kept by a sweep, so each may be overrun by two seconds. `inflight_bytes` is for all connections
+    together (see `budget`). `http2_streams` are the requests that a client may have under way over one HTTP/2
+    connection; 0: HTTP/2 is not offered.
     """
 
     handshake_s: float = 10.0
@@ -49,7 +51,7 @@ class EdgeLimits:
 
 
 class TargetTooLong(StatusError):
-    """414: the request target asks for too much to be taken apart."""
+    """414: the request target is too costly to parse."""
 
     code = 414
 

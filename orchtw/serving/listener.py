@@ -1,4 +1,4 @@
-"""A Twisted service that listens with TLS and serves an app."""
+"""Twisted service that listens with TLS and serves an app."""
 
 # mypy: allow-untyped-calls
 # Twisted's Service is not annotated.
@@ -18,9 +18,11 @@ from twisted.internet.task import LoopingCall
 from twisted.internet.threads import deferToThreadPool
 
 from orchtw.errors import ConfigError
-from orchtw.serving.compression import GzipCache, RunInThread
-from orchtw.serving.edge import TICK_S, App, Decline, Edge, Screen
+from orchtw.serving.compression import RunInThread
+from orchtw.serving.edge import TICK_S, App, AtOnce, Decline, Edge, Screen
+from orchtw.serving.gzip_cache import GzipCache
 from orchtw.serving.http1 import HTTPChannel
+from orchtw.serving.http2.multiplexer import Multiplexer
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.tls_context import ServingTLS
 from orchtw.serving.tls_port import TLSPort
@@ -33,7 +35,7 @@ _FREE_AGAIN_S = 0.1
 
 
 class HTTPFactory(Factory):
-    """Makes the channel of each connection."""
+    """Factory of the channel of each connection."""
 
     noisy = False
 
@@ -41,15 +43,15 @@ class HTTPFactory(Factory):
         self.edge = edge
 
     def buildProtocol(self, addr: IAddress | None) -> Any:
-        """A channel on the shared edge."""
+        """Return a channel on the shared edge."""
         return HTTPChannel(self.edge)
 
 
 def bind(address: str, port: int, *, shared: bool = False, listening: bool = True) -> socket.socket:
-    """A listening socket; its port is known before anything serves it, and `port` 0 picks a free one.
+    """Return a listening socket, whose port is known before it is served; `port` 0 picks a free one.
 
     `address` is an IPv4 or IPv6 address. A `shared` port may be listened on by several servers; one that is not
-    `listening` yet gets none of its connections. Raises ConfigError, one line, when it cannot be had.
+    `listening` yet gets none of its connections. Raises ConfigError, one line, if it is not available.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
@@ -68,10 +70,10 @@ def bind(address: str, port: int, *, shared: bool = False, listening: bool = Tru
 
 
 def make_sure_free(address: str, port: int, patience_s: float) -> None:
-    """See that nobody listens on a port that is to be `shared` by processes of one server.
+    """Check that a port to be `shared` by processes of one server is free.
 
-    Another server that shares it as well would get some of the connections. Those that a killed server's processes
-    have left may take a moment to go. Raises ConfigError, one line, when it is still taken after that time.
+    Another server that shares it as well would get some of the connections. The sockets of a killed server's
+    processes may take a moment to close. Raises ConfigError, one line, when it is still taken after that time.
     """
     until = monotonic() + patience_s
     while True:
@@ -86,8 +88,10 @@ def make_sure_free(address: str, port: int, patience_s: float) -> None:
 
 
 class Listener(Service):
-    """Serves `app` on the socket `bound` (see `bind`) from `startService` on; `screen` sees heads before bodies come,
-    `decline` answers them where the body is not taken, `compressed` keeps long answers.
+    """Serves `app` on the socket `bound` (see `bind`) from `startService` on.
+
+    `at_once`, where it is given, is asked before the app; `screen` sees heads before bodies come, `decline` answers
+    them where the body is not taken, `compressed` keeps long answers.
 
     `stopService` stops accepting, ends idle connections and streams, gives running requests `grace_s`
     seconds and drops what is left.
@@ -103,6 +107,7 @@ class Listener(Service):
         limits: EdgeLimits | None = None,
         screen: Screen | None = None,
         decline: Decline | None = None,
+        at_once: AtOnce | None = None,
         compressed: GzipCache | None = None,
         grace_s: float = 10.0,
         run_in_thread: RunInThread | None = None,
@@ -116,11 +121,10 @@ class Listener(Service):
             limits=limits,
             screen=screen,
             decline=decline,
+            at_once=at_once,
             compressed=compressed,
         )
         if self.edge.limits.http2_streams:
-            from orchtw.serving.http2.multiplexer import Multiplexer  # what few ask for costs the others nothing
-
             self.edge.multiplexed = Multiplexer(self.edge, self.edge.limits.http2_streams).take_over
         self.address, self.port = bound.getsockname()[:2]
         self._bound = bound
@@ -147,7 +151,7 @@ class Listener(Service):
         self._tick.start(TICK_S, now=False)
 
     def stopService(self) -> Deferred[None]:
-        """See the class; fires when every connection is closed."""
+        """Stop the listener, as the class describes; fires when every connection is closed."""
         super().stopService()
         return Deferred.fromCoroutine(self._stop())
 
@@ -172,7 +176,7 @@ class Listener(Service):
         return answered
 
     def drain(self) -> Deferred[None]:
-        """Fires when no request is in flight; streams count as requests."""
+        """Return a Deferred that fires when no request is in flight; streams count as requests."""
         return self.edge.drain()
 
     async def _stop(self) -> None:
@@ -194,7 +198,7 @@ class Listener(Service):
 
 
 def in_threads_of(reactor: Any) -> RunInThread:
-    """Runs a function in the reactor's own thread pool."""
+    """Return a runner of functions in the reactor's own thread pool."""
 
     def run(function: Callable[..., bytes], *arguments: Any) -> Deferred[bytes]:
         return deferToThreadPool(reactor, reactor.getThreadPool(), function, *arguments)

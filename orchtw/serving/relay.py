@@ -1,4 +1,4 @@
-"""A client's connection joined to another one after a 101: bytes pass both ways as they are (reference PROXY-17)."""
+"""Relay of a client's connection to a backend's after a 101: bytes pass both ways unchanged (reference PROXY-17)."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from orchtw.serving.answers import ending_of
 from orchtw.serving.edge import Edge
 
 HALF_CLOSED_S: Final = 60.0
-"""How long the backend may be silent once the client has ended its side."""
+"""Seconds of silence allowed to the backend once the client has ended its side."""
 
 
 class Upgraded:
-    """The stream of an answer whose connection is handed over; it never starts, and knows when it is not sent."""
+    """Stream of a response whose connection is handed over; it never starts, and notices if the 101 is not sent."""
 
     def __init__(self, exchange: ClientExchange) -> None:
         self._exchange = exchange
 
     def start(self, _channel: Any) -> None:
-        """Never called on a listener of ours; elsewhere there are no upgrades."""
+        """Abort: our listeners never call this; elsewhere there are no upgrades."""
         self._exchange.abort()
 
     def connection_lost(self) -> None:
-        """The client has gone before its 101."""
+        """Abort the exchange: the client has gone before its 101."""
         self._exchange.abort()
 
 
@@ -40,12 +40,12 @@ def join(exchange: ClientExchange, transport: Any, received: bytes, response: Re
 
 @implementer(IHalfCloseableProtocol)
 class Relay(Protocol):
-    """The client's protocol, and the `Sink` of the backend's bytes.
+    """Protocol of the client's side, and the `BodySink` of the backend's bytes.
 
-    Each side is read only while the other one takes what it is given, so at most a transport's buffer waits on either
-    way. A side that ends is ended at the other: the client's end leaves the backend HALF_CLOSED_S of silence to
-    finish, the backend's end closes the client when everything is sent. Neither has to say anything in any time:
-    somebody may sit before a shell. The system finds out about those that are gone.
+    Each side is read only while the other one accepts its bytes, so at most a transport's buffer waits in either
+    direction. A side that ends is ended at the other: the client's end leaves the backend HALF_CLOSED_S of silence to
+    finish, the backend's end closes the client when everything is sent. Neither has to send within any time: it may
+    be a shell at which a person sits. The system detects peers that are gone.
     """
 
     transport: Any
@@ -75,11 +75,11 @@ class Relay(Protocol):
     # The client
 
     def dataReceived(self, data: bytes) -> None:
-        """Bytes for the backend."""
+        """Pass bytes to the backend."""
         self._exchange.write(data)
 
     def readConnectionLost(self) -> None:
-        """The client sends no more."""
+        """End the backend's input: the client sends no more."""
         if self._ended:
             return
         self._ended = True
@@ -88,22 +88,22 @@ class Relay(Protocol):
         self._exchange.end_writing()
 
     def writeConnectionLost(self) -> None:
-        """Never said by our transport: it closes both sides at once."""
+        """Do nothing: our transport closes both sides at once."""
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """The client is gone."""
+        """Leave: the client is gone."""
         self._edge.channels.discard(self)
         self._leave(Ending.COMPLETE if self._ended else ending_of(reason))
 
     # The backend
 
     def received(self, data: bytes) -> None:
-        """Bytes for the client."""
+        """Pass bytes to the client."""
         self._since = self._edge.now
         self.transport.write(data)
 
     def ended(self, _outcome: CallOutcome) -> None:
-        """The backend is done, or gone: the client gets what there is, and then the end."""
+        """End the client's side after the last bytes: the backend is done, or gone."""
         self._leave(Ending.COMPLETE)
 
     # Time and shutdown
@@ -125,7 +125,7 @@ class Relay(Protocol):
         """Ignore: a relay that has begun goes on."""
 
     def wind_down(self) -> None:
-        """The server stops: both sides are closed."""
+        """Close both sides: the server stops."""
         self._leave(Ending.ABORTED)
 
     def _leave(self, ending: Ending) -> None:
@@ -141,37 +141,37 @@ class Relay(Protocol):
 
 @implementer(IPushProducer)
 class _Reading:
-    """Reads the client while the backend takes what it sends."""
+    """Producer that reads the client while the backend accepts its bytes."""
 
     def __init__(self, transport: Any) -> None:
         self._transport = transport
 
     def pauseProducing(self) -> None:
-        """The backend has enough."""
+        """Pause the client: the backend has enough."""
         self._transport.pauseProducing()
 
     def resumeProducing(self) -> None:
-        """The backend has room."""
+        """Resume the client: the backend has room."""
         self._transport.resumeProducing()
 
     def stopProducing(self) -> None:
-        """The backend is gone: its protocol is told too."""
+        """Do nothing: the backend is gone, and its protocol is notified too."""
 
 
 @implementer(IPushProducer)
 class _Sending:
-    """Reads the backend while the client takes what it sends."""
+    """Producer that reads the backend while the client accepts its bytes."""
 
     def __init__(self, exchange: ClientExchange) -> None:
         self._exchange = exchange
 
     def pauseProducing(self) -> None:
-        """The client has enough."""
+        """Pause the backend: the client has enough."""
         self._exchange.pause()
 
     def resumeProducing(self) -> None:
-        """The client has room."""
+        """Resume the backend: the client has room."""
         self._exchange.resume()
 
     def stopProducing(self) -> None:
-        """The client is gone: its protocol is told too."""
+        """Do nothing: the client is gone, and its protocol is notified too."""

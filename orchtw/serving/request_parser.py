@@ -1,4 +1,4 @@
-"""HTTP/1.x requests out of bytes: llhttp's parsing, our limits and refusals. No I/O."""
+"""Parser of HTTP/1.x requests: llhttp's parsing, our limits and errors. No I/O."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 import httptools
 
 from orchtw.errors import BadRequest, InternalError, MethodNotAllowed, RequestEntityTooLarge, StatusError
-from orchtw.request import Peer, Request
+from orchtw.request import Peer, Request, SameHead
 from orchtw.serving.header_names import KNOWN_NAMES
 from orchtw.serving.limits import (
     ESCAPES,
     FREE_BYTES,
     NAME_BYTES,
     PARAMETERS,
+    SAME_BYTES,
     SLASHES,
     EdgeLimits,
     ExpectationFailed,
@@ -45,22 +46,31 @@ _MANY_LINES = 64
 # Between requests; each begins with a dictionary of its own.
 _NO_HEADERS: dict[str, str] = {}
 
+# A GET up to its target, which is of characters that llhttp takes as they are, and short enough not to be checked.
+_PLAIN_GET = re.compile(rb"GET (/[A-Za-z0-9/._~:@!$&'()*+,;=%%?-]{0,%d})" % (PARAMETERS - 1))
+_VERSION = b" HTTP/1.1\r\n"
+# Headers with which a head is not all there is to a request, or which end the connection.
+_OF_CONNECTIONS = frozenset(
+    {"connection", "content-length", "expect", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"}
+)
+
 _UNKNOWN_PEER = Peer(address="", port=0)
 
 
 class _RefusedError(Exception):
-    """Ends llhttp's run; the reason is in `refusal`."""
+    """Error that ends llhttp's run; the reason is in `refusal`."""
 
 
 class RequestParser:
-    """Collects complete requests in `ready`, each with its flags and the bytes to count for it, in their order.
+    """Parser that collects complete requests in `ready`, in order, each with its flags and the bytes to count.
 
-    `mid` tells that a request has begun and is not complete, `head_done` that its head is; `expects_continue` that
-    its client waits for a 100 before it sends the body, whose declared size is `expected_bytes`. After a `refusal`
-    nothing more is read: it is to be answered after everything in `ready`, and the connection closed.
+    `mid`: a request has begun and is not complete; `head_done`: its head is; `expects_continue`: its client waits for
+    a 100 before it sends the body, of declared size `expected_bytes`. After a `refusal` nothing more is read: it is
+    to be answered after everything in `ready`, and the connection closed.
     """
 
     __slots__ = (
+        "_after_target",
         "_again",
         "_body",
         "_fed",
@@ -71,6 +81,7 @@ class RequestParser:
         "_parser",
         "_quiet",
         "_repeated",
+        "_same_head",
         "_url",
         "closed",
         "expected_bytes",
@@ -90,6 +101,9 @@ class RequestParser:
         self._repeated: dict[str, list[str]] | None = None
         self._body: bytes | bytearray = b""
         self._gathered: bytearray | None = None
+        # The last plain head behind its target, and its headers: see `_same_again`.
+        self._after_target = b""
+        self._same_head: SameHead | None = None
         # Of the request under way: lines beside the first of each name, and bytes that were fed for it, for its
         # head, and since its body last grew.
         self._again = self._fed = self._head_bytes = self._quiet = self.expected_bytes = 0
@@ -107,10 +121,15 @@ class RequestParser:
             data = self._gather(data)
             if not data:
                 return rest
+        fresh = not self.mid
+        if fresh and self._same_head is not None and self._same_again(data, self._same_head):
+            return rest
         if self._parser is None:
             self._parser = httptools.HttpRequestParser(self)
         try:
             self._parser.feed_data(data)
+            if fresh and not self.mid:
+                self._note_head(data)
         except httptools.HttpParserUpgrade as upgrade:
             rest = data[upgrade.args[0] :]
         except httptools.HttpParserError as problem:
@@ -119,6 +138,37 @@ class RequestParser:
             self._measure(len(data))
         return rest
 
+    def _same_again(self, data: bytes, head: SameHead) -> bool:
+        """Add a request whose head differs from the last plain one in nothing but its target; False: it is another.
+
+        Bytes that llhttp has parsed once, behind a target of plain characters, mean the same again. Most requests of
+        a connection differ in their target alone: 9 of the 29 microseconds of a planned get without TLS.
+        """
+        if not data.endswith(self._after_target):
+            return False
+        target = _PLAIN_GET.fullmatch(data, 0, len(data) - len(self._after_target))
+        if target is None:
+            return False
+        path, _, query = target[1].decode("ascii").partition("?")
+        request = Request(
+            method="GET", path=path, query=query, headers=head.headers, peer=self.peer, same_head=head
+        )
+        self.ready.append((request, KEEP_ALIVE, 0))
+        return True
+
+    def _note_head(self, data: bytes) -> None:
+        """Remember the head of a GET that came by itself, if nothing of it concerns the connection or a body."""
+        at = data.find(_VERSION)
+        if len(data) > SAME_BYTES or at < 0 or data.find(b"\r\n\r\n") != len(data) - 4 or len(self.ready) != 1:
+            return
+        request, flags, size = self.ready[0]
+        headers = request.headers
+        if flags != KEEP_ALIVE or size or request.repeated or not _OF_CONNECTIONS.isdisjoint(headers):
+            return
+        if _PLAIN_GET.fullmatch(data, 0, at):
+            self._after_target = data[at:]
+            self._same_head = request.same_head = SameHead(headers)
+
     def close(self) -> None:
         """Drop the parser, which refers back to this object, and what it holds."""
         self.closed = True
@@ -126,14 +176,14 @@ class RequestParser:
         self._parser = None
         self._body = self._url = b""
         self._headers = _NO_HEADERS
-        self._repeated = self._gathered = None
+        self._repeated = self._gathered = self._same_head = None
         self.ready.clear()
 
     def sleep(self) -> None:
         """Free the parser between two requests, while a stream runs: idle watches are many."""
         if not self.mid:
-            self._parser = None
-            self._url = b""
+            self._parser = self._same_head = None
+            self._after_target = self._url = b""
 
     @property
     def held_bytes(self) -> int:
@@ -142,7 +192,7 @@ class RequestParser:
         return held + self._size() if self.mid else held
 
     def head(self) -> Request:
-        """The request under way without its body; its head is done."""
+        """Return the request under way without its body; its head is complete."""
         path, query = split_target(self._url.decode("latin-1"))
         method = self._parser.get_method().decode("ascii")
         return Request(
@@ -173,9 +223,9 @@ class RequestParser:
         return bytes(gathered)
 
     def _malformed(self, problem: Exception, data: bytes) -> None:
-        """A word in capitals that is no method is 405 (reference REQ-14), anything else 400.
+        """Set the refusal: 405 for an unknown method in capitals (reference REQ-14), 400 for anything else.
 
-        Without memory for what has come it is no fault of the client's (reference ERR-41).
+        Lack of memory is not the client's fault (reference ERR-41).
         """
         if self.refusal is None and isinstance(problem.__context__, MemoryError):
             self.refusal = InternalError.no_memory()
@@ -203,7 +253,7 @@ class RequestParser:
     # llhttp's callbacks
 
     def on_message_begin(self) -> None:
-        """The first byte of a request."""
+        """Begin a request at its first byte."""
         self.mid = True
         self.head_done = self.expects_continue = False
         self._again = self._fed = self._head_bytes = self._quiet = self.expected_bytes = 0
@@ -212,11 +262,11 @@ class RequestParser:
         self._repeated = None
 
     def on_url(self, url: bytes) -> None:
-        """A part of the request target."""
+        """Add a part of the request target."""
         self._url = self._url + url if self._url else url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header line; trailers after a chunked body are dropped."""
+        """Add one header line; trailers after a chunked body are dropped."""
         if self.head_done:
             self._count_line()
             return
@@ -254,7 +304,7 @@ class RequestParser:
             self._headers[key] = ("; " if key == "cookie" else ", ").join(texts)
 
     def on_headers_complete(self) -> None:
-        """The head is there: refuse what can be refused before the body comes."""
+        """Finish the head: refuse what can be refused before the body."""
         self.head_done = True
         if self._repeated is not None:
             self._join_repeated(self._repeated)
@@ -291,7 +341,7 @@ class RequestParser:
             self._refuse(NotImplementedByEdge(f"transfer coding {coding[:100]!r} is not supported"))
 
     def on_body(self, body: bytes) -> None:
-        """A part of the body."""
+        """Add a part of the body."""
         self.expects_continue = False
         self._quiet = 0
         if not self._body:
@@ -304,7 +354,7 @@ class RequestParser:
             self._refuse(RequestEntityTooLarge.limit(self._limits.body_bytes))
 
     def on_message_complete(self) -> None:
-        """The request is complete."""
+        """Add the complete request to `ready`."""
         self.mid = self.expects_continue = False
         parser, headers = self._parser, self._headers
         flags = KEEP_ALIVE if parser.should_keep_alive() else 0
@@ -340,7 +390,7 @@ _LISTS = frozenset({"accept", "accept-encoding", "content-type"})
 
 
 def check_headers(headers: Mapping[str, str]) -> StatusError | None:
-    """The refusal (431) of lists in headers that are too long together, if they are."""
+    """Return the refusal (431) of lists in headers that are too long together, or None."""
     size = sum(len(text) for name, text in headers.items() if name in _LISTS or name.startswith("impersonate-"))
     if size <= FREE_BYTES:
         return None
@@ -348,7 +398,7 @@ def check_headers(headers: Mapping[str, str]) -> StatusError | None:
 
 
 def check_target(target: bytes) -> StatusError | None:
-    """The refusal of a request target that asks for too much to be taken apart, if it does: 400 or 414.
+    """Return the refusal (400 or 414) of a request target that is too costly to parse, or None.
 
     A parameter costs about 2 microseconds, an escaped character 1. llhttp lets only ASCII pass.
     """
@@ -364,7 +414,7 @@ def check_target(target: bytes) -> StatusError | None:
 
 
 def split_target(target: str) -> tuple[str, str]:
-    """Path and query of a request target; scheme and authority of an absolute one are dropped (RFC 9112 §3.2)."""
+    """Return path and query of a request target, without scheme and authority of an absolute one (RFC 9112 §3.2)."""
     if not target.startswith("/"):
         _, scheme, rest = target.partition("://")
         if scheme:

@@ -1,4 +1,4 @@
-"""The app as a twisted.web resource, to be mounted in a site of one's own.
+"""App as a twisted.web resource, to be mounted in another site.
 
 The site does the HTTP: its limits, its chunks and its TLS apply. Upgrades need our own listener.
 """
@@ -25,21 +25,22 @@ from orchtw.serving.answers import status_response
 from orchtw.serving.edge import App
 from orchtw.serving.limits import BODY_BYTES
 from orchtw.serving.request_parser import check_headers, check_target, split_target
+from orchtw.serving.reset import ConnectionReset
 from orchtw.serving.response_bodies import Joined, Part, unframed
 
 _log = Logger()
 
 
 def unverified_peer(web: Any) -> Peer:
-    """The address of a site's client. Its certificate is up to the site, so there is none to trust."""
+    """Return the address of a site's client. Its certificate is up to the site, so there is none to trust."""
     address = web.getClientAddress()
     return Peer(address=getattr(address, "host", ""), port=getattr(address, "port", 0))
 
 
 class AppResource(Resource):
-    """Serves every path below where it is mounted; the app sees the whole path.
+    """Resource for every path below its mount point; the app sees the whole path.
 
-    `peer_of` says who the client is: a site that verifies client certificates hands in its own.
+    `peer_of` returns the client's identity: a site that verifies client certificates passes its own.
     """
 
     isLeaf = True
@@ -114,6 +115,8 @@ class _Exchange:
         error = failure.value
         if isinstance(error, StatusError):
             self._answer(status_response(error))
+        elif isinstance(error, ConnectionReset):
+            self.reset()
         elif not (self._gone and failure.check(CancelledError)):
             _log.failure("the app failed", failure=failure)
             self._answer(status_response(InternalError.of("unexpected failure")))
@@ -162,20 +165,20 @@ class _Exchange:
     # ResponseChannel
 
     def write(self, framed: bytes) -> None:
-        """The site frames chunks itself."""
+        """Write the contents of chunks: the site frames them itself."""
         self._web.write(unframed(framed))
 
     def write_pieces(self, pieces: Sequence[bytes]) -> None:
-        """The contents of one chunk."""
+        """Write the contents of one chunk."""
         for piece in pieces:
             self._web.write(piece)
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:
-        """Backpressure from the site's transport."""
+        """Register a producer with the site's transport."""
         self._web.registerProducer(producer, streaming)
 
     def finish(self, ending: Ending = Ending.COMPLETE) -> None:
-        """The end of the body."""
+        """End the body of the response."""
         self._ended(ending)
         if self._stream is not None:
             self._stream = None
@@ -189,10 +192,17 @@ class _Exchange:
         self._ended(Ending.ABORTED)
         self._web.loseConnection()
 
+    def reset(self) -> None:
+        """Reset the connection, or the stream of one that carries several."""
+        self._stream = None
+        self._ended(Ending.ABORTED)
+        if not self._gone:
+            self._web.transport.abortConnection()
+
 
 @implementer(IPushProducer)
 class _PushedBody:
-    """A body of known length, written until the site's transport says stop."""
+    """Producer of a body of known length, paused by the site's transport."""
 
     def __init__(self, web: Any, parts: Iterator[Part]) -> None:
         self._web = web

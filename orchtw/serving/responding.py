@@ -25,7 +25,7 @@ _JOINED_BYTES = 16000
 
 
 class Responding(ServerExchange):
-    """Writes answers, and goes on to the next request when one has been sent."""
+    """Writer of responses, which goes on to the next request once one has been sent."""
 
     __slots__ = ("_ended", "_flags", "_held", "_parser", "_phase", "_reading_paused", "_retired")
 
@@ -33,9 +33,9 @@ class Responding(ServerExchange):
         super().__init__(edge)
         self._parser = RequestParser(edge.limits)
         self._held: bytearray | None = None
-        """Received and not yet parsed."""
+        """Received and not yet parsed bytes."""
         self._flags = 0
-        """Of the request that is being answered (see `request_parser`)."""
+        """Flags of the request being answered (see `request_parser`)."""
         self._phase = HANDSHAKE
         self._ended = self._retired = self._reading_paused = False
 
@@ -59,6 +59,29 @@ class Responding(ServerExchange):
             self._write_parts(response, response.parts)
         else:
             self._write_body(response)
+
+    def _answer_at_once(self, response: Response) -> None:
+        # What most gets come to, with all that could be otherwise looked at in one place: 2 of their 21 microseconds.
+        body = response.body
+        if (
+            self._flags == KEEP_ALIVE
+            and response.lines
+            and type(body) is bytes
+            and 0 < len(body) <= _JOINED_BYTES
+            and not (self._retired or self._edge.draining or response.last)
+            and response.listeners is None
+            and self._holding is None
+            and not self._is_head()
+        ):
+            self.transport.write(self._plain_head(response, len(body)) + body)
+            self._done()
+        else:
+            self._answer(response)
+
+    def _plain_head(self, response: Response, length: int) -> bytes:
+        """Return the head of a 200 whose lines are at hand, on a connection that goes on."""
+        lines = f"HTTP/1.1 200 OK\r\n{self._edge.date_line}Content-Length: {length}\r\n{response.lines}\r\n"
+        return lines.encode("latin-1")
 
     def _head(self, response: Response, length: int | None) -> bytes:
         framing = self._edge.date_line

@@ -16,20 +16,22 @@ from orchtw.serving.limits import FREE_BYTES
 # One write of a long body: large enough for few Python calls, small enough for other connections' latency
 # (0.3 ms of encryption).
 WRITE_BYTES = 256 * 1024
+# From here on a piece is written by itself: a copy costs as much as another write.
+ALONE_BYTES = WRITE_BYTES // 2
 
 
 Body = bytes | Sequence[bytes]
 Part = bytes | memoryview
 
 Hold = Callable[[int], bool]
-"""Told how many bytes that are nobody else's wait for a client; False: there is no room, the connection ends."""
+"""Receives the number of bytes held for a client; False: there is no room, and the connection ends."""
 
 
 class Joined(Iterator[Part]):
-    """The body in writes of about WRITE_BYTES: small pieces joined, of large ones views and no copies.
+    """Body in writes of about WRITE_BYTES: small pieces joined, large ones as views without copies.
 
-    `kept_bytes` is what the last part keeps in memory, beside pieces that lie there anyway: with it, a piece that had
-    to be looked at to know where the part ends. What has been given is not held here.
+    `kept_bytes` is the memory of the last part beside lasting pieces, with a piece that was read ahead to find its
+    end. Parts already returned are not held here.
     """
 
     __slots__ = ("_ahead", "_lasts", "_pieces", "_start", "_whole", "kept_bytes")
@@ -48,7 +50,7 @@ class Joined(Iterator[Part]):
         batch: list[bytes] = []
         size = 0
         while size < WRITE_BYTES and (piece := self._piece()) is not None:
-            if len(piece) > WRITE_BYTES:
+            if len(piece) >= ALONE_BYTES:
                 if batch:
                     self._ahead = piece
                     break
@@ -74,9 +76,9 @@ class Joined(Iterator[Part]):
 
 
 def lasting(body: Body) -> Sequence[bytes]:
-    """The pieces that lie in memory from the beginning of the answer to its end; short ones are not worth counting.
+    """Return the pieces that stay in memory throughout the response; short ones are not worth counting.
 
-    A sequence of another type than list and tuple makes its pieces when it is asked for them.
+    A sequence of another type than list and tuple makes its pieces on demand.
     """
     if isinstance(body, bytes):
         return (body,)
@@ -84,7 +86,7 @@ def lasting(body: Body) -> Sequence[bytes]:
 
 
 def framed(parts: Iterator[bytes], frame: Callable[[bytes], bytes]) -> Iterator[bytes]:
-    """Parts that are made as they are asked for, each framed, and the end of the body: the frame of nothing."""
+    """Yield parts as they are made, each framed, and the end of the body, an empty frame."""
     for part in parts:
         if part:
             made = frame(part)
@@ -103,10 +105,10 @@ def kept_bytes(parts: Iterator[Part], part: Part) -> int:
 
 @implementer(IPullProducer)
 class PieceBody:
-    """Writes a body a part at a time, each when the transport has sent the one before.
+    """Producer that writes a body part by part, each when the transport has sent the one before.
 
-    `hold` is told what each part keeps in memory.
-    Parts that cannot be made end the connection: the client must not take what it has for the whole.
+    `hold` gets the memory of each part. A part that cannot be made ends the connection: the client must not take an
+    incomplete body for the whole.
     """
 
     __slots__ = ("_done", "_hold", "_parts", "_transport")
@@ -127,7 +129,7 @@ class PieceBody:
             self._transport.abortConnection()
             return
         except Exception:
-            self._log.failure("a body could not be made to its end")
+            self._log.failure("failed to produce the rest of a response body")
             self._transport.abortConnection()
             return
         if part is None:
@@ -137,13 +139,13 @@ class PieceBody:
             self._transport.write(part)
 
     def stopProducing(self) -> None:
-        """The connection is gone."""
+        """Drop the parts: the connection is gone."""
         self._parts = iter(())
 
 
 @implementer(IPullProducer)
 class Drained:
-    """Writes nothing, and tells the channel when the transport has sent all that there was."""
+    """Producer that writes nothing, and notifies the channel when the transport has sent everything."""
 
     __slots__ = ("_done", "_transport")
 
@@ -152,22 +154,25 @@ class Drained:
         self._done = done
 
     def resumeProducing(self) -> None:
-        """Nothing is left unsent."""
+        """Notify the channel: nothing is left unsent."""
         self._transport.unregisterProducer()
         self._done()
 
     def stopProducing(self) -> None:
-        """The connection is gone."""
+        """Do nothing: the connection is gone."""
 
 
 class StreamOwner(Protocol):
-    """The connection that a stream is sent over."""
+    """Connection that a stream is sent over."""
 
     def stream_ended(self, ending: Ending) -> None:
-        """The stream has written its end."""
+        """Handle a stream that has written its end."""
 
     def stream_aborted(self) -> None:
-        """The stream cannot be completed: drop the connection."""
+        """Drop the connection: the stream cannot be completed."""
+
+    def stream_reset(self) -> None:
+        """Reset the connection, whatever else it carries."""
 
 
 class StreamChannel:
@@ -182,7 +187,7 @@ class StreamChannel:
         self.write: Callable[[bytes], None] = transport.write
 
     def write_pieces(self, pieces: Sequence[bytes]) -> None:
-        """One chunk: size, the pieces as they are, line end."""
+        """Write one chunk: size, the pieces as they are, line end."""
         write = self._transport.write
         write(b"%x\r\n%b" % (sum(map(len, pieces)), pieces[0]))
         for piece in pieces[1:]:
@@ -190,11 +195,11 @@ class StreamChannel:
         write(b"\r\n")
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:
-        """Backpressure straight from the transport."""
+        """Register a producer directly with the transport."""
         self._transport.registerProducer(producer, streaming)
 
     def finish(self, ending: Ending = Ending.COMPLETE) -> None:
-        """Last chunk; the connection goes on."""
+        """Write the last chunk; the connection goes on."""
         self._transport.unregisterProducer()
         self._transport.write(b"0\r\n\r\n")
         self._owner.stream_ended(ending)
@@ -202,6 +207,10 @@ class StreamChannel:
     def abort(self) -> None:
         """Drop the connection at once."""
         self._owner.stream_aborted()
+
+    def reset(self) -> None:
+        """Reset the connection, whatever it carries."""
+        self._owner.stream_reset()
 
 
 class PlainStreamChannel(StreamChannel):
@@ -217,18 +226,18 @@ class PlainStreamChannel(StreamChannel):
         self._transport.write(unframed(framed))
 
     def write_pieces(self, pieces: Sequence[bytes]) -> None:
-        """The pieces as they are."""
+        """Write the pieces as they are."""
         for piece in pieces:
             self._transport.write(piece)
 
     def finish(self, ending: Ending = Ending.COMPLETE) -> None:
-        """The channel closes the connection."""
+        """End the stream; the channel closes the connection."""
         self._transport.unregisterProducer()
         self._owner.stream_ended(ending)
 
 
 def unframed(framed: bytes) -> bytes:
-    """The contents of complete HTTP chunks without sizes and line ends."""
+    """Return the contents of complete HTTP chunks without sizes and line ends."""
     pieces, at = [], 0
     while at < len(framed):
         end = framed.index(b"\r\n", at)

@@ -1,4 +1,4 @@
-"""Which certificate a client gets that asks for a server by name (reference REQ-26)."""
+"""Choice of a certificate for the server name that a client asks for (reference REQ-26)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_LABELS = 127
 
 @attrs.frozen(slots=True, kw_only=True)
 class NamedPair:
-    """A chain, the server's own certificate first, and its key; without `names` the certificate says for whom."""
+    """A chain, the server's own certificate first, and its key; without `names` those of the certificate count."""
 
     certificates: tuple[x509.Certificate, ...]
     key: PrivateKeyTypes
@@ -26,8 +26,8 @@ class NamedPair:
 class ServerNames:
     """Contexts by name, such as `a.example`, `*.example` or an address.
 
-    An exact name goes before a pattern, names that were given before those of certificates, and the first of several
-    pairs before the others.
+    Exact names take precedence over patterns, given names over those of certificates, and earlier pairs over later
+    ones.
     """
 
     def __init__(self, pairs: Iterable[tuple[NamedPair, Any]]) -> None:
@@ -41,7 +41,7 @@ class ServerNames:
         return bool(self._contexts)
 
     def find(self, asked: str) -> Any:
-        """The context for a name; None: it is the default one's."""
+        """Return the context for a name; None: the default one."""
         contexts, asked = self._contexts, asked.lower().rstrip(".")
         if asked in contexts:
             return contexts[asked]
@@ -51,7 +51,7 @@ class ServerNames:
         return next((contexts[each] for each in _patterns(labels) if each in contexts), None)
 
     def choose(self, connection: Any) -> None:
-        """Called in a handshake: take the context for the name asked for, or for the address where none is."""
+        """Set the context in a handshake, by the requested name or else by the local address."""
         asked: bytes | None = connection.get_servername()
         name = _local_address(connection) if asked is None else asked.decode("latin-1")
         context = self.find(name)
@@ -79,7 +79,7 @@ def _patterns(labels: list[str]) -> Iterator[str]:
 
 
 def _local_address(connection: Any) -> str:
-    """The address that the client came to, empty where there is no socket."""
+    """Return the address that the client connected to, empty if there is no socket."""
     try:
         return str(ipaddress.ip_address(connection.getsockname()[0]))
     except (AttributeError, OSError, ValueError, TypeError):

@@ -40,14 +40,14 @@ _PLAIN_HTTP = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to a
 
 
 class TLSServer(tcp.Server):
-    """An accepted connection that speaks TLS.
+    """Accepted TLS connection.
 
     A peer may end its own side, by TLS or by TCP, and still take what is written: the protocol is told by
     `readConnectionLost` and closes when it has answered.
 
-    `write` sends at once when nothing waits, and keeps what the socket does not take: references to the
-    caller's bytes, not copies. `unsent` counts the kept bytes. `waiting` tells that the peer has to read before
-    more can be sent and `progress` counts how often it did, so that a sweep can find peers that read nothing.
+    `write` sends at once when nothing waits, and keeps bytes that the socket does not accept: references to the
+    caller's, not copies. `unsent` counts the kept bytes. `waiting`: the peer has to read before more can be sent;
+    `progress` counts how often it did, so that a sweep can find peers that read nothing.
     """
 
     server: Any  # a TLSPort
@@ -99,7 +99,7 @@ class TLSServer(tcp.Server):
     # Values
 
     def peer(self) -> Peer:
-        """Address and certificate of the client; complete once the handshake is."""
+        """Return address and certificate of the client; complete once the handshake is."""
         if self._peer is None:
             certificate, verified = self.server.tls.identity_of(self.tls)
             self._peer = Peer(
@@ -108,7 +108,7 @@ class TLSServer(tcp.Server):
         return self._peer
 
     def speaks(self) -> bytes:
-        """The protocol that was agreed upon in the handshake; empty: the client has not asked for one."""
+        """Return the protocol negotiated in the handshake; empty: the client has not asked for one."""
         return bytes(self.tls.get_alpn_proto_negotiated())
 
     @property
@@ -119,7 +119,7 @@ class TLSServer(tcp.Server):
     # Reading
 
     def doRead(self) -> Any:
-        """The socket is readable: hand one burst of plain text to the protocol."""
+        """Read one burst of plain text for the protocol: the socket is readable."""
         if self._closing:
             return self._discard()
         if not self.handshaken:
@@ -242,7 +242,7 @@ class TLSServer(tcp.Server):
                 self.producer.pauseProducing()
 
     def doWrite(self) -> Any:
-        """The socket takes data again: send what is kept, then let the producer make more."""
+        """Send the kept bytes, then let the producer make more: the socket is writable."""
         if not self.handshaken:
             return self._handshake()
         self.progress += 1
@@ -300,7 +300,7 @@ class TLSServer(tcp.Server):
     # Producers
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:
-        """As Twisted's transports, but a pull producer is first asked when nothing is left unsent."""
+        """Register a producer, as Twisted's transports do; a pull producer is first asked when nothing is unsent."""
         if self.producer is not None:
             raise RuntimeError("a producer is already registered")
         if not self.connected or self.disconnecting:
@@ -319,7 +319,7 @@ class TLSServer(tcp.Server):
             producer.resumeProducing()
 
     def unregisterProducer(self) -> None:
-        """The producer is done; a connection that only waited for it closes."""
+        """Forget the producer, which is done; a connection that only waited for it closes."""
         self.producer = None
         self.producerPaused = False
         if self.connected and not self._pieces:
@@ -370,11 +370,11 @@ class TLSServer(tcp.Server):
             self.startReading()
 
     def readConnectionLost(self, reason: Failure) -> None:
-        """The reactor's word for CONNECTION_DONE. Protocols learn from `doRead` alone that a peer sends no more."""
+        """Handle the reactor's CONNECTION_DONE. Protocols learn from `doRead` alone that a peer sends no more."""
         self.connectionLost(reason)
 
     def connectionLost(self, reason: Failure) -> None:
-        """The socket is gone, or given up: tell the protocol once and let go of every buffer."""
+        """Notify the protocol once and release every buffer: the socket is gone, or given up."""
         if self._linger is not None and self._linger.active():
             self._linger.cancel()
         self._linger = None

@@ -1,10 +1,10 @@
-"""The TLS settings of a listener, made into OpenSSL contexts.
+"""OpenSSL contexts from the TLS settings of a listener.
 
 Client certificates are requested and never required; one from an unknown CA, or one that cannot be read, does not
 end the handshake, so that the authenticator can answer 401 (reference DESIGN-13). `verified` tells them apart.
 
-Sessions are resumed by tickets that only the context which made them can read, so that other authorities, which come
-with another context, end them all (reference AUTHN-15, AUTHN-53).
+Sessions are resumed by tickets that only the context which made them can read, so that other authorities, which
+come with another context, end them all (reference AUTHN-15, AUTHN-53).
 """
 
 from __future__ import annotations
@@ -56,10 +56,9 @@ class TLSOptions:
     """TLS settings of a listener: certificates and trusted client authorities.
 
     `certificates` is the chain, the server's own first. Without `client_cas` no client certificate is requested.
-    Certificates of the `announced_cas` are asked for as well, and verified by others than TLS.
-    `named` are for clients that ask for their names.
-    `min_version` is a key of MIN_VERSIONS; `cipher_suites` are IANA names for TLS 1.2, empty = safe defaults.
-    `protocols` are those that are offered above TLS, the preferred one first.
+    Certificates of the `announced_cas` are requested as well, and verified outside of TLS. `named` are for clients
+    that ask for their names. `min_version` is a key of MIN_VERSIONS; `cipher_suites` are IANA names for TLS 1.2,
+    empty = safe defaults. `protocols` are those offered above TLS, the preferred one first.
     """
 
     certificates: tuple[x509.Certificate, ...]
@@ -73,11 +72,11 @@ class TLSOptions:
 
 
 Shown = x509.Certificate | UnreadableCertificate | None
-"""What a client presented: a certificate, one that cannot be read, or none."""
+"""Certificate of a client: valid, unreadable, or none."""
 
 
 class ServingContext(SSL.Context):
-    """A server context; `believed` are the digests of the client certificates that it has verified."""
+    """Server context; `believed` are the digests of the client certificates that it has verified."""
 
     def __init__(self) -> None:
         super().__init__(SSL.TLS_SERVER_METHOD)
@@ -85,7 +84,7 @@ class ServingContext(SSL.Context):
 
 
 class ServingTLS:
-    """The current context of a listener: finished before its first connection, replaced by `reload`.
+    """Current context of a listener: finished before its first connection, replaced by `reload`.
 
     Raises ConfigError when key and certificate do not belong together.
     """
@@ -109,9 +108,9 @@ class ServingTLS:
         self.reload(self._options)
 
     def identity_of(self, connection: Any) -> tuple[Shown, bool]:
-        """The certificate that the client presented, or that it presented when its session began; and its worth.
+        """Return the certificate of the client's session, and True if it was verified.
 
-        One object for all who present the same verified one; strangers do not fill the memory of others.
+        All connections with the same verified certificate share one object; unverified ones are not cached.
         """
         try:
             found: x509.Certificate | None = connection.get_peer_certificate(as_cryptography=True)
@@ -137,7 +136,7 @@ class ServingTLS:
 
 
 def _with_names(context: ServingContext, options: TLSOptions) -> ServingContext:
-    """The context, which hands clients over to others that ask for other names. Raises ConfigError."""
+    """Return the context with the choice by server name. Raises ConfigError."""
     if not options.named:
         return context
     pairs = []
@@ -243,7 +242,7 @@ def _check_kind(certificate: x509.Certificate, key: PrivateKeyTypes) -> None:
 
 
 def _reason(problem: SSL.Error) -> str:
-    """OpenSSL's words, such as `key values mismatch`."""
+    """Return OpenSSL's reason, such as `key values mismatch`."""
     stack = problem.args[0] if problem.args else ()
     return ", ".join(dict.fromkeys(entry[-1] for entry in stack)) or "OpenSSL gives no reason"
 

@@ -1,4 +1,4 @@
-"""The listening socket: accepts TLS connections up to a limit and knows those that are open."""
+"""Listening socket that accepts TLS connections up to a limit and knows the open ones."""
 
 # mypy: allow-untyped-calls
 # Twisted's Port, which this extends, is not annotated.
@@ -17,12 +17,11 @@ from orchtw.serving.tls_context import ServingTLS
 
 
 class TLSPort(tcp.Port):
-    """Accepts `TLSServer` connections on a listening socket; `transports` are the open ones.
+    """Port of `TLSServer` connections; `transports` are the open ones.
 
-    At `max_connections` it accepts no more until one closes: the rest wait in the system's queue. The
-    protocols that `factory` builds have the methods `handshakeCompleted` and `readConnectionLost`. A peer that
-    acknowledges nothing of what is sent to it for `stall_s` seconds is dropped. `failed_handshakes` are those that
-    TLS has refused.
+    At `max_connections` it accepts no more until one closes: the rest wait in the system's queue. The protocols that
+    `factory` builds have the methods `handshakeCompleted` and `readConnectionLost`. A peer that acknowledges nothing
+    of what is sent to it for `stall_s` seconds is dropped. `failed_handshakes` counts those that TLS has refused.
     """
 
     transport = TLSServer
@@ -64,7 +63,7 @@ class TLSPort(tcp.Port):
             self.stopReading()
 
     def forget(self, transport: TLSServer) -> None:
-        """A connection is closed."""
+        """Forget a closed connection."""
         self.transports.discard(transport)
         if self._full and self.connected and not self.disconnecting:
             self._full = False
@@ -75,7 +74,7 @@ class TLSPort(tcp.Port):
                 deferred.callback(None)
 
     def idle(self) -> Deferred[None]:
-        """Fires when no connection is open."""
+        """Return a Deferred that fires when no connection is open."""
         if not self.transports:
             return succeed(None)
         deferred: Deferred[None] = Deferred(self._idle.remove)

@@ -1,4 +1,4 @@
-"""A watch as the body of a response: the thin piece between a member and its connection."""
+"""Watch as the body of a response: the link between a member and its connection."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from orchtw.watch.watcher import Watcher
 
 @implementer(IPushProducer)
 class WatchStream:
-    """Drives a member from its connection: start, pause as the transport fills, resume as it drains, the end."""
+    """Driver of a member by its connection: start, pause and resume with the transport, end."""
 
-    __slots__ = ("_member",)
+    __slots__ = ("member",)
 
     def __init__(self, member: Watcher) -> None:
-        self._member = member
+        self.member = member
 
     def start(self, channel: ResponseChannel) -> None:
-        """The response's head is on its way: register for backpressure, then write."""
+        """Register for backpressure, then write: the response's head has been sent."""
         channel.registerProducer(self, True)
-        self._member.start(channel)
+        self.member.start(channel)
 
     def connection_lost(self) -> None:
-        """The client is gone."""
-        self._member.close()
+        """Close the member: the client is gone."""
+        self.member.close()
 
     def pauseProducing(self) -> None:
-        """The transport is full."""
-        self._member.pause()
+        """Pause the member: the transport is full."""
+        self.member.pause()
 
     def resumeProducing(self) -> None:
-        """The transport has drained."""
-        self._member.resume()
+        """Resume the member: the transport has drained."""
+        self.member.resume()
 
     def stopProducing(self) -> None:
-        """The transport is gone."""
-        self._member.close()
+        """Close the member: the transport is gone."""
+        self.member.close()

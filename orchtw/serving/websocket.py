@@ -1,4 +1,4 @@
-"""A stream of watch events over a WebSocket (RFC 6455): each event a message, the end of the stream a close frame."""
+"""Stream of watch events over a WebSocket (RFC 6455): each event a message, the end a close frame."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _PING = bytes(_FRAMES.ping())
 class Messages:
     """HTTP chunks of whole watch frames as WebSocket frames, one for each event.
 
-    All who are given the same chunk share the result: a group of a thousand watchers costs one conversion. The latest
-    chunk and result are kept for that.
+    Watchers of the same chunk share the result: a group of a thousand costs one conversion. The latest chunk and
+    result are kept for that.
     """
 
     def __init__(self, split: Callable[[bytes], Iterable[bytes]], *, text: bool) -> None:
@@ -46,7 +46,7 @@ class Messages:
         self._chunk = self._frames = b""
 
     def frames(self, chunk: bytes) -> bytes:
-        """The frames of a chunk."""
+        """Return the frames of a chunk."""
         if chunk is not self._chunk:
             pieces: list[bytes] = []
             for message in self._split(unframed(chunk)):
@@ -57,7 +57,7 @@ class Messages:
 
 
 def _header(opcode: Opcode, size: int) -> bytes:
-    """The header of a whole message from a server, which is never masked (RFC 6455 §5.2).
+    """Return the header of a whole message from a server, which is never masked (RFC 6455 §5.2).
 
     The library's takes 13 µs a message, this one 0.6: a watch that catches up sends thousands.
     """
@@ -70,7 +70,7 @@ def _header(opcode: Opcode, size: int) -> bytes:
 
 
 def messages_by_format() -> dict[str, Messages]:
-    """Text messages of JSON, binary ones of Protobuf."""
+    """Return text messages for JSON, binary ones for Protobuf."""
     return {"json": Messages(json_messages, text=True), "protobuf": Messages(protobuf_messages, text=False)}
 
 
@@ -81,7 +81,7 @@ def open_socket(messages: Messages, transport: Any, received: bytes, response: R
 
 @implementer(IHalfCloseableProtocol)
 class WebSocket(Protocol):
-    """The server's side of a WebSocket that carries a stream; of what the client sends, pings and closes matter.
+    """Server's side of a WebSocket that carries a stream; from the client only pings and closes matter.
 
     It is a channel of the edge, swept and wound down with the others, and counts as a request until it closes. Its
     transport is a `TLSServer`. Towards the stream it is a `ResponseChannel`.
@@ -124,11 +124,11 @@ class WebSocket(Protocol):
         self.transport.write(self._messages.frames(framed))
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:
-        """Backpressure straight from the transport."""
+        """Register a producer directly with the transport."""
         self.transport.registerProducer(producer, streaming)
 
     def finish(self, ending: Ending = Ending.COMPLETE) -> None:
-        """The watch is over: a close frame, and the connection's end once the client has answered it."""
+        """Send a close frame after the end of the watch; the connection ends once the client has answered it."""
         self._stream = None
         self._response.end(ending)
         self.transport.unregisterProducer()
@@ -137,6 +137,8 @@ class WebSocket(Protocol):
     def abort(self) -> None:
         """Drop the connection at once."""
         self.transport.abortConnection()
+
+    reset = abort
 
     # Received
 
@@ -179,7 +181,7 @@ class WebSocket(Protocol):
         self.transport.write(bytes(_FRAMES.close(code)))
 
     def _close_now(self, code: CloseReason) -> None:
-        """Say why, unless a close frame has said so before, and close without waiting for an answer."""
+        """Send a close frame, unless one has been sent, and close without waiting for an answer."""
         self._end_stream(Ending.CLIENT_GONE if code is CloseReason.NORMAL_CLOSURE else Ending.ABORTED)
         if not self._closing:
             self._begin_close(code)
@@ -200,14 +202,14 @@ class WebSocket(Protocol):
         self._response.drop(ending)
 
     def readConnectionLost(self) -> None:
-        """The client sends no more, so it will not answer a close frame either."""
+        """Close at once: the client sends no more, so it will not answer a close frame either."""
         self._close_now(CloseReason.NORMAL_CLOSURE)
 
     def writeConnectionLost(self) -> None:
-        """Never said by our transport: it closes both sides at once."""
+        """Do nothing: our transport closes both sides at once."""
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """The client is gone."""
+        """End the stream: the client is gone."""
         self._edge.channels.discard(self)
         self._end_stream(ending_of(reason))
         if not self._left:
@@ -252,7 +254,7 @@ class WebSocket(Protocol):
         """Ignore: a WebSocket that has begun goes on."""
 
     def wind_down(self) -> None:
-        """The server stops: end the watch in order, if it has not been ended yet."""
+        """End the watch in order, if it has not ended yet: the server stops."""
         if self._stream is not None:
             self._end_stream(Ending.COMPLETE)
             self._begin_close(CloseReason.NORMAL_CLOSURE)

@@ -1,4 +1,4 @@
-"""The change feed's reactor side: who is live, and how a newcomer catches up without gap or duplicate."""
+"""Reactor side of the change feed: its live subscribers, and the catch-up of new ones without gap or duplicate."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Follower(Subscription):
 
 
 class Feed:
-    """Gives every follower each Change once, in order. `revision` is that of the last batch given out."""
+    """Feed that gives every follower each Change once, in order. `revision` is that of the last batch."""
 
     _log = Logger()
 
@@ -42,9 +42,9 @@ class Feed:
         self._live: list[Follower] = []
 
     def publish(self, changes: Sequence[Change]) -> None:
-        """Give a committed, non-empty batch to all who are live.
+        """Give a committed, non-empty batch to all live followers.
 
-        A follower that raises is logged and keeps its place: it must not cost the others their changes.
+        A follower that raises is logged and stays subscribed: it must not cost the others their changes.
         """
         self.revision = changes[-1].revision
         for follower in tuple(self._live):

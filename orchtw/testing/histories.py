@@ -7,9 +7,9 @@ operation = history.write("a", "first", 0, now())
 operation.end(now(), revision)
 self.assertEqual(history.problems(), [])
 ```
-Of each key two things are looked at: whether its operations are linearizable, and whether all watchers saw exactly
-the writes that happened, in order. Revisions say in which order writes happened, so that no order has to be searched
-for: it must fit what was asked for, and when.
+For each key it checks that the operations are linearizable, and that all watchers saw exactly the writes that
+happened, in order. Revisions give the order of the writes, so none has to be searched for: it must only be consistent
+with the operations and their times.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ NEVER: Final = float("inf")
 
 @attrs.define(slots=True)
 class Operation:
-    """One write or read of a key by a client, from when it was sent until it was answered.
+    """Write or read of a key by a client, from its request to its response.
 
-    A write puts `value` if the key's last write was at revision `expected` (0: there was none). `revision` is what it
-    was committed at, 0: it was refused, for the key was not as expected. A read has no `value` until it ends;
-    `revision` is then that of the write that it saw, 0: there was no key. What is never answered may have happened
-    at any time from `began` on, or not at all.
+    A write puts `value` if the key's last write was at revision `expected` (0: it does not exist). `revision` is that
+    of its commit, 0: it was rejected because `expected` did not match. A read has no `value` until it ends; its
+    `revision` is then that of the write it saw, 0: the key did not exist. An operation without a response may have
+    taken effect at any time from `began` on, or not at all.
     """
 
     write: bool
@@ -42,20 +42,20 @@ class Operation:
     ended: float = NEVER
 
     def end(self, now: float, revision: int, value: str = "") -> None:
-        """The answer has come; `value` is what a read saw."""
+        """Record the response; `value` is what a read saw."""
         self.ended, self.revision = now, revision
         if not self.write:
             self.value = value
 
     @property
     def answered(self) -> bool:
-        """True if the client knows the outcome of the operation."""
+        """Report whether the client got a response."""
         return self.ended < NEVER
 
 
 @attrs.define(slots=True)
 class Register:
-    """The history of one key: operations, the revisions that each watcher saw, and the values that these had."""
+    """History of one key: operations, the revisions seen by each watcher, and the values at these revisions."""
 
     operations: list[Operation] = attrs.field(factory=list)
     watched: dict[str, array[int]] = attrs.field(factory=dict)
@@ -63,7 +63,7 @@ class Register:
     contradictions: list[str] = attrs.field(factory=list)
 
     def saw(self, watcher: str, revision: int, value: str) -> None:
-        """A watcher was told of a write."""
+        """Record an event that a watcher received."""
         self._told(self.shown, revision, value)
         self.watched.setdefault(watcher, array("Q")).append(revision)
 
@@ -85,7 +85,7 @@ class Register:
             self.contradictions.append(f"revision {revision} is {states[revision]!r} and {value!r}")
 
     def _states(self) -> dict[int, str]:
-        """The key's values by the revisions of their writes, in order, as far as somebody was told."""
+        """Return the key's values by revision, in order, as far as a client or watcher has seen them."""
         states = dict(self.shown)
         for each in self.operations:
             if each.answered and each.revision:
@@ -93,7 +93,7 @@ class Register:
         return dict(sorted(states.items()))
 
     def _located(self, states: dict[int, str]) -> dict[int, Operation]:
-        """The writes that happened, by revision; those whose answers were lost by the value that somebody saw."""
+        """Return the writes that happened, by revision; those without a response are identified by their value."""
         located = {each.revision: each for each in self.operations if each.write and each.revision}
         lost = {each.value: each for each in self.operations if each.write and not each.answered}
         located |= {
@@ -102,7 +102,7 @@ class Register:
         return located
 
     def _unwritten(self, located: dict[int, Operation], states: dict[int, str]) -> Iterator[str]:
-        """Values that nobody wrote, or that were written twice."""
+        """Yield values that were never written, or that were written more than once."""
         for revision, value in states.items():
             if revision not in located:
                 yield f"revision {revision} is {value!r}, which nobody wrote"
@@ -111,7 +111,7 @@ class Register:
                 yield f"{value!r} was written {times} times"
 
     def _misplaced(self, located: dict[int, Operation], states: dict[int, str]) -> Iterator[str]:
-        """Writes that took effect on another state than they asked for."""
+        """Yield writes that were committed on another revision than the expected one."""
         before = 0
         for revision in states:
             write = located.get(revision)
@@ -120,7 +120,7 @@ class Register:
             before = revision
 
     def _untimely(self, located: dict[int, Operation]) -> Iterator[str]:
-        """Yield reads that are older than an earlier response, or that precede their write."""
+        """Yield operations that are older than an earlier response, and reads that ended before their write began."""
         reads = [(each, each.revision) for each in self.operations if not each.write and each.answered]
         writes = [(each, revision) for revision, each in located.items()]
         ends = sorted((each.ended, revision) for each, revision in (*reads, *writes))
@@ -138,7 +138,7 @@ class Register:
                 yield f"a read saw {revision} before it was written"
 
     def _refused_in_vain(self, located: dict[int, Operation], states: dict[int, str]) -> Iterator[str]:
-        """Refusals of writes though the key was as expected from before they began until after they ended."""
+        """Yield rejected writes during all of which the key was at the expected revision."""
         told: dict[int, float] = {0: -NEVER}
         for each in self.operations:
             if each.answered and each.revision:
@@ -153,7 +153,7 @@ class Register:
                 yield f"the write of {each.value!r} was refused, though {each.expected} stood there"
 
     def _unlike(self, wanted: list[int]) -> Iterator[str]:
-        """Watchers that missed something, or were told twice, or in another order."""
+        """Yield watchers that missed events, or received them twice or out of order."""
         for name, events in self.watched.items():
             seen = events.tolist()
             if seen == wanted:
@@ -170,7 +170,7 @@ class Register:
 
 @attrs.define(slots=True)
 class History:
-    """The registers by their keys."""
+    """Histories of all keys."""
 
     registers: dict[str, Register] = attrs.field(factory=dict)
 
@@ -179,36 +179,36 @@ class History:
         return self.registers.setdefault(key, Register())
 
     def write(self, key: str, value: str, expected: int, now: float) -> Operation:
-        """A write is sent. No value is ever sent twice."""
+        """Record and return a write that is being sent. Its value must be unique."""
         return self._begun(key, Operation(True, now, expected, value))
 
     def read(self, key: str, now: float) -> Operation:
-        """A read is sent."""
+        """Record and return a read that is being sent."""
         return self._begun(key, Operation(False, now))
 
     def saw(self, watcher: str, key: str, revision: int, value: str) -> None:
-        """A watcher was told of a write."""
+        """Record an event that a watcher received."""
         self.of(key).saw(watcher, revision, value)
 
     def watched_by(self, watchers: Iterable[str]) -> None:
-        """All these watchers have watched all keys, though they may have seen nothing."""
+        """Record watchers of all keys, including those that have received nothing."""
         for name in watchers:
             for register in self.registers.values():
                 register.watched.setdefault(name, array("Q"))
 
     def problems(self) -> list[str]:
-        """Return the contradictions found, each with its key; empty if all is well."""
+        """Return the contradictions found, each with its key; empty if the histories are consistent."""
         return [f"{key}: {text}" for key, register in self.registers.items() for text in register.problems()]
 
     @property
     def acknowledged(self) -> int:
-        """Writes of which their writers know that they happened."""
+        """Return the number of acknowledged writes."""
         every = (each for register in self.registers.values() for each in register.operations)
         return sum(each.write and each.answered and each.revision > 0 for each in every)
 
     @property
     def deliveries(self) -> int:
-        """Events that watchers were told."""
+        """Return the number of events that watchers received."""
         return sum(len(seen) for register in self.registers.values() for seen in register.watched.values())
 
     def _begun(self, key: str, operation: Operation) -> Operation:

@@ -1,4 +1,4 @@
-"""The API server without a network: requests go straight to its line of stages, on the test's own reactor.
+"""API server without a network: requests go straight to its handler chain, on the test's own reactor.
 
 ```python
 class MyTests(twisted.trial.unittest.TestCase):
@@ -22,11 +22,13 @@ import attrs
 import orjson
 from twisted.internet.defer import Deferred
 
-from orchtw.assembly.instance import Instance
+from orchtw.assembly.membership import ServerKeys
 from orchtw.assembly.store import claim_store
+from orchtw.bootstrap.server_leases import ServerPlace
 from orchtw.config import Config
 from orchtw.naming.names import Naming
 from orchtw.request import Ending, Peer, Request, Response
+from orchtw.server import Server
 from orchtw.serving.watch_stream import WatchStream
 from orchtw.testing.in_process_stream import Collected
 from orchtw.testing.in_process_watch import InProcessWatch
@@ -37,7 +39,7 @@ TOKENS = f'{TOKEN},admin,admin,"system:masters"\n'
 
 @attrs.frozen(slots=True)
 class ClientAnswer:
-    """A complete response. Names of headers are in lower case, and the values of one that is repeated are joined."""
+    """Complete response. Header names are in lower case; the values of repeated headers are joined by ", "."""
 
     code: int
     headers: Mapping[str, str]
@@ -45,14 +47,14 @@ class ClientAnswer:
 
     @property
     def json(self) -> Any:
-        """The body's JSON value."""
+        """Return the body's JSON value."""
         return orjson.loads(self.body)
 
 
 class InProcessServer:
-    """One server on one data folder; `settings` are further fields of `Config`.
+    """Server on a data folder; `settings` are those of `Config.of`.
 
-    Everything is real but the network: the store is on disk, requests are authenticated by token as an administrator.
+    Everything but the network is real: the store is on disk, requests are authenticated by an administrator's token.
     """
 
     def __init__(self, reactor: Any, data_dir: str | os.PathLike[str], **settings: Any) -> None:
@@ -60,20 +62,19 @@ class InProcessServer:
         folder.mkdir(parents=True, exist_ok=True)
         tokens = folder / "tokens.csv"
         tokens.write_text(TOKENS)
-        config = Config(data_dir=folder, token_auth_file=tokens, **settings)
-        self.naming = Naming.of(config.vocabulary)
-        store, secret = claim_store(config, self.naming, reactor), b"s" * 32
-        self.instance = Instance(
-            config, self.naming, reactor, store=store, address=config.public_address, port=6443, secret=secret
-        )
+        config = Config.of(data_dir=folder, token_auth_file=tokens, **settings)
+        self.naming = Naming.of(config.generic.vocabulary)
+        store, keys = claim_store(config, self.naming, reactor), ServerKeys(secret=b"s" * 32)
+        place = ServerPlace(config.serving.public_address, 6443)
+        self.instance = Server(config, self.naming, reactor, store=store, place=place, keys=keys)
 
     async def start(self) -> None:
         """Open the store and fill the caches."""
-        await self.instance.start()
+        await self.instance.lifecycle.start()
 
     def stop(self) -> Deferred[None]:
-        """Fires when everything is on disk; suitable for addCleanup."""
-        return Deferred.fromCoroutine(self.instance.stop())
+        """Stop the server; fires when everything is on disk. Suitable for addCleanup."""
+        return Deferred.fromCoroutine(self.instance.lifecycle.stop())
 
     async def request(
         self, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None
@@ -88,7 +89,7 @@ class InProcessServer:
         return _answer(response)
 
     async def watch(self, url: str, headers: Mapping[str, str] | None = None) -> InProcessWatch:
-        """Begin a watch, such as `/api/v1/configmaps?watch=1`. Raises ValueError with the answer if it is refused."""
+        """Start a watch, such as `/api/v1/configmaps?watch=1`. Raises ValueError with any other response."""
         response = await self._respond("GET", url, None, headers)
         if not isinstance(response.stream, WatchStream):
             raise ValueError(f"{url} is no watch: {_answer(response)}")
@@ -103,7 +104,7 @@ class InProcessServer:
         request = Request(
             method=method, path=path, query=query, headers=given, body=body or b"", peer=Peer(address="test", port=0)
         )
-        return await self.instance.app(request)
+        return await self.instance.front.app(request)
 
 
 def _answer(response: Response) -> ClientAnswer:

@@ -1,4 +1,4 @@
-"""An answer of an `InProcessServer` that comes over time, read to its end."""
+"""Streamed response of an `InProcessServer`, read to its end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchtw.serving.response_bodies import unframed
 
 
 class Collected:
-    """The `ResponseChannel` of a stream that ends by itself; `whole` fires with its contents."""
+    """`ResponseChannel` of a finite stream; `whole` fires with its content."""
 
     def __init__(self, stream: StreamBody) -> None:
         self.whole: Deferred[bytes] = Deferred()
@@ -20,20 +20,22 @@ class Collected:
         stream.start(self)
 
     def write(self, framed: bytes) -> None:
-        """Take what the server sends."""
+        """Collect the content of framed chunks."""
         self._pieces.append(unframed(framed))
 
     def write_pieces(self, pieces: Sequence[bytes]) -> None:
-        """Take one chunk that comes in pieces."""
+        """Collect the pieces of a chunk."""
         self._pieces += pieces
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:
-        """Never full, so it is never paused."""
+        """Ignore the producer: it is never paused."""
 
     def finish(self, ending: Ending = Ending.COMPLETE) -> None:
-        """End the stream and deliver its pieces."""
+        """Fire `whole` with the collected content."""
         self.whole.callback(b"".join(self._pieces))
 
     def abort(self) -> None:
-        """The server could not go on: `whole` fails with ConnectionError."""
+        """Fail `whole` with ConnectionError."""
         self.whole.errback(ConnectionError("the server has dropped the connection"))
+
+    reset = abort

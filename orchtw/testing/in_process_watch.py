@@ -1,4 +1,4 @@
-"""A watch of an `InProcessServer`: its events one by one, as a client would read them."""
+"""Watch of an `InProcessServer`: its events one by one, as a client would read them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ _END = None
 
 
 class WatchEnded(Exception):
-    """The server has ended the watch: its time is over, or the server stops."""
+    """Error: the watch has ended, by its timeout, a server shutdown or `close`."""
 
 
 class InProcessWatch:
-    """Reads the JSON events of one watch. Neither side waits for the other: events that have not been read are
-    kept."""
+    """Reader of the JSON events of one watch. Unread events are buffered without limit."""
 
     def __init__(self, response: Response) -> None:
         """Start the response's stream."""
@@ -34,7 +33,7 @@ class InProcessWatch:
         response.stream.start(self)
 
     async def next(self) -> Event:
-        """The next event: a dict with `type` and `object`. Raises WatchEnded."""
+        """Return the next event: a dict with `type` and `object`. Raises WatchEnded."""
         event: Event | None = await self._events.get()
         if event is _END:
             self._events.put(_END)
@@ -42,33 +41,35 @@ class InProcessWatch:
         return event
 
     def close(self) -> None:
-        """Leave, as a client that hangs up; suitable for addCleanup. Safe to call twice."""
+        """Disconnect, as a client would; suitable for addCleanup. Safe to call twice."""
         if self._open:
             self._open = False
             self._response.drop(Ending.CLIENT_GONE)
             self._events.put(_END)
 
-    # The stream's ResponseChannel
+    # ResponseChannel
 
     def write(self, framed: bytes) -> None:
-        """Take what the server sends."""
+        """Queue the events in framed chunks."""
         *lines, self._rest = (self._rest + unframed(framed)).split(b"\n")
         for line in lines:
             self._events.put(orjson.loads(line))
 
     def write_pieces(self, pieces: Sequence[bytes]) -> None:
-        """Take one chunk that comes in pieces."""
+        """Queue the events in the pieces of a chunk."""
         self.write(chunks(pieces))
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:
-        """Never full, so it is never paused."""
+        """Ignore the producer: it is never paused."""
 
     def finish(self, ending: Ending = Ending.COMPLETE) -> None:
-        """The server is done."""
+        """End the watch: `next` raises WatchEnded after the buffered events."""
         self._open = False
         self._response.end(ending)
         self._events.put(_END)
 
     def abort(self) -> None:
-        """The server cannot go on."""
+        """End the watch as aborted by the server."""
         self.finish(Ending.ABORTED)
+
+    reset = abort

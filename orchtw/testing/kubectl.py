@@ -1,10 +1,9 @@
-"""`kubectl` as a user runs it: the program on the PATH, one kubeconfig, and a home of its own for its caches."""
+"""`kubectl` as a child process: the program on the PATH, with a kubeconfig and a home directory of its own."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Mapping
 from functools import cache
@@ -16,18 +15,13 @@ from twisted.internet.defer import Deferred
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
-LIMIT_S = 60.0
-"""How long a command may take."""
-
-
-def find() -> str | None:
-    """Where `kubectl` is, or None where it is not on the PATH: skip the test then."""
-    return shutil.which("kubectl")
+from orchtw.testing.kubectl_command import LIMIT_S, environment
+from orchtw.testing.kubectl_command import find as find
 
 
 @cache
 def minor_version() -> int:
-    """The 20 of a `kubectl` 1.20, whose flags are fewer than those of later ones; 0 where there is none."""
+    """Return the minor version of `kubectl`, such as 20, on which its flags depend; 0 without a program."""
     program = find()
     if program is None:
         return 0
@@ -38,7 +32,7 @@ def minor_version() -> int:
 
 @attrs.frozen(slots=True)
 class Result:
-    """The outcome of a command: exit status, standard output, standard error."""
+    """Outcome of a command: exit status, standard output, standard error."""
 
     status: int
     output: str
@@ -46,9 +40,9 @@ class Result:
 
 
 class Kubectl:
-    """Runs commands against one server. `home` is a folder that belongs to this object; it is made when missing.
+    """Runner of commands against one server. `home` is a folder of its own, created if missing.
 
-    `variables` are more environment variables, such as KUBE_EDITOR.
+    `variables` are additional environment variables, such as KUBE_EDITOR.
     """
 
     def __init__(
@@ -65,7 +59,7 @@ class Kubectl:
         self._variables = dict(variables or {})
 
     async def run(self, *arguments: str, stdin: str = "", limit_s: float = LIMIT_S) -> Result:
-        """Run a command to its end. Raises TimeoutError when it takes too long."""
+        """Run a command to its end. Raises TimeoutError, and kills it, if it takes too long."""
         command = self.start(*arguments, stdin=stdin)
         try:
             return await command.result.addTimeout(limit_s, self._reactor)
@@ -74,26 +68,23 @@ class Kubectl:
             raise
 
     def start(self, *arguments: str, stdin: str = "") -> Command:
-        """Start a command that goes on, such as `get -w`; read it with `Command.until`."""
+        """Start a command that keeps running, such as `get -w`; read its output by `Command.until`.
+
+        Raises FileNotFoundError without a `kubectl` on the PATH.
+        """
         program = find()
         if program is None:
             raise FileNotFoundError("kubectl is not on the PATH")
         command = Command(self._reactor, stdin)
         line = (program, f"--kubeconfig={self._kubeconfig}", *arguments)
-        self._reactor.spawnProcess(command, program, line, env=self._environment(), path=str(self._home))
+        self._reactor.spawnProcess(
+            command, program, line, env=environment(self._home, self._variables), path=str(self._home)
+        )
         return command
-
-    def _environment(self) -> dict[str, str]:
-        """Nothing of the user's own settings: no KUBECONFIG, no proxies, no cache from elsewhere.
-
-        A command ends before collecting garbage would pay: letting it grow saves a quarter of the command's CPU.
-        """
-        own = {"HOME": str(self._home), "PATH": os.environ.get("PATH", ""), "TZ": "UTC", "GOGC": "400"}
-        return {**own, **self._variables}
 
 
 class Command(ProcessProtocol):
-    """A running command. `result` fires at its end."""
+    """Running command. `result` fires at its end."""
 
     def __init__(self, reactor: Any, stdin: str) -> None:
         self.result: Deferred[Result] = Deferred()
@@ -106,13 +97,13 @@ class Command(ProcessProtocol):
 
     @property
     def output(self) -> str:
-        """The standard output so far."""
+        """Return the standard output so far."""
         return self._output.decode(errors="replace")
 
     async def until(self, text: str, limit_s: float = LIMIT_S) -> str:
-        """Wait until `text` stands on standard output or standard error; returns the output so far.
+        """Wait until `text` is on standard output or standard error; returns the standard output so far.
 
-        Raises TimeoutError when that takes too long, RuntimeError when the command ends without it.
+        Raises TimeoutError if that takes too long, RuntimeError if the command ends without it.
         """
         if not self._has_said(text):
             waiting: Deferred[str] = Deferred()
@@ -121,7 +112,7 @@ class Command(ProcessProtocol):
         return self.output
 
     async def stop(self) -> Result:
-        """End the command as Ctrl-C does."""
+        """Interrupt the command like Ctrl-C, and wait for its result."""
         self.signal("INT")
         return await self.result.addTimeout(LIMIT_S, self._reactor)
 
@@ -131,24 +122,24 @@ class Command(ProcessProtocol):
             self.transport.signalProcess(name)
 
     def connectionMade(self) -> None:
-        """Hand over the input."""
+        """Write the standard input and close it."""
         assert self.transport is not None
         if self._stdin:
             self.transport.write(self._stdin)
         self.transport.closeStdin()
 
     def outReceived(self, data: bytes) -> None:
-        """Collect output; wake who waits for it."""
+        """Collect standard output and wake the waiters."""
         self._output += data
         self._wake()
 
     def errReceived(self, data: bytes) -> None:
-        """Collect errors; wake who waits for them."""
+        """Collect standard error and wake the waiters."""
         self._errors += data
         self._wake()
 
     def processEnded(self, reason: Failure) -> None:
-        """Set the result, and fail the Deferreds that still wait for output."""
+        """Fire the result, and fail the Deferreds that still wait for output."""
         self._ended = True
         status, errors = getattr(reason.value, "exitCode", None), self._errors.decode(errors="replace")
         if not self.result.called:

@@ -1,4 +1,4 @@
-"""The API server as a child process: started, waited for, ended well or badly, started again.
+"""API server as a child process, which can be started, stopped, killed and restarted.
 
 ```python
 class MyOperatorTests(twisted.trial.unittest.TestCase):
@@ -25,31 +25,22 @@ from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
 import orchtw
+from orchtw.testing.start_failed import StartFailed
 
 LIMIT_S = 60.0
-"""How long a start or an end may take; a busy machine needs a few seconds, a hang is found out."""
+"""Timeout of a start or stop, which takes a few seconds on a busy machine."""
 
-# What the `twistd` script does, in the same interpreter, from a checkout or an installed wheel alike.
+# The `twistd` script in the same interpreter, from a checkout or an installed wheel.
 TWISTD = (sys.executable, "-c", "from twisted.scripts.twistd import run; run()")
 _ROOT = str(Path(orchtw.__file__).resolve().parent.parent)
 
 
-class StartFailed(Exception):
-    """The server ended before it served. `status` is its exit status; `errors` what it printed on standard error."""
-
-    def __init__(self, status: int, output: str, errors: str) -> None:
-        super().__init__(f"exit status {status}: {errors}")
-        self.status = status
-        self.output = output
-        self.errors = errors
-
-
 class ServerProcess:
-    """One API server on one data folder, which may be started again after its end.
+    """API server on a data folder, which may be restarted after its end.
 
-    It listens on a free loopback port unless the flags say otherwise. Its log and its standard error are kept in
-    files beside the data folder. No reader or timer stays in the reactor while the server runs. `python_path` are
-    folders with packages, such as plugins, that this interpreter does not have.
+    It listens on a free loopback port unless the flags say otherwise. Its log and standard error go to files beside
+    the data folder. No reader or timer stays in the reactor while the server runs. `python_path` are folders with
+    further packages for the server, such as plugins.
     """
 
     def __init__(
@@ -70,41 +61,44 @@ class ServerProcess:
 
     @property
     def address(self) -> str:
-        """`https://127.0.0.1:40123`, of the latest start."""
+        """Return the URL of the latest start, such as `https://127.0.0.1:40123`."""
         return self._address
 
     @property
     def port(self) -> int:
-        """The port of `address`."""
+        """Return the port of `address`."""
         return urlsplit(self._address).port or 0
 
     @property
     def kubeconfig(self) -> Path:
-        """The administrator's client configuration."""
+        """Return the path of the administrator's kubeconfig."""
         return self.data_dir / "admin.kubeconfig"
 
     @property
     def log(self) -> str:
-        """Everything that was logged, by all starts."""
+        """Return the log of all starts."""
         return _text(self._beside("log"))
 
     @property
     def errors(self) -> str:
-        """Standard error of the latest start, as text."""
+        """Return the standard error of the latest start."""
         return _text(self._beside("err"))
 
     @property
     def pid(self) -> int:
-        """The process id; 0 while there is no process."""
+        """Return the process id of the latest start; 0 before the first."""
         return self._process.pid if self._process else 0
 
     @property
     def running(self) -> bool:
-        """True while the process is running."""
+        """Report whether the process is running."""
         return self._process is not None and self._process.status is None
 
     async def start(self) -> None:
-        """Return once the server answers. Raises StartFailed when it ends first, TimeoutError when it hangs."""
+        """Start the server and wait until it serves.
+
+        Raises StartFailed if it exits, TimeoutError if it hangs, RuntimeError if it is running already.
+        """
         if self.running:
             raise RuntimeError(f"a server on {self.data_dir} runs already")
         self._process = process = _Process()
@@ -121,25 +115,25 @@ class ServerProcess:
         self._address = line.split(" ", 1)[0]
 
     async def terminate(self) -> int:
-        """Ask for an end in good order (SIGTERM); returns the exit status. Raises TimeoutError if it does not end."""
+        """Shut down gracefully (SIGTERM); returns the exit status. Raises TimeoutError if that takes too long."""
         return await self.end("TERM")
 
     async def kill9(self) -> int:
-        """End it without notice; returns -9."""
+        """Kill the server (SIGKILL); returns -9."""
         return await self.end("KILL")
 
     async def end(self, signal: str) -> int:
-        """Send a signal by name and wait for the end; returns the exit status, or minus the signal that ended it."""
+        """Send a signal by name and wait for the exit; returns the exit status, or the negated signal number."""
         self.signal(signal)
         return await self.ended()
 
     def signal(self, name: str) -> None:
-        """Send a signal ("TERM", "KILL", "STOP", …); nothing happens when the process has gone."""
+        """Send a signal ("TERM", "KILL", "STOP", …), unless the process has exited."""
         if self._process is not None:
             self._process.signal(name)
 
     async def ended(self) -> int:
-        """Wait for the end; returns the exit status. Raises TimeoutError when it takes longer than the limit."""
+        """Wait for the exit; returns the exit status. Raises TimeoutError if it takes longer than the limit."""
         if self._process is None:
             return 0
         return await self._process.ended().addTimeout(self._limit_s, self._reactor)
@@ -155,13 +149,13 @@ class ServerProcess:
 
 
 def environment(python_path: Sequence[str | os.PathLike[str]] = ()) -> dict[str, str]:
-    """This process' environment, in which a child finds the same orchtw, its twistd plugin and further packages."""
+    """Return this process's environment, with a PYTHONPATH for this orchtw, its twistd plugin and `python_path`."""
     folders = [*(str(Path(each)) for each in python_path), _ROOT, os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))}
 
 
 class _Process(ProcessProtocol):
-    """Reads the one line of a start, then lets go of the pipe; notices the end."""
+    """Protocol that reads the server's start line, closes the pipe, and records the exit status."""
 
     def __init__(self) -> None:
         self.line: Deferred[str] = Deferred()
@@ -173,19 +167,19 @@ class _Process(ProcessProtocol):
     def spawn(
         self, reactor: Any, command: tuple[str, ...], environ: dict[str, str], errors: int, folder: str
     ) -> None:
-        """Start the child: output through a pipe until it serves, errors to an open file."""
+        """Start the child, with its output in a pipe and its errors in an open file."""
         with open(os.devnull, "rb") as nothing:
             files = {0: nothing.fileno(), 1: "r", 2: errors}
             process = reactor.spawnProcess(self, command[0], command, environ, folder, childFDs=files)
         self.pid = process.pid
 
     def signal(self, name: str) -> None:
-        """Send a signal unless the end is known."""
+        """Send a signal unless the process has exited."""
         if self.status is None and self.transport is not None and self.transport.pid:
             self.transport.signalProcess(name)
 
     def ended(self) -> Deferred[int]:
-        """Fires with the exit status."""
+        """Return a Deferred that fires with the exit status."""
         waiting: Deferred[int] = Deferred()
         if self.status is None:
             self._waiting.append(waiting)
@@ -194,18 +188,18 @@ class _Process(ProcessProtocol):
         return waiting
 
     def childDataReceived(self, childFD: int, data: bytes) -> None:
-        """The line that says where the server is."""
+        """Collect the line with the server's address, then close the pipe."""
         self._output += data
         if b"\n" in self._output and self.transport is not None:
             self.transport.closeStdout()
 
     def childConnectionLost(self, childFD: int) -> None:
-        """The pipe was let go; a server that ends by itself is waited for."""
+        """Fire `line` if it is complete; otherwise the server is exiting, and `processEnded` does."""
         if b"\n" in self._output and not self.line.called:
             self.line.callback(self._output.decode())
 
     def processEnded(self, reason: Failure) -> None:
-        """Tell everybody who waits."""
+        """Record the exit status and fire all waiting Deferreds."""
         end = reason.value
         killed_by = end.signal if isinstance(end, ProcessTerminated) else None
         self.status = -killed_by if killed_by else int(getattr(end, "exitCode", None) or 0)

@@ -1,4 +1,4 @@
-"""An HTTPS server for tests of whatever calls out: webhooks of every kind, in the test's own process.
+"""HTTPS server for tests of outgoing calls, such as webhooks, in the test's own process.
 
 ```python
 class MyTests(twisted.trial.unittest.TestCase):
@@ -8,8 +8,8 @@ class MyTests(twisted.trial.unittest.TestCase):
         client_config = self.webhook.client_config("/convert")
 ```
 
-It has an authority of its own. It can be slow (a Deferred in place of an answer), silent, cut off, closed on one
-side, or say anything at all: see `Reply`. Certificates for other hosts, or of another time, are made by arguments.
+It has a CA of its own. It can be slow (return a Deferred), silent, cut off, half-closed, or send arbitrary bytes: see
+`Reply`. Arguments make its certificate valid for other hosts or expired.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ LOOPBACK = "127.0.0.1"
 
 
 class WebhookServer:
-    """Listens from the beginning; `asked` are the requests, `accepted` counts connections.
+    """Server that listens from its creation; `asked` are the requests, `accepted` counts connections.
 
-    `hosts` are what its certificate is for, which is good for a day and was made `age` ago. With `client_ca` (PEM)
-    clients are asked for a certificate, and refused without one. With `tls` off it speaks plain HTTP.
+    Its certificate is for `hosts`, valid for a day, and was issued `age` ago. With `client_ca` (PEM) a client
+    certificate is required. With `tls` off it speaks plain HTTP.
     """
 
     def __init__(
@@ -67,27 +67,27 @@ class WebhookServer:
 
     @property
     def url(self) -> str:
-        """URL of the webhook, such as `https://127.0.0.1:40123`."""
+        """Return the URL of the server, such as `https://127.0.0.1:40123`."""
         return f"http{'s' if self._tls else ''}://{host_and_port(self._address, self.port)}"
 
     @property
     def ca_pem(self) -> bytes:
-        """The authority of its certificate."""
+        """Return the CA certificate as PEM."""
         return certificates.pem(self._authority.certificate)
 
     @property
     def certificate_pem(self) -> bytes:
-        """Its certificate, without the authority."""
+        """Return the serving certificate as PEM, without the CA."""
         return certificates.pem(self._certificate)
 
     @property
     def ca_bundle(self) -> str:
-        """The same as objects hold it."""
+        """Return the CA certificate as in `caBundle` fields: PEM in base64."""
         return base64.b64encode(self.ca_pem).decode()
 
     @property
     def connections(self) -> int:
-        """Those that are open."""
+        """Return the number of open connections."""
         return len(self._connections)
 
     def client_config(self, path: str = "") -> dict[str, Any]:
@@ -95,7 +95,7 @@ class WebhookServer:
         return {"url": self.url + path, "caBundle": self.ca_bundle}
 
     def start(self) -> None:
-        """Listen, again on the same port after a stop."""
+        """Listen; after a stop on the same port again."""
         factory = Factory.forProtocol(lambda: WebhookConnection(self))
         factory.noisy = False
         if self._tls:
@@ -105,12 +105,12 @@ class WebhookServer:
         self.port = self._listening.getHost().port
 
     def hang_up(self) -> None:
-        """End all connections, as a restart does; go on listening."""
+        """Abort all connections, as a restart does, but keep listening."""
         for each in list(self._connections):
             each.transport.abortConnection()
 
     def stop(self) -> Deferred[None]:
-        """Close everything; fires when that is done. Suitable for addCleanup."""
+        """Stop listening and close all connections; fires when done. Suitable for addCleanup."""
         return Deferred.fromCoroutine(self._stop())
 
     async def _stop(self) -> None:
@@ -137,13 +137,13 @@ class WebhookServer:
             **roots,
         )
 
-    # For its connections
+    # ReviewServer
 
     def opened(self, connection: WebhookConnection) -> None:
-        """Count one more connection."""
+        """Add an opened connection."""
         self.accepted += 1
         self._connections.add(connection)
 
     def closed(self, connection: WebhookConnection) -> None:
-        """Forget a connection that has closed."""
+        """Remove a closed connection."""
         self._connections.discard(connection)

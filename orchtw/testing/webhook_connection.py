@@ -1,4 +1,4 @@
-"""A connection to a `WebhookServer`: requests one after the other, answered well or badly."""
+"""Connection to a `WebhookServer`: sequential requests, answered correctly or not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zope.interface import implementer
 
 @attrs.frozen(slots=True, kw_only=True)
 class WebhookRequest:
-    """One request as it came; names of headers are in lower case. `user` is the common name of its certificate."""
+    """Received request; header names are in lower case. `user` is the common name of the client certificate."""
 
     method: str
     target: str
@@ -29,17 +29,17 @@ class WebhookRequest:
 
     @property
     def json(self) -> Any:
-        """The body's JSON value."""
+        """Return the body's JSON value."""
         return orjson.loads(self.body)
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Reply:
-    """An answer that need not be a good one.
+    """Response, possibly a broken one.
 
-    With `raw` these bytes are sent and nothing else. `cut` sends only so many bytes of the body and ends the
-    connection. `half_closed` ends the sending side and goes on reading. `silent` never answers. `close` ends the
-    connection after the answer.
+    `raw` sends just these bytes. `cut` sends that many bytes of the body, then closes the connection. `half_closed`
+    closes the sending side but keeps reading. `silent` never responds. `close` closes the connection after the
+    response.
     """
 
     code: int = 200
@@ -54,14 +54,14 @@ class Reply:
 
 
 HANG_UP = Reply(raw=b"", close=True)
-"""Ends the connection without a word."""
+"""Reply that closes the connection without a response."""
 
 Answering = Callable[[WebhookRequest], Any]
-"""What is answered: a Reply, bytes, a JSON value, or something that can be awaited for one."""
+"""Response of a test webhook: a Reply, bytes, a JSON value, or an awaitable of one."""
 
 
 class ReviewServer(Interface):
-    """Server that a webhook connection belongs to."""
+    """Interface of the server that connections belong to."""
 
     answer: Answering
     asked: list[WebhookRequest]
@@ -75,7 +75,7 @@ class ReviewServer(Interface):
 
 @implementer(IHalfCloseableProtocol)
 class WebhookConnection(Protocol):
-    """Reads requests, has them answered and writes the answers; `gone` fires at its end."""
+    """HTTP/1.1 server connection; `gone` fires when it is closed."""
 
     transport: Any
 
@@ -88,11 +88,11 @@ class WebhookConnection(Protocol):
         self._answering: Deferred[None] | None = None
 
     def connectionMade(self) -> None:
-        """Tell the server of the new connection."""
+        """Register the connection with its server."""
         self._server.opened(self)
 
     def dataReceived(self, data: bytes) -> None:
-        """A part of a request."""
+        """Parse received bytes and answer complete requests."""
         try:
             self._h11.receive_data(data)
             self._read()
@@ -100,14 +100,14 @@ class WebhookConnection(Protocol):
             self.transport.abortConnection()
 
     def readConnectionLost(self) -> None:
-        """The client sends no more."""
+        """Close the connection when the client has closed its side."""
         self.transport.loseConnection()
 
     def writeConnectionLost(self) -> None:
-        """This side sends no more, and still reads."""
+        """Keep reading after this side is closed."""
 
     def connectionLost(self, _reason: Failure = connectionDone) -> None:
-        """The client is gone; an answer that is still being made is not needed."""
+        """Unregister the connection and cancel a pending response."""
         self._server.closed(self)
         if self._answering is not None:
             self._answering.cancel()
@@ -143,7 +143,7 @@ class WebhookConnection(Protocol):
         self._send(_reply(found))
 
     def _fail(self, _failure: Failure) -> None:
-        """The answering function has failed, or was not needed any more: that is a 500, or nothing."""
+        """Send a 500 if the answering function has failed, nothing if it was cancelled."""
         self._answering = None
         if not self.gone.called:
             self._send(Reply(code=500, body=b"the test's own function failed", content_type="text/plain"))
@@ -177,7 +177,7 @@ class WebhookConnection(Protocol):
         self.transport.write(b"".join(piece for piece in pieces if piece))
 
     def _half_close(self) -> None:
-        """TCP has two directions; of TLS' end only the farewell is sent."""
+        """Close the sending side of the TCP connection; under TLS no close alert is sent."""
         if hasattr(self.transport, "getPeerCertificate"):
             self.transport.transport.loseWriteConnection()
         else:

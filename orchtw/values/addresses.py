@@ -1,7 +1,7 @@
-"""IP addresses and CIDR ranges as the API reads them, which is how Go's parsers of old did (reference KIND-34).
+"""IP addresses and CIDR ranges as the API reads them, by the rules of Go's older parsers (reference KIND-34).
 
 Numbers may have leading zeros, and are decimal nevertheless; there are no zones; an IPv4 address in IPv6 notation
-is that IPv4 address; a range may be named by any address in it.
+is that IPv4 address; a range may be given by any address in it.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Final
 from orchtw.values.ports import port_number
 
 NOT_AN_IP: Final = "must be a DNS name, not an IP address"
-"""What is wrong with a host name that is an address."""
+"""Error for a host name that is an address."""
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 _LEADING_ZEROS: Final = re.compile("(?<![0-9A-Fa-f])0+(?=[0-9A-Fa-f])")
-_MAPPED_BITS: Final = 96  # of an IPv6 address before the IPv4 address that it may stand for
-_LONGEST: Final = 1024  # characters: a longer text may be an address too, with that many zeros, but nobody's
+_MAPPED_BITS: Final = 96  # of an IPv6 address before the IPv4 address that it may contain
+_LONGEST: Final = 1024  # characters: a longer text could only be an address by its leading zeros
 
 
 def parse_ip(text: str) -> Address | None:
-    """The address that `text` is; None: none."""
+    """Parse an IP address; None if `text` is not one."""
     if ":" not in text and not text[:1].isdigit():  # a host name, most likely
         return None
     if "%" in text or len(text) > _LONGEST:
@@ -38,7 +38,7 @@ def parse_ip(text: str) -> Address | None:
 
 
 def parse_cidr(text: str) -> Network | None:
-    """The range that `text`, such as `10.9.8.0/24`, names; None: none."""
+    """Parse a range such as `10.9.8.0/24`; None if `text` is not one."""
     start, slash, length = text.partition("/")
     address = parse_ip(start)
     if address is None or not (slash and length.isascii() and length.isdecimal() and len(length) <= _LONGEST):
@@ -63,7 +63,7 @@ def within(inner: Network, outer: Network) -> bool:
 
 
 def special(address: Address) -> str:
-    """Why an address cannot be that of an endpoint; empty if it can (reference KIND-34)."""
+    """Return why an address cannot be that of an endpoint; empty if it can (reference KIND-34)."""
     if address.is_unspecified:
         return "may not be unspecified (0.0.0.0 or ::)"
     if address.is_loopback:

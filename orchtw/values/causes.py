@@ -1,6 +1,6 @@
 """Causes of a 422 in the words of the API: `<word>: <value>: <detail>` (reference ERR-4, ERR-5).
 
-Values are shown as Go shows them, because clients and tests read these texts.
+Values are shown in Go's form, because clients and tests read these texts.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _ESCAPES = {
 }
 
 WHOLE_OBJECT: Final = "[]"
-"""The field of what is wrong with an object altogether: Go shows a path without a name like this."""
+"""Field of causes about an object as a whole: Go's text for an empty path."""
 
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
-"""What must hold of a number that does not."""
+"""Detail for a negative number."""
 
 MAX_SHOWN_CHARACTERS: Final = 1024
-"""Of a value in a message: every legal name, key and label value is shorter."""
+"""Limit of a value's characters in a message: every legal name, key and label value is shorter."""
 
 _MAX_SHOWN_ITEMS: Final = 64  # of a list or a map in a message
 
@@ -41,7 +41,7 @@ _CUT: Final = "..."
 
 
 def go_quote(text: str) -> str:
-    """`text` in double quotes, escaped as Go's %q does; only the beginning of a long one."""
+    """Quote `text`, escaped as by Go's %q; a long one is cut."""
     if len(text) > MAX_SHOWN_CHARACTERS:
         text = text[:MAX_SHOWN_CHARACTERS] + _CUT
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
@@ -62,13 +62,13 @@ def _quoted(char: str) -> str:
 
 @attrs.frozen(slots=True)
 class Literal:
-    """A value that a cause shows in these words, such as those of `orchtw.values.go_literals`."""
+    """A value with its text for a cause, such as those of `orchtw.values.go_literals`."""
 
     text: str
 
 
 def go_time(stamp: str) -> Literal:
-    """A time, RFC 3339 text in UTC or "" for none, as Go's default form shows it."""
+    """Return a time, RFC 3339 text in UTC or "" for none, in Go's default form."""
     day, _, rest = (stamp or "0001-01-01T00:00:00Z").partition("T")
     seconds, dot, fraction = rest.removesuffix("Z").partition(".")
     if fraction := fraction.rstrip("0"):
@@ -77,9 +77,9 @@ def go_time(stamp: str) -> Literal:
 
 
 def go_value(value: Any) -> str:
-    """`value` as a cause shows it: quoted text, plain numbers and booleans, Go literals of lists and maps of text.
+    """Return the text of `value` in a cause, cut if it is long (reference ERR-5).
 
-    Anything else is shown as JSON (reference ERR-5). Of what is long only the beginning is shown.
+    Text is quoted, numbers and booleans are plain, lists and maps of text are Go literals, anything else is JSON.
     """
     if isinstance(value, Literal):
         return value.text
@@ -100,18 +100,18 @@ def go_value(value: Any) -> str:
 
 
 def go_map(value: Mapping[str, str]) -> str:
-    """A map of texts as a cause shows it."""
+    """Return a map of texts as a Go literal."""
     first = nsmallest(_MAX_SHOWN_ITEMS + 1, value.items())
     return "map[string]string{" + joined(f"{go_quote(key)}:{go_quote(item)}" for key, item in first) + "}"
 
 
 def go_bytes(value: bytes) -> str:
-    """Bytes as a cause shows them: a Go literal, of which only the beginning is shown."""
+    """Return bytes as a Go literal, cut if it is long."""
     return "[]byte{" + joined(map(hex, value)) + "}"
 
 
 def joined(texts: Iterable[str]) -> str:
-    """The first of the texts with commas between."""
+    """Join texts with commas, and cut the result if it is long."""
     shown: list[str] = []
     characters = 0
     for text in texts:
@@ -123,12 +123,12 @@ def joined(texts: Iterable[str]) -> str:
 
 
 def invalid(field: str, value: Any, detail: str) -> Cause:
-    """The value at `field` breaks the rule that `detail` states."""
+    """Return the cause of a value at `field` that breaks the rule in `detail`."""
     return Cause("FieldValueInvalid", _join("Invalid value", go_value(value), detail), field)
 
 
 def invalid_bytes(field: str, value: bytes, detail: str) -> Cause:
-    """The bytes at `field` break the rule that `detail` states."""
+    """Return the cause of bytes at `field` that break the rule in `detail`."""
     return Cause("FieldValueInvalid", _join("Invalid value", go_bytes(value), detail), field)
 
 
@@ -138,7 +138,7 @@ def required(field: str, detail: str = "") -> Cause:
 
 
 def duplicate(field: str, value: Any) -> Cause:
-    """The value at `field` occurs before it."""
+    """Return the cause of a repeated value at `field`."""
     return Cause("FieldValueDuplicate", _join("Duplicate value", go_value(value)), field)
 
 
@@ -149,7 +149,7 @@ def not_supported(field: str, value: Any, supported: Sequence[str]) -> Cause:
 
 
 def forbidden(field: str, detail: str) -> Cause:
-    """`field` may not be given here."""
+    """Return the cause of a `field` that may not be set here."""
     return Cause("FieldValueForbidden", _join("Forbidden", detail), field)
 
 
@@ -159,12 +159,12 @@ def not_found(field: str, value: Any) -> Cause:
 
 
 def too_long(field: str, limit_bytes: int) -> Cause:
-    """The value at `field` has more than `limit_bytes` bytes."""
+    """Return the cause of a value at `field` with more than `limit_bytes` bytes."""
     return Cause("FieldValueTooLong", f"Too long: must have at most {limit_bytes} bytes", field)
 
 
 def too_many(field: str, count: int, limit: int) -> Cause:
-    """The list at `field` has more than `limit` items."""
+    """Return the cause of a list at `field` with more than `limit` items."""
     return Cause("FieldValueTooMany", f"Too many: {count}: must have at most {limit} items", field)
 
 

@@ -18,7 +18,7 @@ _SURELY_SHORT: Final = FIELD_MANAGER_LIMIT_BYTES // 4  # characters, of four byt
 
 
 def field_manager_causes(manager: str, field: str) -> list[Cause]:
-    """Every reason why `manager` at `field` is invalid: too long, or a character that does not print."""
+    """Return every reason why `manager` at `field` is invalid: too long, or unprintable characters."""
     causes = []
     if utf8.size(manager) > FIELD_MANAGER_LIMIT_BYTES:
         causes.append(too_long(field, FIELD_MANAGER_LIMIT_BYTES))
@@ -35,7 +35,7 @@ def field_manager_causes(manager: str, field: str) -> list[Cause]:
 
 
 def entry_causes(entries: Iterable[Mapping[str, Any]], field: str) -> list[Cause]:
-    """Every reason why the readable `entries` of managedFields at `field` are invalid (reference APPLY-10)."""
+    """Return every reason why decoded `entries` of managedFields at `field` are invalid (reference APPLY-10)."""
     causes: list[Cause] = []
     for index, entry in enumerate(entries):
         if len(causes) > MAX_CAUSES:

@@ -1,7 +1,7 @@
-"""Values of named Go types as causes show them, in the words of `%#v` (reference ERR-5).
+"""Values of named Go types in causes, in the form of `%#v` (reference ERR-5).
 
-A form turns the JSON value of a type into its literal; the types are those that the release checks, declared beside
-the rules that show them. Where Go would show the address of a value there are `&` and the value.
+A form turns the JSON value of a type into its literal; the types are declared beside the rules that show them. Where
+Go would show the address of a value there are `&` and the value.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any, Final
 from orchtw.values.causes import Literal, go_map, go_quote, joined
 
 Form = Callable[[Any], str]
-"""The literal of a JSON value, None for one that is not there."""
+"""Function that returns the literal of a JSON value, None for an absent one."""
 
 
 def as_text(value: str | None) -> str:
-    """A text, of a named type too."""
+    """Return a text, also of a named type."""
     return go_quote(value or "")
 
 
 def as_number(value: int | None) -> str:
-    """A number, of a named type too."""
+    """Return a number, also of a named type."""
     return str(value or 0)
 
 
@@ -33,14 +33,14 @@ def as_flag(value: bool | None) -> str:
 
 
 def as_amount(value: int | str | None) -> str:
-    """A number or a share of all."""
+    """Return a number or percentage."""
     if isinstance(value, str):
         return f"intstr.IntOrString{{Type:1, IntVal:0, StrVal:{go_quote(value)}}}"
     return f'intstr.IntOrString{{Type:0, IntVal:{value or 0}, StrVal:""}}'
 
 
 def as_date(value: str | None) -> str:
-    """A time in seconds, RFC 3339 text in UTC."""
+    """Return a time in seconds, given as RFC 3339 text in UTC."""
     if not value:
         return "time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)"
     at = datetime.fromisoformat(value)
@@ -49,27 +49,27 @@ def as_date(value: str | None) -> str:
 
 
 def as_date_or_nil(value: str | None) -> str:
-    """The same of a pointer."""
+    """Return a pointer to a time, given as RFC 3339 text in UTC."""
     return as_date(value) if value else "<nil>"
 
 
 def texts_by_key(values: Mapping[str, str] | None) -> str:
-    """A map of texts."""
+    """Return a map of texts."""
     return "map[string]string(nil)" if values is None else go_map(values)
 
 
 def pointer(kind: str, form: Form) -> Form:
-    """A value that may be absent."""
+    """Return the form of a pointer, which may be nil."""
     return lambda value: f"(*{kind})(nil)" if value is None else f"&{form(value)}"
 
 
 def listed(kind: str, form: Form = as_text) -> Form:
-    """A list of a type's values."""
+    """Return the form of a list of a type's values."""
     return lambda values: f"[]{kind}(nil)" if values is None else f"[]{kind}{{{joined(map(form, values))}}}"
 
 
 def struct(kind: str, /, **fields: tuple[str, Form]) -> Form:
-    """A struct: of each field, by its name in Go, the key in JSON and the form; in Go's order."""
+    """Return the form of a struct: for each field, by its Go name and in Go's order, the JSON key and the form."""
 
     def shown(value: Mapping[str, Any] | None) -> str:
         given = value or {}
@@ -79,7 +79,7 @@ def struct(kind: str, /, **fields: tuple[str, Form]) -> Form:
 
 
 def untyped(value: Any) -> str:
-    """A JSON value without a type of its own."""
+    """Return a JSON value without a type of its own."""
     if value is None:
         return "interface {}(nil)"
     if isinstance(value, Mapping):
@@ -93,7 +93,7 @@ def untyped(value: Any) -> str:
 
 
 def shown(form: Form, value: Any) -> Literal:
-    """The value of a cause; one that is not there is "null"."""
+    """Return the value of a cause; an absent one is "null"."""
     return Literal('"null"' if value is None else form(value))
 
 

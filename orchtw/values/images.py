@@ -1,4 +1,4 @@
-"""References to container images, by the grammar of image registries: what can be pulled, and its tag."""
+"""References to container images, by the grammar of image registries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST_NAME: Final = 255
 _LONGEST: Final = 600  # characters: name, tag and the longest digest
 _DIGEST_DIGITS: Final = {"sha256": 64, "sha384": 96, "sha512": 128}
 
-# Nothing in these can be matched in two ways, so that they take linear time.
+# No text matches these in two ways, so they take linear time.
 _LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
 _DOMAIN = rf"{_LABEL}(?:\.{_LABEL})*(?::[0-9]+)?"
 _PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
@@ -26,9 +26,9 @@ _IDENTIFIER: Final = re.compile("[a-f0-9]{64}")
 
 
 def image_tag(image: str) -> str | None:
-    """The tag of an image: `latest` where there is neither tag nor digest, empty for a digest alone.
+    """Return the tag of an image: `latest` without tag and digest, empty for a digest alone.
 
-    None: it is no reference to an image.
+    None: it is not a reference to an image.
     """
     if len(image) > _LONGEST or _IDENTIFIER.fullmatch(image):
         return None
@@ -41,7 +41,7 @@ def image_tag(image: str) -> str | None:
 
 
 def _with_domain(image: str) -> str:
-    """The image with the registry that it comes from."""
+    """Return the image with an explicit registry."""
     domain, slash, rest = image.partition("/")
     if not slash or not ("." in domain or ":" in domain or domain == "localhost"):
         domain, rest = _DEFAULT_DOMAIN, image

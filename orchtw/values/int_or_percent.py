@@ -1,4 +1,4 @@
-"""Amounts of pods that are a number or a share of all, such as 2 or `25%`."""
+"""Amounts of pods as a number or a percentage, such as 2 or `25%`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _PERCENT_TEXT = regex_text(
 )
 _is_percent = re.compile(_PERCENT).fullmatch
 _is_number = re.compile("[+-]?[0-9]+").fullmatch
-_DIGITS = 19  # of a number of 64 bits: more are more than any limit
+_DIGITS = 19  # of a number of 64 bits: longer ones exceed any limit
 
 
 def amount(value: int | str | None) -> int:
-    """The number, or that of the percentage; 0 for what is neither."""
+    """Return the number, or that of the percentage; 0 for other texts."""
     if isinstance(value, str):
         if _is_percent(value):
             return _number(value[:-1])
@@ -28,7 +28,7 @@ def amount(value: int | str | None) -> int:
 
 
 def share_causes(field: str, value: int | str | None) -> list[Cause]:
-    """Numbers are not negative, and texts are percentages."""
+    """Return the causes of negative numbers, and of texts other than percentages."""
     if isinstance(value, str):
         return [] if _is_percent(value) else [invalid(field, Literal(as_amount(value)), _PERCENT_TEXT)]
     if value is not None and value < 0:
@@ -37,7 +37,7 @@ def share_causes(field: str, value: int | str | None) -> list[Cause]:
 
 
 def part_causes(field: str, value: int | str | None) -> list[Cause]:
-    """Percentages are at most the whole."""
+    """Return the causes of percentages above 100."""
     if isinstance(value, str) and _is_percent(value) and _number(value[:-1]) > 100:
         return [invalid(field, Literal(as_amount(value)), "must not be greater than 100%")]
     return []

@@ -1,6 +1,6 @@
-"""Syntax of names, label keys and label values, and the forms that names of objects have (reference OBJ-20, OBJ-25).
+"""Syntax of names, label keys and label values, and the forms of objects' names (reference OBJ-20, OBJ-25).
 
-Each check returns the texts of what is wrong, none when the value is fine. Lengths count bytes of UTF-8.
+Each check returns the texts of errors, none for a valid value. Lengths count bytes of UTF-8.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _VARIABLE = "[-._a-zA-Z][-._a-zA-Z0-9]*"
 _HEADER = "[-A-Za-z0-9]+"
 _IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
-_KEPT = 4096  # label keys, values and names repeat; so many short ones are about 1 MiB
-_LONGEST_MATCHED = 4096  # characters: that longer ones are too long says enough
+_KEPT = 4096  # label keys, values and names repeat; this many short ones take about 1 MiB
+_LONGEST_MATCHED = 4096  # characters: for longer ones the error about the length suffices
 _LONGEST_KEPT = 320  # characters: every valid value is shorter, and a client's long ones are not worth the memory
 
 
 def regex_text(message: str, pattern: str, *examples: str) -> str:
-    """A syntax error's text with examples and the pattern, punctuated as the API does."""
+    """Return a syntax error's text with examples and the pattern, punctuated as in the API."""
     shown = " or ".join(f"'{example}', " for example in examples)
     return f"{message} (e.g. {shown}regex used for validation is '{pattern}')"
 
 
 def max_length_text(limit: int) -> str:
-    """The text of a value that is too long."""
+    """Return the text for a value that is too long."""
     return f"must be no more than {limit} characters"
 
 
@@ -123,7 +123,7 @@ def _form(pattern: str, limit: int, text: str) -> Check:
 
 
 def _remembering(check: Check) -> Check:
-    """`check` with its recent results for short values at hand."""
+    """Add a cache of recent results for short values to `check`."""
     kept = lru_cache(maxsize=_KEPT)(check)
 
     def remembered(value: str) -> tuple[str, ...]:
@@ -167,7 +167,7 @@ def qualified_name(value: str) -> tuple[str, ...]:
 
 
 def csi_driver(value: str) -> tuple[str, ...]:
-    """Return why `value` is not the name of a CSI driver: a subdomain in letters of either case, of any length."""
+    """Return why `value` is not the name of a CSI driver: a subdomain with letters of either case."""
     return dns_subdomain(value.lower())
 
 
@@ -177,7 +177,7 @@ def config_key(value: str) -> tuple[str, ...]:
 
 
 def _dots(value: str) -> tuple[str, ...]:
-    """Return why a name cannot be that of a file: it leads to a folder."""
+    """Return why a name cannot be that of a file: it leads to another folder."""
     if value in (".", ".."):
         return (f"must not be '{value}'",)
     return ("must not start with '..'",) if value.startswith("..") else ()
@@ -216,7 +216,7 @@ def path_segment(value: str) -> tuple[str, ...]:
 
 
 def path_segment_prefix(value: str) -> tuple[str, ...]:
-    """Like `path_segment`, for the beginning of a name."""
+    """Return why `value` cannot be the beginning of a `path_segment`."""
     return tuple(f"may not contain '{char}'" for char in "/%" if char in value)
 
 
@@ -229,7 +229,7 @@ class NameForm:
 
     @classmethod
     def dns(cls, check: Check) -> NameForm:
-        """A form of which a prefix may end in one dash."""
+        """Return the form for a check; a prefix may end in one dash."""
 
         def prefix(value: str) -> tuple[str, ...]:
             return check(value[:-2] + "a" if len(value) > 1 and value.endswith("-") else value)
@@ -237,7 +237,7 @@ class NameForm:
         return cls(check, prefix)
 
     def shorter(self, limit: int) -> NameForm:
-        """The same form with at most `limit` characters; prefixes as before."""
+        """Return the form with at most `limit` characters; prefixes are unchanged."""
 
         def check(value: str) -> tuple[str, ...]:
             errors = self.check(value)

@@ -1,6 +1,6 @@
-"""Regular expressions of clients and operators, matched by RE2: in linear time, with the syntax of the release (Go).
+"""Regular expressions of clients and operators, matched by RE2: in linear time, with Go's syntax.
 
-Loading the library takes longer than a start should: modules that few servers need it for import this one late.
+Loading the library would delay the start: modules that few servers need import this one late.
 """
 
 from __future__ import annotations

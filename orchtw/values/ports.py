@@ -1,4 +1,4 @@
-"""Numbers and names of ports (reference KIND-34): texts of what is wrong, none if it is fine."""
+"""Port numbers and names (reference KIND-34): each check returns the texts of errors, none for a valid value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def port_number(value: int) -> tuple[str, ...]:
 
 
 def port_name(value: str) -> tuple[str, ...]:
-    """Return every reason why `value` is not a port name; other forms return the first."""
+    """Return every reason why `value` is not a port name."""
     if len(value) <= _LONGEST_NAME and _is_usual(value):
         return ()
     errors = []

@@ -32,7 +32,7 @@ class Quantity:
 
     @classmethod
     def parse(cls, text: str) -> Quantity:
-        """Raises ValueError, saying why, if `text` is not a quantity."""
+        """Parse a quantity. Raises ValueError with the reason if `text` is not one."""
         if len(text) > _LONGEST:
             raise ValueError("a quantity is at most 256 characters long")
         match = _SYNTAX.fullmatch(text)
@@ -61,14 +61,14 @@ class Quantity:
         return self.exponent >= 0 or self.mantissa % 10**-self.exponent == 0
 
     def compare(self, other: Quantity) -> int:
-        """-1, 0 or 1 as this is less than, equal to or more than `other`; cheap for any exponents."""
+        """Return -1, 0 or 1 as this is less than, equal to or more than `other`; cheap for any exponents."""
         left, right = self.mantissa, other.mantissa
         if left == 0 or right == 0 or (left < 0) != (right < 0):
             return _sign(_sign(left) - _sign(right))
         difference = _order(self) - _order(other)
         if difference:
             return _sign(difference) * _sign(left)
-        least = min(self.exponent, other.exponent)  # of equal order: they differ by no more than the digits there are
+        least = min(self.exponent, other.exponent)  # the exponents differ by less than the number of digits
         return _sign(left * 10 ** (self.exponent - least) - right * 10 ** (other.exponent - least))
 
     def canonical(self) -> str:
@@ -87,18 +87,18 @@ class Quantity:
 
 @lru_cache(maxsize=8192)  # as below
 def quantity(text: str) -> Quantity:
-    """The quantity of a text that is one."""
+    """Return the quantity of a valid text, cached."""
     return Quantity.parse(text)
 
 
 @lru_cache(maxsize=8192)  # clusters use the same few amounts over and over
 def canonical_quantity(text: str) -> str:
-    """The canonical form of a quantity's text. Raises ValueError, saying why, for anything else."""
+    """Return the canonical form of a quantity's text. Raises ValueError with the reason if it is not one."""
     return Quantity.parse(text).canonical()
 
 
 def _rounded(mantissa: int, exponent: int) -> tuple[int, int]:
-    """Round up to nano."""
+    """Round away from zero to nano."""
     if exponent >= _FINEST or not mantissa:
         return mantissa, exponent if mantissa else 0
     dropped = _FINEST - exponent
@@ -112,7 +112,7 @@ def _sign(number: int) -> int:
 
 
 def _order(amount: Quantity) -> int:
-    """The power of ten below which an amount that is not 0 lies."""
+    """Return the power of ten just above a non-zero amount."""
     return len(str(abs(amount.mantissa))) + amount.exponent
 
 

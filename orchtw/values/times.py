@@ -26,12 +26,12 @@ _NANOSECONDS = {
 }
 _DURATION_PART = re.compile(r"(\d{1,30})?(?:\.(\d{0,30}))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _LONGEST_DURATION = 2**63 - 1
-_LONGEST_DURATION_TEXT = 1024  # characters; the longest that means something has some thirty
+_LONGEST_DURATION_TEXT = 1024  # characters; the longest meaningful one has some thirty
 
 
 @lru_cache(maxsize=_CACHED)
 def parse_time(text: str) -> tuple[int, int]:
-    """Seconds since 1970 and microseconds of an RFC 3339 time with years 1 to 9999. Raises ValueError."""
+    """Parse an RFC 3339 time of years 1 to 9999 into seconds since 1970 and microseconds. Raises ValueError."""
     match = _RFC_3339.fullmatch(text)
     if match is None:
         raise ValueError("not an RFC 3339 time")
@@ -48,14 +48,14 @@ def parse_time(text: str) -> tuple[int, int]:
 
 @lru_cache(maxsize=_CACHED)
 def time_text(seconds: int) -> str | None:
-    """RFC 3339 text in UTC with second precision; None for the zero time. OverflowError outside years 1–9999."""
+    """Return RFC 3339 text in UTC with seconds; None for the zero time. OverflowError outside years 1–9999."""
     if seconds == ZERO_TIME_S:
         return None
     return (_EPOCH + timedelta(seconds=seconds)).isoformat()[:19] + "Z"
 
 
 def micro_time_text(seconds: int, microseconds: int) -> str | None:
-    """The same with exactly six fractional digits."""
+    """Return RFC 3339 text in UTC with six fractional digits; None for the zero time."""
     whole = time_text(seconds)
     if whole is None:
         return None if not microseconds else f"0001-01-01T00:00:00.{microseconds:06}Z"
@@ -63,7 +63,7 @@ def micro_time_text(seconds: int, microseconds: int) -> str | None:
 
 
 def parse_duration(text: str) -> int:
-    """Nanoseconds of a Go duration such as "1h0m0s" or "-1.5s". Raises ValueError."""
+    """Return the nanoseconds of a Go duration such as "1h0m0s" or "-1.5s". Raises ValueError."""
     body = text[1:] if text[:1] in ("-", "+") else text
     if len(body) > _LONGEST_DURATION_TEXT:
         raise ValueError("not a duration: too long")
@@ -84,7 +84,7 @@ def parse_duration(text: str) -> int:
 
 
 def duration_text(nanoseconds: int) -> str:
-    """Go's text of a duration: "1h0m0s", "1.5s", "100ms", "0s"."""
+    """Return Go's text of a duration: "1h0m0s", "1.5s", "100ms", "0s"."""
     if nanoseconds == 0:
         return "0s"
     sign, left = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)

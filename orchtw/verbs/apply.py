@@ -18,16 +18,16 @@ from orchtw.wire.objects import Object
 
 
 async def patch_or_apply(context: Writing, call: VerbCall) -> Response:
-    """PATCH: an apply where the body's type says so, else one of the other kinds of patch."""
+    """Patch or apply an object, as the body's type says."""
     kind = patch_type(call.request.headers.get("content-type", ""), strategic=call.target.codec.protobuf)
     return await (apply if kind == "apply" else patch)(context, call)
 
 
 async def apply(context: Writing, call: VerbCall) -> Response:
-    """200 and the merged object, or 201 where there was none.
+    """Apply a configuration: 200 and the merged object, or 201 if it is new.
 
-    Raises BadRequest (400, no object of the kind), Conflict (409, a cause per field that others own),
-    NotFound (404, a sub-resource of a missing object), Invalid (422, the outcome is no valid object).
+    Raises BadRequest (400, not an object of the kind), Conflict (409, a cause per field that others own), NotFound
+    (404, a sub-resource of a missing object), Invalid (422, the merged object is not valid).
     """
     options = patch_options(call.request.params, context.naming, apply=True)
     document = await read_document(context, call.request)
@@ -40,7 +40,7 @@ async def apply(context: Writing, call: VerbCall) -> Response:
 async def write_applied(
     context: Writing, call: VerbCall, document: Object, options: WriteOptions, view: WriteView | None = None
 ) -> Written:
-    """Merge what a manager wants into the call's object, which may be new; `view` is that of `Write`.
+    """Merge a manager's configuration into the call's object, which may be new; `view` is that of `Write`.
 
     Raises as `apply` does.
     """
@@ -50,7 +50,7 @@ async def write_applied(
     resource = call.target.resource
 
     def merge(live: Object | None) -> Object:
-        """The live object with what the manager wants; the live one itself if nothing is to be stored."""
+        """Return the live object merged with the configuration; the live one itself if nothing is to be stored."""
         if live is None and call.info.subresource:
             raise NotFound.of(resource.plural, resource.group, call.info.name)
         version = "" if live is None else live["metadata"].get("resourceVersion", "")
@@ -65,7 +65,9 @@ async def write_applied(
 
 
 async def read_document(context: Writing, request: Request) -> Object:
-    """The applied configuration; a large one is read off the reactor. Raises as `read_configuration` does."""
+    """Return the applied configuration; a large one is parsed off the reactor. Raises as `read_configuration`
+    does.
+    """
     return await context.offload.run(len(request.body), partial(_read, request))
 
 

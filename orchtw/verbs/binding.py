@@ -20,7 +20,7 @@ from orchtw.writes.admissions import Submission
 
 
 async def bind_pod(context: Writing, call: VerbCall) -> Response:
-    """POST on pods/binding: 201 and a Status.
+    """Handle POST on pods/binding: 201 and a Status.
 
     Raises BadRequest (400, another pod's name), Invalid (422), NotFound (404), Conflict (409, the pod has a node or
     is being deleted).
@@ -32,7 +32,7 @@ async def bind_pod(context: Writing, call: VerbCall) -> Response:
 
 
 async def create_binding(context: Writing, pods: Target, acceptance: Acceptance, request: Request) -> Response:
-    """POST on bindings: as `bind_pod`, the pod named by the binding's own metadata."""
+    """Handle POST on bindings: as `bind_pod`, for the pod named in the binding's metadata."""
     info, user = request.info, request.user
     assert info is not None and user is not None
     if not info.namespace:
@@ -75,7 +75,7 @@ async def _bind(context: Writing, pods: Target, asked: Submission) -> None:
     )
 
     def assign(live: Object | None) -> Object:
-        """The pod with its node, the binding's annotations and condition PodScheduled."""
+        """Return the pod with its node, the binding's annotations and condition PodScheduled."""
         if live is None:
             raise NotFound.of("pods", "", name)
         if live["metadata"].get("deletionTimestamp"):
@@ -105,7 +105,9 @@ async def _bind(context: Writing, pods: Target, asked: Submission) -> None:
 
 
 def _check(asked: Submission, binding: Object) -> None:
-    """Raises BadRequest (400) for another pod's Binding, and Invalid (422) for one to what is no node."""
+    """Check a Binding. Raises BadRequest (400) for another pod's, and Invalid (422) for a target other than a
+    node.
+    """
     name = asked.name
     if binding["metadata"].get("name", name) != name:
         raise BadRequest("name in URL does not match name in Binding object")

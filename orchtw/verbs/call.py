@@ -1,4 +1,4 @@
-"""One request that has been resolved to a resource: what every verb gets."""
+"""Request resolved to a resource: the argument of every verb."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orchtw.writes.admissions import Submission
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class VerbCall:
-    """The request, what it names, and the format of its answer."""
+    """A request, its target, and the format of its response."""
 
     request: Request
     info: RequestInfo
@@ -37,7 +37,7 @@ class VerbCall:
         view: WriteView | None = None,
         admitted: bool = False,
     ) -> Write:
-        """The write that this call stands for; `name` and `namespace` where the path has none.
+        """Return the write of this call; `name` and `namespace` are for paths without them.
 
         `from_live`, `whole`, `applies`, `view` and `admitted` are those of `Write`.
         """

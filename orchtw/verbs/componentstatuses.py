@@ -18,11 +18,11 @@ from orchtw.schema.tables.layout import TableLayout
 from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
 
 STORE_COMPONENT = "etcd-0"
-"""The name that clients know the store under, whatever it is."""
+"""Name under which clients know the store, whatever it is."""
 
 
 class ComponentStatuses:
-    """Answers get and list; `check` raises when the store is not well."""
+    """Handlers of get and list; `check` raises when the store is not well."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class ComponentStatuses:
         self._check = check
 
     async def get(self, request: Request) -> Response:
-        """200 and one component; NotFound (404)."""
+        """Return one component: 200. Raises NotFound (404)."""
         assert request.info is not None
         request.warnings.append(self._deprecation)
         if request.info.name != STORE_COMPONENT:
@@ -57,7 +57,7 @@ class ComponentStatuses:
         return self._representations.obj(obj, accept)
 
     async def list(self, request: Request) -> Response:
-        """200 and all components."""
+        """Return all components: 200."""
         assert request.info is not None
         request.warnings.append(self._deprecation)
         accept = self._acceptance.of(request, request.info)
@@ -71,7 +71,7 @@ class ComponentStatuses:
         return self._representations.obj(found, accept)
 
     def _table(self, components: Sequence[dict[str, Any]], version: str, request: Request) -> dict[str, Any]:
-        """The components as a Table; components have no age, so the time is no matter."""
+        """Return the components as a Table; they have no age, so the time does not matter."""
         include = include_object(request.params)
         rows = [self._layout.row(component, 0.0, include=include, version=version) for component in components]
         return self._layout.table({}, rows, version=version)

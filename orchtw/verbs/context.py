@@ -13,7 +13,8 @@ from orchtw.responses.list_metrics import ListMetrics
 from orchtw.responses.representation import Representations
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.paging import Tokens
-from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.storage.cache.cacher import Cacher
 from orchtw.storage.interface import Store
 from orchtw.writes.deletion import Deletion
@@ -22,7 +23,7 @@ from orchtw.writes.write_path import WritePath
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Reading:
-    """For get, list and watch. Without `chunked_lists`, limits and continue tokens mean nothing."""
+    """Services for get, list and watch. Without `chunked_lists`, limits and continue tokens are ignored."""
 
     naming: Naming
     store: Store
@@ -43,8 +44,8 @@ class WatchTimes:
     min_s: int
 
     def deadline(self, asked_s: int | None) -> float:
-        """The end in seconds of the clock, after what was asked or a random time up to twice the least
-        (reference REQ-19).
+        """Return the deadline by the clock, after the requested seconds, or a random time of one to two minimums
+        (REQ-19).
         """
         lasts_s = float(asked_s) if asked_s else self.min_s * (1.0 + self.random.random())
         return self.clock.seconds() + lasts_s
@@ -52,7 +53,7 @@ class WatchTimes:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Kinds:
-    """Codecs of the kinds that verbs take and give beside those of their target."""
+    """Codecs of the kinds in requests and responses beside those of their target."""
 
     delete_options: KindCodec
     scale: KindCodec
@@ -79,7 +80,7 @@ class Kinds:
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Writing:
-    """For the verbs that change something."""
+    """Services for the verbs that write."""
 
     naming: Naming
     codecs: Codecs

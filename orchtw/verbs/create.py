@@ -10,7 +10,7 @@ from orchtw.verbs.request_bodies import read
 
 
 async def create(context: Writing, call: VerbCall) -> Response:
-    """201 and the stored object, dry run included.
+    """Create an object: 201 and the stored object, dry run included.
 
     Raises BadRequest (400), Invalid (422, a cause per field), AlreadyExists (409), Forbidden (403).
     """

@@ -15,10 +15,10 @@ from orchtw.wire.objects import Object
 
 
 async def delete(context: Writing, call: VerbCall) -> Response:
-    """200 with a Status once the object is gone, or with the object while something holds it.
+    """Delete an object: 200 with a Status once it is gone, or with the object while something holds it.
 
-    Kinds that say so answer with the object either way.
-    Raises Forbidden (403, the kind protects it), NotFound (404), Conflict (409, a precondition), Invalid (422).
+    Kinds that say so answer with the object either way. Raises Forbidden (403, the kind protects it), NotFound (404),
+    Conflict (409, a precondition), Invalid (422).
     """
     options = await read_options(context, call)
     _check_protected(call)
@@ -33,7 +33,7 @@ async def delete(context: Writing, call: VerbCall) -> Response:
 
 
 async def read_options(context: Writing, call: VerbCall) -> DeleteOptions:
-    """The options from the body or, without one, the query; who leaves dependents alone unawares is warned."""
+    """Return the options from the body or else the query; warn if dependents would be left alone by default."""
     body = await read_optional(context.offload, call.request, context.kinds.delete_options, context.negotiator)
     options = delete_options(call.request.params, body, context.naming)
     traits = call.target.strategy.traits

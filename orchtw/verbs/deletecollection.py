@@ -21,25 +21,31 @@ from orchtw.watch.entry import Entry
 from orchtw.writes.deletion import Deletion
 
 AT_A_TIME: Final = 32
-"""Objects that are on their way to the store: some milliseconds of work between two turns of the reactor."""
+"""Objects on their way to the store at a time: some milliseconds of work between two turns of the reactor."""
 
 
 async def deletecollection(reading: Reading, writing: Writing, clock: IReactorTime, call: VerbCall) -> Response:
-    """200 and the list of what was deleted or began to end.
+    """Delete a collection: 200 and the list of objects deleted or terminating.
 
-    What is gone meanwhile is skipped. All objects are tried; the first refusal is the answer.
+    Objects gone meanwhile are skipped. All objects are tried; the first refusal is the answer.
     """
     options = options_of(reading, call)
     how = await read_options(writing, call)
+    restores = writing.deletion.restores
     state = await state_of(reading, call, options, selection_of(call, options))
     chosen = state.entries[: options.limit] if options.limit else state.entries
-    deleted = await _delete_all(writing.deletion, clock, call, chosen, how)
+    deleted = await _delete_all(writing.deletion, clock, call, chosen, how, restores)
     meta = {"resourceVersion": str(reading.cacher.revision)}
     return await reading.representations.list(call.target, deleted, meta, call.accept, params=call.request.params)
 
 
 async def _delete_all(
-    deletion: Deletion, clock: IReactorTime, call: VerbCall, chosen: Sequence[Entry], how: DeleteOptions
+    deletion: Deletion,
+    clock: IReactorTime,
+    call: VerbCall,
+    chosen: Sequence[Entry],
+    how: DeleteOptions,
+    restores: int,
 ) -> list[Entry]:
     """Delete objects, a few at a time so that they are committed together; return them in list order."""
     outcomes: list[Entry | StatusError | None] = [None] * len(chosen)
@@ -49,7 +55,7 @@ async def _delete_all(
         for place, entry in waiting:
             write = call.write(how, name=entry.name, namespace=entry.namespace)
             try:
-                outcomes[place] = (await deletion.delete(write, how)).entry
+                outcomes[place] = (await deletion.delete(write, how, restores)).entry
             except NotFound:
                 pass
             except StatusError as error:

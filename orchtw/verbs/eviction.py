@@ -24,15 +24,15 @@ from orchtw.wire.objects import Object
 from orchtw.writes.write_path import MAX_ATTEMPTS
 
 MAX_DISRUPTED_PODS = 2000
-"""Evictions that a budget's controller has not yet seen, at the most."""
+"""Most evictions that a budget's controller has not seen yet."""
 
 
 async def evict(context: Writing, budgets: Target, call: VerbCall) -> Response:
-    """201 and a Status once the pod is being deleted.
+    """Evict a pod: 201 and a Status once it is being deleted.
 
-    Admission sees the creation of an Eviction, and neither the deletion nor the budget's use of its own.
-    Raises NotFound (404), TooManyRequests (429, the budget is used up or not up to date), Forbidden (403, the
-    budget is out of order), InternalError (500, more than one budget).
+    Admission sees the creation of an Eviction, and neither the deletion nor the budget's use of its own. Raises
+    NotFound (404), TooManyRequests (429, the budget is used up or not up to date), Forbidden (403, the budget is out
+    of order), InternalError (500, more than one budget).
     """
     options = create_options(call.request.params, context.naming)
     eviction = {**await _read(context, call), "apiVersion": context.kinds.eviction.api_version}
@@ -46,7 +46,7 @@ async def evict(context: Writing, budgets: Target, call: VerbCall) -> Response:
 
 
 async def _delete(context: Writing, budgets: Target, call: VerbCall, asked: DeleteOptions) -> None:
-    """Delete the pod: one that costs its budget nothing only as it is now, lest it became healthy meanwhile."""
+    """Delete the pod; one that costs its budget nothing only if unchanged, for it may have become healthy."""
     for _ in range(MAX_ATTEMPTS):
         entry, how = await find_most_recent(call), asked
         pod = call.target.load(entry)
@@ -65,7 +65,7 @@ async def _delete(context: Writing, budgets: Target, call: VerbCall, asked: Dele
 
 
 async def _read(context: Writing, call: VerbCall) -> Object:
-    """The Eviction, in either of its versions."""
+    """Return the Eviction, sent in either of its versions."""
     versions = (context.kinds.older_eviction,)
     eviction = await read(context.offload, call.request, context.kinds.eviction, context.negotiator, versions)
     check_namespace(eviction, call.info.namespace)
@@ -73,7 +73,7 @@ async def _read(context: Writing, call: VerbCall) -> Object:
 
 
 def _check(call: VerbCall, eviction: Object) -> None:
-    """Raises BadRequest (400) for another pod's Eviction, and where it contradicts the request's dry run."""
+    """Check an Eviction. Raises BadRequest (400) for another pod's, or one that contradicts the request's dry run."""
     if eviction["metadata"].get("name", call.info.name) != call.info.name:
         raise BadRequest("name in URL does not match name in Eviction object")
     check_namespace(eviction, call.info.namespace)
@@ -98,7 +98,7 @@ def _is_ready(pod: Object) -> bool:
 
 
 async def _charge(context: Writing, budgets: Target, call: VerbCall, pod: Object, *, dry_run: bool) -> bool:
-    """Take one disruption from the pod's budget; whether the pod may go whatever becomes of it.
+    """Take one disruption from the pod's budget; returns whether the pod may go in any state.
 
     A budget with enough healthy pods is not charged for one that is not ready.
     """
@@ -150,7 +150,7 @@ def _selects(budgets: Target, budget: Entry, labels: Mapping[str, str]) -> bool:
 
 
 def check_budget(budget: Object, status: Object) -> None:
-    """Raises TooManyRequests (429) and Forbidden (403) where a budget with this status allows no disruption."""
+    """Check a budget with this status. Raises TooManyRequests (429) or Forbidden (403) if it allows no disruption."""
     name = budget["metadata"]["name"]
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
         text = f"The disruption budget {name} is still being processed by the server."

@@ -1,4 +1,4 @@
-"""The end of the line: from what a request asks for to the verb that does it."""
+"""Dispatch of requests for resources to the verbs that serve them."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ from orchtw.request import Request, RequestInfo, Response
 from orchtw.responses.accept import Acceptance
 from orchtw.rules.request_info import check_segments
 from orchtw.verbs.call import VerbCall
+from orchtw.verbs.repeated import Body, Repeated
 
 Verb = Callable[[VerbCall], Awaitable[Response]]
+AtOnce = Callable[[VerbCall], Body | None]
 Endpoint = Callable[[Request], Awaitable[Response]]
 Deprecated = Callable[[RequestInfo, str], None]
 Virtual = Mapping[tuple[str, str, str], Mapping[str, Endpoint]]
 
 PAGE_NOT_FOUND = b"404 page not found\n"
+_NAMESPACES = "namespaces"  # the resource whose objects' names are namespaces too, for what is decided by those
 _SUBRESOURCE_PARTS = 3  # resource, name, sub-resource: only proxies have paths below
 
 
 class ResourceHandler:
-    """Serves resources; everything else goes to `endpoints`.
+    """Handler of resources; everything else goes to `endpoints`.
 
-    `verbs` holds the verbs on whole objects and collections, `subresources` those on each sub-resource and
-    `virtual` those on each resource (group, version, plural) that is never stored. `deprecated` is told of
-    requests to deprecated versions.
+    `verbs` holds the verbs on whole objects and collections, `subresources` those on each sub-resource and `virtual`
+    those on each resource (group, version, plural) that is never stored. `deprecated` is called for requests to
+    deprecated versions. `at_once` says how verbs on whole objects answer equal calls at once.
     """
 
     def __init__(
@@ -40,6 +43,7 @@ class ResourceHandler:
         endpoints: Endpoint,
         virtual: Virtual,
         deprecated: Deprecated,
+        at_once: Mapping[str, AtOnce],
     ) -> None:
         self._naming = naming
         self._targets = targets
@@ -49,9 +53,10 @@ class ResourceHandler:
         self._endpoints = endpoints
         self._virtual = virtual
         self._deprecated = deprecated
+        self._at_once = at_once
 
     async def handle(self, request: Request) -> Response:
-        """Answer the request; NotFound (404) or MethodNotAllowed (405) where no verb can."""
+        """Answer the request. Raises NotFound (404) or MethodNotAllowed (405) if no verb can."""
         info = request.info
         assert info is not None
         if not info.is_resource:
@@ -66,15 +71,32 @@ class ResourceHandler:
         check_segments(info)
         _check_scope(target, info)
         verb = self._verb(request, target, info)
+        return await verb(self._call(request, target, info))
+
+    def plan(self, request: Request) -> Repeated | None:
+        """Return how to answer requests equal to one that has just been answered, as long as the target is served."""
+        info = request.info
+        at_once = None if info is None or info.subresource else self._at_once.get(info.verb)
+        target = None if info is None else self._targets.find(info.group, info.version, info.resource)
+        if at_once is None or info is None or target is None or info.resource == _NAMESPACES:
+            return None
+        body = at_once(self._call(request, target, info))
+        find, path = self._targets.find, (info.group, info.version, info.resource)
+        return None if body is None else Repeated(stands=(lambda: find(*path) is target,), body=body)
+
+    def _call(self, request: Request, target: Target, info: RequestInfo) -> VerbCall:
+        """Return the request with its target and the form of its answer. Raises NotAcceptable (406)."""
         assert request.user is not None
         if request.passed_on:
             accept = self._acceptance.any(request)
         else:
             accept = self._acceptance.of(request, info, protobuf=target.codec.protobuf)
-        return await verb(VerbCall(request=request, info=info, user=request.user, target=target, accept=accept))
+        return VerbCall(request=request, info=info, user=request.user, target=target, accept=accept)
 
     def _warn(self, request: Request, target: Target, info: RequestInfo) -> None:
-        """The three signals of reference VER-8: the client's warning, the audit event's annotations, the metric."""
+        """Send the three signals of reference VER-8: the client's warning, the audit event's annotations, the
+        metric.
+        """
         request.warnings.append(target.deprecation)
         request.annotations |= self._annotations(target)
         self._deprecated(info, target.resource.removed or "")
@@ -86,7 +108,7 @@ class ResourceHandler:
         return annotations
 
     def _verb(self, request: Request, target: Target, info: RequestInfo) -> Verb:
-        """The function for a verb; HEAD stands for none but with a proxy (reference REQ-14)."""
+        """Return the function of a verb; HEAD is only for proxies (reference REQ-14)."""
         if info.subresource:
             declared = next((sub for sub in target.resource.subresources if sub.name == info.subresource), None)
             if declared is None or (len(info.parts) > _SUBRESOURCE_PARTS and declared.name != "proxy"):
@@ -122,10 +144,10 @@ def _applies(request: Request, info: RequestInfo, allowed: Collection[str]) -> b
 
 
 def _check_scope(target: Target, info: RequestInfo) -> None:
-    """Refuse namespaces on cluster resources, single objects without one, and creates across them.
+    """Check the scope: refuse namespaces on cluster resources, and single objects or creates without one.
 
-    `/namespaces/x` itself carries its own name as namespace. A collection of a namespaced resource may be read
-    across namespaces, not written (reference REQ-7).
+    `/namespaces/x` itself carries its own name as namespace. A collection of a namespaced resource may be read across
+    namespaces, not written (reference REQ-7).
     """
     resource = target.resource
     on_collection = len(info.parts) == 1

@@ -14,7 +14,7 @@ from orchtw.watch.selection import Selection
 
 
 async def list_objects(context: Reading, call: VerbCall) -> Response:
-    """200 and a list whose version is constant through all its chunks.
+    """List objects: 200 and a list whose version is the same in all its chunks.
 
     Raises BadRequest (400), Expired (410, the version or token is too old), Invalid (422), Timeout (504).
     """
@@ -32,13 +32,12 @@ async def list_objects(context: Reading, call: VerbCall) -> Response:
         entries = entries[: options.limit]
     response = await context.representations.list(call.target, entries, meta, call.accept, params=call.request.params)
     if call.accept.transform is None:
-        token = call.request.param("continue")
-        response.identity = (call.target, selection, call.accept, state.revision, options.limit, token)
+        response.identity = call.target, call.accept.format
     return response
 
 
 def options_of(context: Reading, call: VerbCall) -> ListOptions:
-    """The call's list options; without chunked lists `limit` and `continue` have no meaning."""
+    """Return the call's list options; without chunked lists `limit` and `continue` are ignored."""
     params = call.request.params
     if not context.chunked_lists:
         params = {key: value for key, value in params.items() if key not in ("limit", "continue")}

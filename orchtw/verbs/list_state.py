@@ -1,4 +1,4 @@
-"""The state that a list or deletecollection is about, in slices however large it is (reference READ-4)."""
+"""State for a list or deletecollection, selected in slices however large it is (reference READ-4)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def _chosen(
     revision: int,
     index: str = "",
 ) -> State:
-    """The selected ones of `entries`, which are those of the namespace or of fewer, found by an index."""
+    """Return the selected ones of `entries`, which an index or the namespace has narrowed down."""
     stored = call.target.stored
     found: Sequence[Entry] = entries
     seen = len(entries)
@@ -107,7 +107,7 @@ async def _past(context: Reading, call: VerbCall, options: ListOptions, selectio
 async def _exactly(
     context: Reading, call: VerbCall, options: ListOptions, selection: Selection, revision: int, start: str
 ) -> State:
-    """The state at a revision: out of the cache as far as its log reaches, else out of the store's history."""
+    """Return the state at a revision: from the cache as far as its log reaches, else from the store's history."""
     if revision > context.cacher.revision:
         await context.cacher.freshness.exactly(revision)
     cache = call.target.stored.cache
@@ -127,7 +127,7 @@ async def _exactly(
 async def _of_history(
     context: Reading, call: VerbCall, options: ListOptions, selection: Selection, revision: int, start: str
 ) -> State:
-    """The same out of the store, page by page."""
+    """Return the same state from the store, page by page."""
     stored, limit = call.target.stored, options.limit
     prefix = stored.prefix + scope_of(call)
     size = min(limit + 1, PAGE_ITEMS) if limit else PAGE_ITEMS
@@ -156,7 +156,7 @@ def _is_large(item: KeyValue) -> bool:
 
 
 def _build(call: VerbCall, items: Sequence[KeyValue], selection: Selection) -> Generator[None, None, list[Entry]]:
-    """The selected ones of stored values."""
+    """Return the selected entries of stored values, in steps."""
     found: list[Entry] = []
     for start in range(0, len(items), BUILD_STRIDE):
         for item in items[start : start + BUILD_STRIDE]:
@@ -166,7 +166,7 @@ def _build(call: VerbCall, items: Sequence[KeyValue], selection: Selection) -> G
 
 
 async def _build_large(context: Reading, call: VerbCall, item: KeyValue, selection: Selection) -> list[Entry]:
-    """The same of one large value, and its JSON, in the thread."""
+    """Return the entry of one large value, with its JSON, made in the thread."""
 
     def work() -> list[Entry]:
         found = _built(call, item, selection)
@@ -178,7 +178,7 @@ async def _build_large(context: Reading, call: VerbCall, item: KeyValue, selecti
 
 
 def _built(call: VerbCall, item: KeyValue, selection: Selection) -> list[Entry]:
-    """A stored value's entry, or nothing if it is not selected or cannot be read."""
+    """Return a stored value's entry, or nothing if it is not selected or unreadable."""
     stored = call.target.stored
     try:
         entry = stored.build(item.key[len(stored.prefix) :], item.value, item.revision)
@@ -188,6 +188,6 @@ def _built(call: VerbCall, item: KeyValue, selection: Selection) -> list[Entry]:
 
 
 def scope_of(call: VerbCall) -> str:
-    """The start of all keys below the listed prefix: continue tokens name keys without it."""
+    """Return the prefix of all listed keys: continue tokens name keys without it."""
     namespace = call.info.namespace if call.target.resource.namespaced else ""
     return f"{namespace}/" if namespace else ""

@@ -11,7 +11,7 @@ from orchtw.errors import BadRequest, Cause, Invalid, NotFound
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import patch_options
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.mismatch import describe
 from orchtw.schema.codec.strict_fields import IGNORE, STRICT, strict_error
 from orchtw.schema.validation.metadata import drop_unstored
@@ -25,10 +25,10 @@ _TOO_DEEP = "error decoding patch: nested too deeply"
 
 
 async def patch(context: Writing, call: VerbCall) -> Response:
-    """200 and the patched object, in the asked version.
+    """Patch an object: 200 and the object in the requested version.
 
-    Raises BadRequest (400, not a patch), UnsupportedMediaType (415), NotFound (404), Conflict (409, the
-    patch names a stale resourceVersion), Invalid (422, it cannot be applied, or the result is no valid object).
+    Raises BadRequest (400, not a patch), UnsupportedMediaType (415), NotFound (404), Conflict (409, the patch names a
+    stale resourceVersion), Invalid (422, it cannot be applied, or the result is not valid).
     """
     options = patch_options(call.request.params, context.naming, apply=False)
     changes = await read_changes(context, call.request, call.target.codec)
@@ -43,18 +43,18 @@ async def patch(context: Writing, call: VerbCall) -> Response:
     return await context.representations.written(call.target, written.entry, call.accept, params=call.request.params)
 
 
-async def read_changes(context: Writing, request: Request, codec: KindCodec) -> Changes:
-    """The patch in a request; a large one is read off the reactor. Raises as `Changes` does."""
+async def read_changes(context: Writing, request: Request, codec: Codec) -> Changes:
+    """Return the patch in a request; a large one is parsed off the reactor. Raises as `Changes` does."""
     return await context.offload.run(len(request.body), partial(Changes, request, codec))
 
 
 class Changes:
-    """The patch in a request, for objects of the codec's kind; it may be applied again when a writer was faster.
+    """Patch in a request, for objects of the codec's kind; it may be applied again after a conflict.
 
-    Raises UnsupportedMediaType (415) and BadRequest (400, the body is no patch).
+    Raises UnsupportedMediaType (415) and BadRequest (400, the body is not a patch).
     """
 
-    def __init__(self, request: Request, codec: KindCodec) -> None:
+    def __init__(self, request: Request, codec: Codec) -> None:
         sent = request.headers.get("content-type", "")
         self._mechanism = MECHANISMS[patch_type(sent, strategic=codec.protobuf)]
         self._request = request
@@ -88,7 +88,9 @@ class Changes:
         return obj
 
     def _decoded(self, patched: Any, live: Object) -> Object:
-        """The result in canonical form. Raises BadRequest where it is no object of the kind, or not strictly one."""
+        """Return the result in canonical form. Raises BadRequest if it is not, or not strictly, an object of the
+        kind.
+        """
         if type(patched) is not dict:
             raise self._codec.refusal(f"expected an object, got {describe(patched)}")
         codec, directive = self._codec, self._directive
@@ -104,7 +106,7 @@ class Changes:
 
 
 def _guarded(function: Callable[..., Any], *args: Any) -> Any:
-    """The function's result; BadRequest (400) where a hostile patch nests deeper than Python recurses."""
+    """Return the function's result. Raises BadRequest (400) for a patch that nests deeper than Python recurses."""
     try:
         return function(*args)
     except RecursionError:

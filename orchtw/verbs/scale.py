@@ -1,4 +1,4 @@
-"""The scale sub-resource: replicas of any kind through one (reference KIND-25, CRD-23)."""
+"""Scale sub-resource: replicas of any kind in one form (reference KIND-25, CRD-23)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchtw.request import Response
 from orchtw.rules.negotiation import check_transform, patch_type
 from orchtw.rules.options import include_object, patch_options, update_options
 from orchtw.schema.catalogue import Column
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.tables.cells_workloads import scale as scale_cells
 from orchtw.schema.tables.layout import TableLayout
 from orchtw.schema.tables.partial import partial_metadata
@@ -29,16 +29,16 @@ COLUMNS = (
     Column(name="Available", type="integer", format="", priority=0, cell="status.replicas"),
     Column(name="Age", type="string", format="", priority=0, cell="metadata.creationTimestamp"),
 )
-"""Of a Scale's Table (reference TABLE-8)."""
+"""Columns of a Scale's Table (reference TABLE-8)."""
 
 
 async def get_scale(context: Writing, call: VerbCall) -> Response:
-    """200 and the Scale of an object; NotFound (404)."""
+    """Return the Scale of an object: 200. Raises NotFound (404)."""
     return _answer(context, call, call.target.load(await find_most_recent(call)))
 
 
 async def update_scale(context: Writing, call: VerbCall) -> Response:
-    """200 and the new Scale. Raises NotFound (404), Conflict (409, a stale version), Invalid (422)."""
+    """Update a Scale: 200. Raises NotFound (404), Conflict (409, a stale version), Invalid (422)."""
     options = update_options(call.request.params, context.naming)
     scale = await read(context.offload, call.request, context.kinds.scale, context.negotiator)
     mapping = _mapping(call)
@@ -48,7 +48,7 @@ async def update_scale(context: Writing, call: VerbCall) -> Response:
 
 
 async def patch_scale(context: Writing, call: VerbCall) -> Response:
-    """200 and the patched Scale. Raises as `update_scale` does, and UnsupportedMediaType (415)."""
+    """Patch a Scale: 200. Raises as `update_scale` does, and UnsupportedMediaType (415)."""
     sent = call.request.headers.get("content-type", "")
     if patch_type(sent, strategic=call.target.codec.protobuf) == "apply":
         return await _apply(context, call)
@@ -59,7 +59,7 @@ async def patch_scale(context: Writing, call: VerbCall) -> Response:
 
 
 async def _apply(context: Writing, call: VerbCall) -> Response:
-    """The applied Scale as an apply of the object's replicas (reference APPLY-16)."""
+    """Apply a Scale as an apply of the object's replicas (reference APPLY-16)."""
     options = patch_options(call.request.params, context.naming, apply=True)
     codec = context.kinds.scale
     document = await read_document(context, call.request)
@@ -109,18 +109,20 @@ async def _write(context: Writing, call: VerbCall, change: Callable[[Object], Ob
 
 
 class ScaleView:
-    """See `registry.write.View`: admission sees the Scale of an object, and may change its replicas."""
+    """View of an object as its Scale: admission sees it, and may change the replicas. See
+    `registry.write.WriteView`.
+    """
 
     def __init__(self, codec: KindCodec, mapping: ScaleMapping) -> None:
         self._codec = codec
         self._mapping = mapping
 
     def show(self, obj: Object) -> Object:
-        """The Scale of `obj`."""
+        """Return the Scale of `obj`."""
         return _scale(self._codec, obj, *self._mapping.before(obj))
 
     def absorb(self, obj: Object, shown: Object) -> Object:
-        """The object with the replicas of a Scale."""
+        """Return the object with the replicas of a Scale."""
         scale = self._codec.normalise(shown)
         self._mapping.refuse(scale)
         return self._mapping.take(obj, scale["spec"].get("replicas", 0))
@@ -131,7 +133,7 @@ def _mapping(call: VerbCall) -> ScaleMapping:
 
 
 def _scale(codec: KindCodec, obj: Object, replicas: int, present: int, selector: str) -> Object:
-    """The Scale of an object in canonical form."""
+    """Return the Scale of an object in canonical form."""
     meta = obj["metadata"]
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     return codec.normalise(
@@ -149,7 +151,7 @@ def _answer(context: Writing, call: VerbCall, obj: Object) -> Response:
 
 
 def _shown(context: Writing, call: VerbCall, scale: Object) -> Object:
-    """The Scale, or the Table or metadata that stands for it; raises NotAcceptable (406) for a list's metadata."""
+    """Return the Scale, or its Table or metadata. Raises NotAcceptable (406) for a list's metadata."""
     form, version = call.accept.transform, call.accept.transform_version
     check_transform(call.accept, context.kinds.scale.kind, is_list=False)
     if form == "Table":

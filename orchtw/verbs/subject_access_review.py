@@ -1,4 +1,6 @@
-"""Kinds that are asked, not stored: access reviews and token reviews (reference REQ-2, AUTHZ-26, AUTHN-44)."""
+"""Reviews, which are answered and not stored: access reviews and token reviews (reference REQ-2, AUTHZ-26,
+AUTHN-44).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from orchtw.responses.accept import Acceptance
 from orchtw.responses.representation import Representations
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.options import create_options
-from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.verbs.request_bodies import read
 from orchtw.verbs.subject_access_review_validation import access_causes, local_access_causes
 from orchtw.wire.objects import Object
@@ -26,19 +29,19 @@ from orchtw.writes.admissions import Admissions, Submission
 Review = Callable[[Request], Awaitable[Response]]
 
 AUDIENCES: Final = 1000
-"""That a review may ask about at once: each source of tokens looks at all of them."""
+"""Audiences in one review: each source of tokens checks all of them."""
 
 REASONS: Final = 1024
-"""Characters of what is told about a token that is not taken."""
+"""Characters of the error about a rejected token."""
 
 RULE_BYTES: Final = 512
 NAME_BYTES: Final = 16
-"""As how much input a rule and each of its resources and names count: many of them are told off the reactor."""
+"""Bytes that a rule and each of its resources and names count as: many are encoded off the reactor."""
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Reviews:
-    """Answers reviews by asking the same authorizer and sources of tokens that requests pass."""
+    """Handlers of reviews, with the same authorizer and sources of tokens that requests pass."""
 
     codecs: Codecs
     negotiator: Negotiator
@@ -78,20 +81,20 @@ class Reviews:
         return self._answer(request, review, status)
 
     async def subject_access(self, request: Request) -> Response:
-        """May somebody do something? 201; Invalid (422) for an incomplete question."""
+        """Answer if a subject may do something: 201. Raises Invalid (422) for an incomplete question."""
         review = await self._read(request, "SubjectAccessReview")
         _refuse(request, access_causes(review, subject=True))
         return await self._decide(request, review, _subject(review["spec"]))
 
     async def self_access(self, request: Request) -> Response:
-        """May the requester do something? 201; Invalid (422)."""
+        """Answer if the requester may do something: 201. Raises Invalid (422)."""
         review = await self._read(request, "SelfSubjectAccessReview")
         _refuse(request, access_causes(review, subject=False))
         assert request.user is not None
         return await self._decide(request, review, request.user)
 
     async def local_access(self, request: Request) -> Response:
-        """May somebody do something in this namespace? 201; Invalid (422) when it asks about another."""
+        """Answer if a subject may do something in this namespace: 201. Raises Invalid (422) for another namespace."""
         assert request.info is not None
         review = await self._read(request, "LocalSubjectAccessReview")
         namespace = request.info.namespace
@@ -102,7 +105,7 @@ class Reviews:
         return await self._decide(request, review, _subject(review["spec"]))
 
     async def self_rules(self, request: Request) -> Response:
-        """What may the requester do in a namespace? 201, without the question; BadRequest (400) without one."""
+        """Answer with the requester's rules in a namespace: 201. Raises BadRequest (400) without one."""
         review = await self._read(request, "SelfSubjectRulesReview")
         if not review["spec"].get("namespace"):
             raise BadRequest("no namespace on request")
@@ -115,7 +118,7 @@ class Reviews:
         return await self.offload.run(size, partial(self._answer, request, answer, status))
 
     async def _read(self, request: Request, kind: str) -> Object:
-        """The review as admission leaves it. Raises BadRequest (400), Invalid (422) and what plugins raise."""
+        """Return the review as admission leaves it. Raises BadRequest (400), Invalid (422) and what plugins raise."""
         info, user, catalogue = request.info, request.user, self.codecs.catalogue
         assert info is not None and user is not None
         options = create_options(request.params, catalogue.naming)
@@ -165,7 +168,7 @@ def _subject(spec: Object) -> UserInfo:
 
 
 def _asked(spec: Object) -> RequestInfo:
-    """The question as if it were a request."""
+    """Return the question in the form of a request."""
     path = spec.get("nonResourceAttributes")
     if path is not None:
         return RequestInfo(is_resource=False, verb=path.get("verb", ""), path=path.get("path", ""))
@@ -176,7 +179,7 @@ def _asked(spec: Object) -> RequestInfo:
 
 
 def _decision_json(decision: Decision) -> Object:
-    """A status; no opinion is not allowed, and not denied either (reference AUTHZ-27)."""
+    """Return a status; no opinion is neither allowed nor denied (reference AUTHZ-27)."""
     status: Object = {"allowed": decision.allowed is True, "reason": decision.reason}
     if decision.allowed is False:
         status["denied"] = True

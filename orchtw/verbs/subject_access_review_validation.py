@@ -1,4 +1,4 @@
-"""Which questions about rights can be answered (reference AUTHZ-28)."""
+"""Validation of access reviews (reference AUTHZ-28)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def access_causes(review: Object, *, subject: bool) -> list[Cause]:
 
 
 def local_access_causes(review: Object, namespace: str) -> list[Cause]:
-    """The same for a question about a resource in `namespace`, which is that of the request."""
+    """Return the causes of a review about a resource in `namespace`, that of the request."""
     spec = review["spec"]
     causes = _spec_causes(spec, subject=True)
     causes += _metadata_causes(review, "must be empty except for namespace", "namespace")
@@ -49,7 +49,7 @@ def _path_invalid(path: Object, why: str) -> Cause:
 
 
 def _metadata_causes(review: Object, why: str, *allowed: str) -> list[Cause]:
-    """Nothing is said about the question itself; what only servers set does not count."""
+    """Return the causes for metadata set on a review, except for fields that only servers set."""
     meta = review["metadata"]
     said = [key for key, value in meta.items() if value and key not in _WIPED and key not in allowed]
     return [invalid("metadata", shown(METADATA, meta), why)] if said else []

@@ -13,7 +13,7 @@ from orchtw.registry.system_metadata import rfc3339
 from orchtw.registry.targets import Targets
 from orchtw.request import Response
 from orchtw.rules.options import create_options
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.values.causes import invalid
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
@@ -27,7 +27,7 @@ _BOUND: Final = {"Pod": "pods", "Secret": "secrets"}
 
 
 class TokenRequests:
-    """Answers requests for tokens. Nothing is stored."""
+    """Handler of requests for tokens. Nothing is stored."""
 
     def __init__(self, context: Writing, targets: Targets, tokens: AccountTokens) -> None:
         self._context = context
@@ -35,10 +35,10 @@ class TokenRequests:
         self._bound = {kind: targets.stored_target("", "v1", plural) for kind, plural in _BOUND.items()}
 
     async def create(self, call: VerbCall) -> Response:
-        """201 and the request with its token.
+        """Create a token: 201 and the request with it.
 
-        Raises NotFound (404), Invalid (422, the time), BadRequest (400, what it cannot be bound to), Conflict (409,
-        another uid).
+        Raises NotFound (404), Invalid (422, the time), BadRequest (400, an object that it cannot be bound to),
+        Conflict (409, another uid).
         """
         context = self._context
         codec = context.kinds.token_request
@@ -58,7 +58,7 @@ class TokenRequests:
     def _answer(
         self, codec: KindCodec, request: Object, account: Object, bound: Object | None, now: int
     ) -> Object:
-        """The request with its token."""
+        """Return the request with its token."""
         spec = request["spec"]
         audiences, seconds = spec["audiences"], spec["expirationSeconds"]
         is_pod = bound is not None and bound["kind"] == "Pod"

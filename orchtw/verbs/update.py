@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from orchtw.errors import StatusError
+from orchtw.registry.at_rest import SMALL_BYTES
 from orchtw.registry.identity import match_place, own_metadata
+from orchtw.registry.offload import INLINE_BYTES
+from orchtw.registry.target import Target
+from orchtw.registry.write import Write
 from orchtw.request import Response
 from orchtw.rules.options import update_options
 from orchtw.verbs.call import VerbCall
@@ -12,21 +17,40 @@ from orchtw.wire.objects import Object
 
 
 async def update(context: Writing, call: VerbCall) -> Response:
-    """200 and the stored object, or 201 where the PUT created it.
+    """Update an object: 200 and the stored object, or 201 if the PUT created it.
 
-    That the body is the object of the path is looked at before whether there is one.
-    Raises BadRequest (400), NotFound (404), Conflict (409, a stale resourceVersion), Invalid (422).
+    The body's name is checked before the object is looked up. Raises BadRequest (400), NotFound (404), Conflict (409,
+    a stale resourceVersion), Invalid (422).
     """
     options = update_options(call.request.params, context.naming)
     write = call.write(options, whole=True)
-    first = [await read(context.offload, call.request, call.target.codec, context.negotiator)]
+    live = _load(call.target, write)
+    first = [await read(context.offload, call.request, call.target.codec, context.negotiator, live=live)]
     match_place(write, own_metadata(first[0]))
 
     def replace(live: Object | None) -> Object:
-        """The body as sent; decoded again when a round has to be repeated, since rounds change it."""
+        """Return the body as sent, decoded again for each further round, since rounds change it."""
         return first.pop() if first else decode(call.request, call.target.codec, context.negotiator)
 
     written = await context.writes.update(write, replace)
     code = 201 if written.created else 200
     params = call.request.params
     return await context.representations.written(call.target, written.entry, call.accept, code, params=params)
+
+
+def _load(target: Target, write: Write) -> Object | None:
+    """Return the object that a body is to replace, which it mostly equals; None where finding it is no gain.
+
+    It stays at hand for the write, so nothing may change it.
+    """
+    stored = target.stored
+    if target.from_storage is not None or not target.codec.protobuf or stored.cache.closed:
+        return None
+    try:
+        entry = stored.get(write.namespace, write.name)
+        if entry is None or not target.has_json(entry) or not SMALL_BYTES <= len(entry.raw) <= INLINE_BYTES:
+            return None
+        write.at_hand.entry, write.at_hand.obj = entry, target.load_draft(entry)
+        return write.at_hand.obj
+    except StatusError:  # an object that cannot be read: the write itself will say so
+        return None

@@ -12,13 +12,13 @@ from orchtw.verbs.context import Reading, WatchTimes
 from orchtw.verbs.list import options_of, selection_of
 
 STARTED: Final = 1000
-"""Objects of the state that are converted before a watch begins; the others are while it is sent."""
+"""Objects of the state that are converted before a watch begins; the others are converted while it is sent."""
 
 
 async def watch(context: Reading, times: WatchTimes, call: VerbCall) -> Response:
-    """200 and a stream of events that ends at the deadline.
+    """Watch a collection: 200 and a stream of events that ends at the deadline.
 
-    Without a version it begins with what is there now, at version 0 with what the cache has. Raises BadRequest (400),
+    Without a version it begins with the current state, at version 0 with that of the cache. Raises BadRequest (400),
     Invalid (422), Timeout (504).
     """
     options = options_of(context, call)

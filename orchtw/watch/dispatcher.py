@@ -1,13 +1,14 @@
-"""From an event to the groups that it may concern, by index: the cost does not grow with the number of groups."""
+"""Dispatch of events to the groups that they may concern, by index: independent of the number of groups."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable
 
+from orchtw.errors import StatusError
 from orchtw.watch.frames import Wire
 from orchtw.watch.group import Group
-from orchtw.watch.log import Event, EventLog, LogHead
+from orchtw.watch.log import Event, EventLog, HeadRevision
 from orchtw.watch.recent import RecentBudget
 from orchtw.watch.selection import Indexer, Selection
 from orchtw.watch.turns import SLICE_S, ReactorTurns
@@ -18,10 +19,10 @@ Table = dict[Hashable, dict[Group, None]]
 class Dispatcher:
     """The watch groups of one resource, each under the one index term that its selection names.
 
-    A group is looked up by the terms of the event's new and old state; what it finds there it filters itself.
+    Groups are looked up by the terms of the event's new and old state, and filter the events themselves.
     """
 
-    def __init__(self, log: EventLog, head: LogHead, budget: RecentBudget, turns: ReactorTurns) -> None:
+    def __init__(self, log: EventLog, head: HeadRevision, budget: RecentBudget, turns: ReactorTurns) -> None:
         self.closed = False
         self.expired = 0  # watches that had fallen behind the history
         self.turns = turns
@@ -38,7 +39,7 @@ class Dispatcher:
 
     @property
     def groups(self) -> int:
-        """Return the number of groups."""
+        """Number of the watch groups."""
         return len(self._groups)
 
     @property
@@ -47,12 +48,12 @@ class Dispatcher:
         return not (self._dirty or self._flushing or any(group.behind for group in self._groups.values()))
 
     def members(self) -> tuple[int, int]:
-        """Return the number of watchers, and of those that are behind."""
+        """Return the numbers of watchers, and of those that are behind."""
         groups = self._groups.values()
         return sum(map(len, groups)), sum(len(group.behind) for group in groups)
 
     def group(self, selection: Selection, wire: Wire) -> Group:
-        """The group of that selection and wire; made on first use, gone with its last member."""
+        """Return the group of that selection and wire, made on first use and dropped with its last member."""
         group = self._groups.get((selection, wire))
         if group is None:
             group = Group(selection, wire, self._log, self._head, self._budget, self.turns, self._drop)
@@ -74,7 +75,7 @@ class Dispatcher:
                 del self._tables[selection.indexer]
 
     def dispatch(self, event: Event) -> bool:
-        """Note the event for every group that it may concern; returns whether there is something to flush."""
+        """Note the event for every group that it may concern; report whether there is something to flush."""
         old, new = event.old, event.new
         found = False
         for indexer, table in self._tables.items():
@@ -101,11 +102,11 @@ class Dispatcher:
             group.pending.append(event)
 
     def flush(self) -> None:
-        """Flush the groups concerned, then drop the frames they shared: a slice now, the rest in the next turns."""
+        """Flush the groups concerned and drop their shared frames: a slice now, the rest in the next turns."""
         if not self._flushing:
             self._flushing.extend(self._dirty)
             self._flushed, self._dirty, self._events = self._events, [], []
-        end = self.turns.seconds() + SLICE_S  # whatever else waits: members that fall behind cost more
+        end = self.turns.seconds() + SLICE_S  # regardless of other work: members that fall behind cost more
         flushing = self._flushing
         while flushing:
             group = flushing.popleft()
@@ -125,8 +126,13 @@ class Dispatcher:
         self._goes_on = False
         self.flush()
 
+    def fail(self, error: StatusError) -> None:
+        """Send every member the error and end its stream; later ones begin as usual."""
+        for group in list(self._groups.values()):
+            group.fail(error)
+
     def close(self) -> None:
-        """End all streams, and those that start from now on."""
+        """End all streams, and those that start later."""
         self.closed = True
         for group in list(self._groups.values()):
             group.close()

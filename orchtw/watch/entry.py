@@ -9,14 +9,15 @@ from weakref import WeakValueDictionary
 
 import attrs
 
+from orchtw.schema.tables.lasting_rows import Row
 from orchtw.wire.packing import Packed
 
 NO_LABELS: Final[Mapping[str, str]] = {}
 SHARED: Final = 8192  # more different texts or label sets than that are rarely shared; their table starts again
-SHARED_LENGTH: Final = 256  # characters; names, label keys and values are no longer
+SHARED_LENGTH: Final = 256  # characters: the limit of names, label keys and values
 LARGE_BYTES: Final = 64 * 1024  # objects from this size on are handed out in place, without copies that could pile up
-ROW_BYTES: Final = 600  # what the cells of a Table's row take
-LABEL_BYTES: Final = 200  # what a label takes beside the encodings
+ROW_BYTES: Final = 280  # size of a Table's row beside its text, with the dict that has it
+LABEL_BYTES: Final = 200  # size of a label beside the encodings
 
 
 @attrs.define(slots=True, eq=False, weakref_slot=False)
@@ -41,11 +42,11 @@ class Entry:
     other: dict[tuple[str, ...], Any] | None = None
 
     def size(self) -> int:
-        """About how many bytes the encodings and labels hold at present."""
+        """Return about how many bytes the encodings and labels hold at present."""
         return len(self.raw) + LABEL_BYTES * len(self.labels) + sum(self.forms())
 
     def forms(self) -> tuple[int, int, int]:
-        """The same of what can be made again of `raw`: JSON, packed JSON, and other forms."""
+        """Return the bytes of forms that can be made again: JSON, packed JSON, and others."""
         plain = packed = other = 0
         if type(self.json) is Packed:
             packed = len(self.json)
@@ -55,8 +56,8 @@ class Entry:
             for form in self.other.values():
                 if type(form) is bytes:
                     other += len(form)
-                elif type(form) is tuple:
-                    other += ROW_BYTES
+                elif type(form) is Row:
+                    other += ROW_BYTES + len(form)
         return plain, packed, other
 
 
@@ -64,15 +65,15 @@ Glance = tuple[Mapping[str, str], tuple[str, ...], bytes, dict[tuple[str, ...], 
 """Labels, fields, `raw` and `other` of an entry."""
 
 Look = Callable[[Entry, bytes], Glance]
-"""Looks into the value that the store has of an entry. It must not raise."""
+"""Function that reads the stored value of an entry. It must not raise."""
 
 _looking: Final = RLock()
 
 
 class Unread(Entry):
-    """An entry whose value nobody has looked into, as after a start; it becomes an `Entry` when somebody asks.
+    """Entry whose value has not been read yet, as after a start; it becomes an `Entry` on first use.
 
-    Until then the place of `raw` has the value as the store has it, and that of `labels` what looks into it.
+    Until then `raw` holds the stored value, and `labels` its reader.
     """
 
     __slots__ = ()
@@ -82,7 +83,7 @@ class Unread(Entry):
     raw: Any = property(lambda self: self.look().raw)
 
     def look(self) -> Entry:
-        """Become an `Entry`. Any thread may ask."""
+        """Read the value and become an `Entry`. Safe to call from any thread."""
         entry: Entry = self
         with _looking:
             if type(entry) is not Entry:
@@ -96,8 +97,14 @@ class Unread(Entry):
 
 
 def size_at_rest(entry: Entry) -> int:
-    """The bytes of `raw`, and of one that nobody has looked into those of the store's value, a few more."""
+    """Return the bytes of `raw`; of an unread entry those of the stored value, a few more."""
     return len(_raw.__get__(entry))
+
+
+def unread_value(entry: Entry) -> bytes | None:
+    """Return the stored value of an entry that has not been read yet; None: it has been read."""
+    with _looking:
+        return _raw.__get__(entry) if type(entry) is Unread else None
 
 
 _labels, _fields, _raw = (Entry.__dict__[name] for name in ("labels", "fields", "raw"))
@@ -111,13 +118,13 @@ def unread(key: str, namespace: str, name: str, revision: int, look: Look, value
 
 
 class Texts:
-    """Makes one string of equal ones. Of bounded size, as clients choose the texts (`sys.intern` would keep some)."""
+    """Interning of equal strings, bounded because clients choose the texts (`sys.intern` is unbounded)."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
 
     def share(self, text: str) -> str:
-        """The string to keep in place of `text`."""
+        """Return the shared string equal to `text`."""
         if len(text) > SHARED_LENGTH:
             return text
         if len(self._known) >= SHARED and text not in self._known:
@@ -126,20 +133,20 @@ class Texts:
 
 
 class LabelSet(dict[str, str]):
-    """The labels of all entries that have the same ones; gone with the last of them."""
+    """Labels that several entries share; dropped with the last of them."""
 
     __slots__ = ("__weakref__",)
 
 
 class LabelSets:
-    """Makes one mapping of equal label sets: the pods of one workload differ in names, not in labels."""
+    """Interning of equal label sets: the pods of one workload differ in names, not in labels."""
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
         self._known: WeakValueDictionary[int, LabelSet] = WeakValueDictionary()  # by hash: no key outlives its set
 
     def share(self, labels: Mapping[str, str] | None) -> Mapping[str, str]:
-        """The mapping to keep in an entry in place of `labels`."""
+        """Return the shared mapping equal to `labels`."""
         if not labels:
             return NO_LABELS
         identity = hash(tuple(labels.items()))

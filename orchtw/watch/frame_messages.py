@@ -1,4 +1,4 @@
-"""Watch frames taken apart into messages, for transports that frame messages themselves."""
+"""Splitting of watch frames into messages, for transports that frame messages themselves."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ _LENGTH_BYTES = 4
 
 
 def json_messages(frames: bytes) -> list[bytes]:
-    """Each event of whole JSON frames, with its newline."""
+    """Return each event of whole JSON frames, with its newline."""
     return frames.splitlines(keepends=True)
 
 
 def protobuf_messages(frames: bytes) -> Iterator[bytes]:
-    """Each WatchEvent of whole Protobuf frames, without its length."""
+    """Yield each WatchEvent of whole Protobuf frames, without its length."""
+    return (frame[_LENGTH_BYTES:] for frame in protobuf_frames(frames))
+
+
+def protobuf_frames(frames: bytes) -> Iterator[bytes]:
+    """Yield each WatchEvent of whole Protobuf frames, with its length."""
     at = 0
     while at < len(frames):
-        begin = at + _LENGTH_BYTES
-        at = begin + int.from_bytes(frames[at:begin], "big")
+        begin, at = at, at + _LENGTH_BYTES + int.from_bytes(frames[at : at + _LENGTH_BYTES], "big")
         yield frames[begin:at]

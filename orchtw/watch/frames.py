@@ -1,8 +1,8 @@
 """Watch frames: one event as the bytes of one wire format (reference WATCH-5, WATCH-15).
 
 A wire is a format together with a version of the kind. It is made once per served resource and format and is
-compared by identity, so that everybody who watches with it shares its frames. Table and PartialObjectMetadata
-are wires too; they live with the code that makes those forms.
+compared by identity, so that all its watchers share its frames. Table and PartialObjectMetadata are wires too; they
+live with the code that makes those forms.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ ERROR: Final = "ERROR"
 TYPES: Final = (ADDED, MODIFIED, DELETED, BOOKMARK, ERROR)
 
 FRAME_BYTES: Final = doubling(1024, 8)
-"""Bounds of the sizes of events."""
+"""Bounds of the size buckets of events, in bytes."""
 
 Encoding = Callable[[Entry], bytes]
 SetVersion = Callable[[bytes, bytes], bytes]
 
 
 class Wire(Protocol):
-    """A format of watch frames. `opens` says that a stream's first event looks different (`opening`).
+    """Format of watch frames. `opens`: a stream's first event looks different (`opening`).
 
-    `gate` is asked before frames are made; None: all can be made at once. `sent` measures the events that watchers
-    are written, in bytes; those of one kind are measured together.
+    `gate` is asked before frames are made; None: all can be made at once. `sent` measures the events sent to
+    watchers, in bytes; those of one kind are measured together.
     """
 
     opens: bool
@@ -45,26 +45,26 @@ class Wire(Protocol):
     sent: Histogram
 
     def frame(self, event_type: str, entry: Entry, revision: int) -> bytes:
-        """One event with `entry`, whose resourceVersion on the wire is `revision`."""
+        """Return one event with `entry`, whose resourceVersion on the wire is `revision`."""
 
     def pieces(self, event_type: str, entry: Entry) -> tuple[bytes, ...] | None:
-        """The frame of an entry that is shown as it is, of the entry's own bytes; None if the form has to be made."""
+        """Return the frame of an unchanged entry in pieces of its own bytes; None if it has to be encoded."""
 
     def opening(self, event_type: str, entry: Entry, revision: int) -> bytes:
-        """As `frame`, for the first event of a stream."""
+        """Return the frame of a stream's first event, otherwise as `frame`."""
 
     def bookmark(self, revision: int) -> bytes:
-        """A BOOKMARK event: all changes up to `revision` have been sent."""
+        """Return a BOOKMARK event: all changes up to `revision` have been sent."""
 
     def error(self, error: StatusError) -> bytes:
-        """An ERROR event with the error's Status."""
+        """Return an ERROR event with the error's Status."""
 
 
 class JsonWire:
     """`{"type":…,"object":…}` and a newline.
 
-    `type_prefix` is the object's start with kind and apiVersion, `tail` gives an entry's rest,
-    `set_version` replaces the resourceVersion in such a rest and `bookmark_tail` makes one for a revision.
+    `type_prefix` is the object's start with kind and apiVersion, `tail` returns the rest of an entry's JSON,
+    `set_version` replaces the resourceVersion in it, and `bookmark_tail` makes that of a bookmark.
     """
 
     opens = False
@@ -85,7 +85,7 @@ class JsonWire:
         self._bookmark_tail = bookmark_tail
 
     def frame(self, event_type: str, entry: Entry, revision: int) -> bytes:
-        """One event as a line of JSON."""
+        """Return one event as a line of JSON."""
         tail = self._tail(entry)
         if entry.revision != revision:
             tail = self._set_version(tail, b"%d" % revision)
@@ -94,23 +94,23 @@ class JsonWire:
     opening = frame
 
     def pieces(self, event_type: str, entry: Entry) -> tuple[bytes, ...]:
-        """The line around the object's rest."""
+        """Return the line in pieces around the entry's JSON."""
         return self._heads[event_type], self._tail(entry), b"}\n"
 
     def bookmark(self, revision: int) -> bytes:
-        """A bookmark as a line of JSON."""
+        """Return a bookmark as a line of JSON."""
         return b"".join((self._heads[BOOKMARK], self._bookmark_tail(revision), b"}\n"))
 
     def error(self, error: StatusError) -> bytes:
-        """An error as a line of JSON."""
+        """Return an error as a line of JSON."""
         return b'{"type":"ERROR","object":%b}\n' % orjson.dumps(error.to_status())
 
 
 class ProtobufWire:
     """Length-delimited WatchEvent messages whose object is an enveloped Protobuf message.
 
-    `raw` gives an entry's inner message, `set_version` replaces the resourceVersion in one,
-    `bookmark_raw` makes one for a revision and `status_raw` that of a Status.
+    `raw` returns an entry's inner message, `set_version` replaces the resourceVersion in one, `bookmark_raw` makes
+    one for a revision and `status_raw` one for a Status.
     """
 
     opens = False
@@ -133,7 +133,7 @@ class ProtobufWire:
         self._status_raw = status_raw
 
     def frame(self, event_type: str, entry: Entry, revision: int) -> bytes:
-        """One event as a length and a WatchEvent."""
+        """Return one event as a length and a WatchEvent."""
         raw = self._raw(entry)
         if entry.revision != revision:
             raw = self._set_version(raw, b"%d" % revision)
@@ -142,7 +142,7 @@ class ProtobufWire:
     opening = frame
 
     def pieces(self, event_type: str, entry: Entry) -> tuple[bytes, ...]:
-        """Return the bytes before and after the inner message."""
+        """Return the frame in pieces: head, inner message and end of the envelope."""
         raw = self._raw(entry)
         envelope = envelope_head(*self._type) + varint(len(raw))
         size = len(envelope) + len(raw) + len(ENVELOPE_END)
@@ -151,15 +151,15 @@ class ProtobufWire:
         return (len(head) + size).to_bytes(4, "big") + head + envelope, raw, ENVELOPE_END
 
     def bookmark(self, revision: int) -> bytes:
-        """A bookmark as a length and a WatchEvent."""
+        """Return a bookmark as a length and a WatchEvent."""
         return protobuf_frame(BOOKMARK, wrap(*self._type, self._bookmark_raw(revision)))
 
     def error(self, error: StatusError) -> bytes:
-        """An error as a length and a WatchEvent."""
+        """Return an error as a length and a WatchEvent."""
         return protobuf_frame(ERROR, wrap("v1", "Status", self._status_raw(error)))
 
 
 def protobuf_frame(event_type: str, envelope: bytes) -> bytes:
-    """4 bytes of big-endian length and WatchEvent{1: type, 2: RawExtension{1: envelope}} (reference WATCH-15)."""
+    """Return the length in 4 bytes, and WatchEvent{1: type, 2: RawExtension{1: envelope}} (reference WATCH-15)."""
     event = delimited(1, event_type.encode()) + delimited(2, delimited(1, envelope))
     return len(event).to_bytes(4, "big") + event

@@ -9,14 +9,14 @@ from orchtw.errors import StatusError
 from orchtw.watch.entry import Entry
 
 Done = Callable[[StatusError | None], None]
-"""Is told once: None when everything is there, else why it is not. It must not raise."""
+"""Function that is called once: with None when everything is ready, else with the error. It must not raise."""
 
 
 class Gate(Protocol):
-    """Says of which entries frames can be made at once, and has the others made ready."""
+    """Gate for entries whose frames cannot be made at once; prepares them."""
 
     def lacks(self, entry: Entry) -> bool:
         """Report whether the entry has to be prepared first."""
 
     def prepare(self, entries: Sequence[Entry], done: Done) -> None:
-        """Begin to make entries ready; `done` may be told before this returns."""
+        """Begin to prepare entries; `done` may be called before this returns."""

@@ -1,4 +1,4 @@
-"""Watchers of the same selection in the same wire format: each frame is made, joined and framed once for all."""
+"""Watchers of one selection and wire format: each frame is made, joined and framed once for all."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from orchtw.request import chunk, chunks
 from orchtw.watch.entry import Entry
 from orchtw.watch.frames import ADDED, DELETED, MODIFIED, Wire
 from orchtw.watch.gate import Gate
-from orchtw.watch.log import Event, EventLog, LogHead
+from orchtw.watch.log import Event, EventLog, HeadRevision
 from orchtw.watch.recent import Batch, Recent, RecentBudget
 from orchtw.watch.selection import Selection
 from orchtw.watch.turns import ReactorTurns
 
-MAX_WRITE_BYTES: Final = 64 * 1024  # what a transport buffers before it pauses us; more would lie there per member
-SCAN_EVENTS: Final = 256  # events looked at in one go when catching up from the log
-STRIDE: Final = 64  # members written to between two looks at the clock
+MAX_WRITE_BYTES: Final = 64 * 1024  # a transport's buffer before it pauses us; more would be held for each member
+SCAN_EVENTS: Final = 256  # events examined at once when catching up from the log
+STRIDE: Final = 64  # members written to between two readings of the clock
 
 Places = dict["GroupMember", None]  # a set in order of arrival, with removal in constant time
 
 
 Due = bytes | Sequence[bytes]
-"""What a member gets next: framed bytes, or the shared pieces of one large frame, which are not framed yet."""
+"""Next output of a member: framed bytes, or the shared pieces of one large frame, not framed yet."""
 
 
 class GroupMember(Protocol):
@@ -35,12 +35,12 @@ class GroupMember(Protocol):
 
     write: Callable[[bytes], None]
     paused: bool  # also once it has ended
-    fresh: bool  # has not had an event
+    fresh: bool  # has not received an event
     cursor: int  # of a member that is not ready: the revision up to which it has everything
     place: Places | None  # belongs to the group
 
     def wake(self) -> None:
-        """There is something to catch up with."""
+        """Catch up: there are events to write."""
 
     def fail(self, error: StatusError) -> None:
         """Send the error and end."""
@@ -50,12 +50,12 @@ class GroupMember(Protocol):
 
 
 class Group:
-    """Members in three places: ready, behind and apart.
+    """Watch group, with members in three places: ready, behind and apart.
 
-    The *ready* have everything up to the last flush; a flush writes the same bytes to each that is not
-    paused. The ones *behind* (paused when something came, or replaying the past) have a cursor and catch up
-    on their own with `next_for`. The ones *apart* are up to date, but may not take the common bytes: their
-    start revision is in the future, or their first event has a form of its own.
+    The *ready* have everything up to the last flush; a flush writes the same bytes to each that is not paused. The
+    ones *behind* (paused when something came, or replaying the past) have a cursor and catch up on their own with
+    `next_for`. The ones *apart* are up to date, but may not take the common bytes: their start revision is in the
+    future, or their first event has a form of its own.
 
     Where the wire has a gate, a flush goes no further than the events that it lets through. Until the next ones are
     ready the group holds nothing but the revision that it has reached, and then reads on in the log.
@@ -68,7 +68,7 @@ class Group:
         selection: Selection,
         wire: Wire,
         log: EventLog,
-        head: LogHead,
+        head: HeadRevision,
         budget: RecentBudget,
         turns: ReactorTurns,
         on_empty: Callable[[Group], None],
@@ -93,15 +93,15 @@ class Group:
         return len(self.ready) + len(self.behind) + len(self.apart)
 
     def members(self) -> list[GroupMember]:
-        """All members, in whichever place."""
+        """Return the members in all places."""
         return [*self.ready, *self.behind, *self.apart]
 
     def join(self, member: GroupMember) -> None:
-        """Take in a member, which is to catch up from its cursor before it counts as ready."""
+        """Add a member, which catches up from its cursor before it counts as ready."""
         self._put(member, self.behind)
 
     def leave(self, member: GroupMember) -> None:
-        """Let a member go; the last one ends the group."""
+        """Remove a member; the last one ends the group."""
         if member.place is None:
             return
         self._put(member, None)
@@ -120,11 +120,10 @@ class Group:
             place[member] = None
 
     def flush(self, end: float = inf) -> bool:
-        """Write what came since the last flush to the ready members; once per reactor turn.
+        """Write the events since the last flush to the ready members; once per reactor turn.
 
-        After `end`, by the turns' clock, no more is made than the first batch, and members that are still to be
-        written to have to catch up. Returns whether events are left. When the frames cannot be made, everybody
-        gets a 500 and the end.
+        After `end`, by the turns' clock, only the first batch is made, and members not yet written to have to catch
+        up. Reports whether events are left. If the frames cannot be made, every member gets a 500 and its end.
         """
         events, self.pending = self.pending, []
         if not events or self._held is not None:
@@ -135,30 +134,37 @@ class Group:
         return self._flush(events, end)
 
     def _flush(self, events: list[Event], end: float) -> bool:
-        """Write these events to the ready members; what is beyond `end` is pending again."""
+        """Write these events to the ready members; those beyond `end` become pending again."""
+        # 1. The members before the frames: making frames runs no code of members, but writing does.
         members = list(self.ready)
+        # 2. Frames are made once for all members; a failure here is the group's.
         try:
             batches, done = self._batches(events, end) if members or self.behind else ([], len(events))
-        except Exception:  # noqa: BLE001 - whatever it is, the other groups go on
+        except Exception:  # noqa: BLE001 - any error; the other groups continue
             self.log_failures.failure("a watch group could not be served")
             self.fail(InternalError.of("the watch could not be continued"))
             return False
         self.pending = events[done:]
-        for batch in batches:  # before anything is written: members that resume meanwhile find all of them
+        # 3. Batches are kept before anything is written: members that resume meanwhile find all of them.
+        for batch in batches:
             self._recent.add(batch)
+        # 4. Writing; a failure here is one member's. Members that are paused or too late fall behind.
         for batch in batches:
             members = self._fan_out(batch, members, end)
+        # 5. The batches are only needed while members are behind.
         if not self.behind or len(self) == 1:
             self._recent.clear()
+        # 6. Members apart catch up last: they read the log, which holds these events by now.
         if self.apart:
             self._call_in(events[0].revision - 1)
         return bool(self.pending)
 
     def _let_through(self, gate: Gate, events: list[Event], end: float, *, more: bool = False) -> None:
-        """Flush the events that the gate lets through, and have the next ones made ready.
+        """Flush the events that the gate lets through, and prepare the next ones.
 
         `more`: the log has others after these.
         """
+        # 1. Events go in order: the first one that has to be prepared holds up all after it.
         lacking = self._lacking(gate, events)
         ready = events
         if lacking:
@@ -167,13 +173,15 @@ class Group:
             self._held = first - 1
         elif more:
             self._held = events[-1].revision
+        # 2. Those before it are written now; if time runs out among them, the group continues there.
         if ready:
             self._flush(ready, end)
-            if self.pending:  # that is for later, as everything after it
+            if self.pending:  # the rest is for later, with all later events
                 self._held, lacking = self.pending[0].revision - 1, {}
         for event in ready:
             event.frames = None
         self.pending = []
+        # 3. Later events are in the log; `_go_on` reads them from the revision in `_held`.
         if lacking:
             gate.prepare(list(lacking), self._passed)
         elif self._held is not None:
@@ -191,7 +199,7 @@ class Group:
         return lacking
 
     def _passed(self, error: StatusError | None) -> None:
-        """Events have been made ready, or cannot be: then everybody gets the error and the end."""
+        """Go on once events have been prepared; an error goes to every member and ends it."""
         if self._held is None:
             return
         if error is None:
@@ -200,7 +208,7 @@ class Group:
             self.fail(error)
 
     def _go_on(self) -> None:
-        """Flush what the log has after what has been flushed."""
+        """Flush the events of the log after the flushed revision."""
         if self._held is None:
             return
         try:
@@ -216,7 +224,7 @@ class Group:
             self._call_in(after)
 
     def _call_in(self, revision: int) -> None:
-        """Something came after `revision`: the members apart have to catch up."""
+        """Let the members apart catch up with events after `revision`."""
         apart = list(self.apart)
         for member in apart:
             member.cursor = max(member.cursor, revision)
@@ -224,7 +232,7 @@ class Group:
         self._wake(apart, 0)
 
     def _fan_out(self, batch: Batch, members: list[GroupMember], end: float) -> list[GroupMember]:
-        """Write one batch to `members`; returns those that may get the next one with it."""
+        """Write one batch to `members`; return those that may get the next one at once."""
         seconds = self._turns.seconds
         served: list[GroupMember] = []
         for start in range(0, len(members), STRIDE):
@@ -244,7 +252,7 @@ class Group:
                 continue
             try:
                 member.write(framed)
-            except Exception:  # noqa: BLE001 - whatever it is, the other members go on
+            except Exception:  # noqa: BLE001 - any error; the other members continue
                 self.log_failures.failure("a watch could not be written to")
                 member.end()
         served = [member for member in members if member not in lost] if lost else members
@@ -252,7 +260,7 @@ class Group:
         return served
 
     def _postpone(self, batch: Batch, members: list[GroupMember]) -> None:
-        """These get the batch in the next turns, with what has come until then."""
+        """Give these members the batch in the next turns, with later events."""
         for member in members:
             self._fall_behind(member, batch)
         self._turns.later(partial(self._wake, members, 0))
@@ -272,9 +280,9 @@ class Group:
                 return
 
     def _batches(self, events: list[Event], end: float) -> tuple[list[Batch], int]:
-        """The selected events' frames, joined to batches of about MAX_WRITE_BYTES, and how many events they are of.
+        """Return batches of the selected events' frames, of about MAX_WRITE_BYTES, and the number of events used.
 
-        After `end` there are no more than a batch, and a revision is never split.
+        After `end` there is at most one batch; a revision is never split.
         """
         batches: list[Batch] = []
         frames: list[bytes] = []
@@ -318,8 +326,8 @@ class Group:
     def next_for(self, member: GroupMember) -> Due | None:
         """Return the next frames for a member that is behind, and move its cursor; None once it is up to date.
 
-        About MAX_WRITE_BYTES, at least one frame; or nothing, when what was looked at is not for it. Raises Expired
-        (410) if the cursor is older than the log and than the recent batches (reference WATCH-2).
+        Returns about MAX_WRITE_BYTES, at least one frame; or empty bytes if the events examined are not for it.
+        Raises Expired (410) if the cursor is older than the log and than the recent batches (reference WATCH-2).
         """
         if self.pending:
             self.flush(self._turns.end())
@@ -352,7 +360,7 @@ class Group:
         return not lacking
 
     def prepare(self, gate: Gate, entries: list[Entry], member: GroupMember) -> None:
-        """Have entries made ready for a member, which is woken then; twice is once."""
+        """Prepare entries for a member, which is woken then; a second call meanwhile does nothing."""
         if member in self._awaiting:
             return
         self._awaiting.add(member)
@@ -369,20 +377,20 @@ class Group:
         gate.prepare(entries, done)
 
     def _flushed_revision(self) -> int:
-        """The revision up to which everything has been flushed."""
+        """Return the revision up to which everything has been flushed."""
         if self._held is not None:
             return self._held
         return self.pending[0].revision - 1 if self.pending else self._head.revision
 
     def _settle(self, member: GroupMember) -> None:
-        """The member has everything that there is."""
+        """Move a member that has everything to the ready ones, or to those apart."""
         unlike = member.cursor > self._flushed_revision() or (member.fresh and self.wire.opens)
         self._put(member, self.apart if unlike else self.ready)
         if not self.behind:
             self._recent.clear()
 
     def _from_log(self, member: GroupMember, opening: bool, flushed: int) -> Due:
-        """Frames of the log after the member's cursor; if `opening`, the first event only, in its special form."""
+        """Return frames of the log after the member's cursor; if `opening`, only the first event in its own form."""
         frames: list[bytes] = []
         size = 0
         until = member.cursor
@@ -416,7 +424,7 @@ class Group:
         return chunks(frames)
 
     def _large(self, member: GroupMember) -> Due | None:
-        """The next event's own bytes, if it is large and for the member."""
+        """Return the next event in pieces of its own bytes, if it is large and for the member."""
         events = self._log.after(member.cursor, 1)
         if len(events) != 1 or not events[0].is_large():
             return None
@@ -429,7 +437,7 @@ class Group:
         return pieces
 
     def _opened(self, event: Event, event_type: str) -> bytes:
-        """The first frame of a stream, made once for those who get it together."""
+        """Return the first frame of a stream, made once for members that get it together."""
         if self._opening[0] is not event:
             entry = event.old if event_type == DELETED else event.new
             assert entry is not None
@@ -442,20 +450,20 @@ class Group:
         self._opening = None, b""
 
     def up_to_date(self, member: GroupMember) -> bool:
-        """Report whether a member has every event, or waits for its first one; not so one of a future revision."""
+        """Report whether a member has every event, or waits for its first one; False for a cursor in the future."""
         if member.place is self.apart:
             return member.cursor <= self._flushed_revision()
         return member.place is self.ready
 
     def bookmark(self) -> bytes:
-        """A framed BOOKMARK for what has been flushed, made once for everybody who is due at it."""
+        """Return a framed BOOKMARK for the flushed revision, made once for all members."""
         revision = self._flushed_revision()
         if self._bookmark[0] != revision:
             self._bookmark = (revision, chunk(self.wire.bookmark(revision)))
         return self._bookmark[1]
 
     def fail(self, error: StatusError) -> None:
-        """Send everybody the error and end their streams."""
+        """Send every member the error and end their streams."""
         self.pending = []
         self._held = None
         for member in self.members():

@@ -1,4 +1,4 @@
-"""The event log of one resource: what happened, in order of revision, for as long as it is kept."""
+"""Event log of one resource: its changes in order of revision, for a limited time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOTAL_SUPERSEDED_BYTES: Final = 256 * 1024 * 1024  # of all logs together
 
 
 @attrs.define(slots=True, eq=False, weakref_slot=False)
-class LogHead:
+class HeadRevision:
     """Latest revision that the server has seen: one counter for all resources."""
 
     revision: int = 0
@@ -28,7 +28,7 @@ class LogHead:
 
 @attrs.define(slots=True, eq=False, weakref_slot=False)
 class Event:
-    """One change: `old` is None for a creation, `new` for a deletion. `frames` are shared while a flush runs."""
+    """One change: `old` is None for a creation, `new` for a deletion. `frames` are shared during a flush."""
 
     revision: int
     key: str
@@ -39,24 +39,24 @@ class Event:
     frames: dict[tuple[Wire, str], bytes] | None = None
 
     def make_frame(self, wire: Wire, event_type: str) -> bytes:
-        """The frame of this event as `event_type` on `wire`; what left the selection shows its last state."""
+        """Return the frame of this event as `event_type` on `wire`; DELETED shows the last state."""
         entry = self.old if event_type == "DELETED" else self.new
         assert entry is not None
         return wire.frame(event_type, entry, self.revision)
 
     def is_large(self) -> bool:
-        """Report whether the object is too large for watchers to have copies of its frame."""
+        """Report whether the object is too large to copy its frame for each watcher."""
         entry = self.new if self.new is not None else self.old
         return entry is not None and len(entry.raw) >= LARGE_BYTES
 
     def pieces(self, wire: Wire, event_type: str) -> tuple[bytes, ...] | None:
-        """The frame in pieces that are shared with the object; None where `wire` has none, or has to change it."""
+        """Return the frame in pieces shared with the object; None if `wire` has none, or has to change it."""
         entry = self.old if event_type == "DELETED" else self.new
         assert entry is not None
         return wire.pieces(event_type, entry) if entry.revision == self.revision else None
 
     def shared_frame(self, wire: Wire, event_type: str) -> bytes:
-        """As `make_frame`, made once for all groups of one flush; the dispatcher drops it afterwards."""
+        """Return the frame, as `make_frame`, made once for all groups of one flush; the dispatcher drops it later."""
         frames = self.frames
         if frames is None:
             frames = self.frames = {}
@@ -67,7 +67,7 @@ class Event:
 
 
 class Superseded:
-    """The bytes that only logs hold, of all logs together: beyond the limit the largest one gives up its oldest."""
+    """Bytes that only logs hold, over all logs: beyond the limit the largest one drops its oldest events."""
 
     def __init__(self, limit_bytes: int = TOTAL_SUPERSEDED_BYTES) -> None:
         self.used_bytes = 0
@@ -79,12 +79,12 @@ class Superseded:
         self._logs.append(log)
 
     def leave(self, log: EventLog) -> None:
-        """A log is given up, with all it holds."""
+        """Stop counting a log, with all it holds."""
         self._logs.remove(log)
         self.used_bytes -= log.superseded_bytes
 
     def bound(self) -> None:
-        """Keep the limit; a little more is given up, so that it lasts for a while."""
+        """Enforce the limit, with some slack so that it holds for a while."""
         if self.used_bytes <= self.limit_bytes:
             return
         excess = self.used_bytes - self.limit_bytes + self.limit_bytes // 16
@@ -99,7 +99,7 @@ class Superseded:
 class EventLog:
     """Events of one resource in order of revision, bounded by age, count and the bytes only they hold.
 
-    `oldest` is the oldest revision from which a watch misses nothing: that of the youngest dropped event.
+    `oldest` is the oldest revision from which a watch misses nothing: that of the latest dropped event.
     `dropped_bytes` counts what dropped events held, since the start. `total` bounds this log with others; its limit
     goes before `min_events`.
     """
@@ -125,13 +125,13 @@ class EventLog:
         self._max_superseded_bytes = max_superseded_bytes
         self._events: list[Event] = []
         self._revisions: list[int] = []
-        self._first = 0  # the lists' dead front; cut off when it is half of them
+        self._first = 0  # number of dropped items at the lists' front; removed when they are half
 
     def __len__(self) -> int:
         return len(self._events) - self._first
 
     def append(self, revision: int, key: str, old: Entry | None, new: Entry | None, now: float) -> Event:
-        """Add what happened at `revision` (never below the last one) and drop what is beyond the bounds."""
+        """Append the change at `revision` (never below the last one) and drop events beyond the bounds."""
         cost = old.size() if old is not None else 0
         event = Event(revision, key, old, new, now, cost)
         untrack(event)
@@ -161,7 +161,7 @@ class EventLog:
             self._release(first)
 
     def give_up(self, size: int) -> int:
-        """Drop the oldest events until `size` bytes are free, but not the last one; how many bytes are."""
+        """Drop the oldest events, except the last one, until `size` bytes are free; return the bytes freed."""
         events, first, freed = self._events, self._first, 0
         while freed < size and first < len(events) - 1:
             freed += events[first].cost
@@ -171,6 +171,12 @@ class EventLog:
         self._release(first)
         return freed
 
+    def forget(self, revision: int) -> None:
+        """Drop all events up to now, of `revision` at the latest: watches from before it have missed something."""
+        self._count(-self.superseded_bytes)
+        self._release(len(self._events))
+        self.oldest = revision
+
     def _count(self, size: int) -> None:
         self.superseded_bytes += size
         self._total.used_bytes += size
@@ -178,7 +184,7 @@ class EventLog:
             self.dropped_bytes -= size
 
     def _release(self, first: int) -> None:
-        """Let go of the events before position `first`."""
+        """Drop the events before position `first`."""
         events = self._events
         if first * 2 > len(events):
             del events[:first], self._revisions[:first]
@@ -188,7 +194,7 @@ class EventLog:
         self._first = first
 
     def position(self, cursor: int) -> int:
-        """The position of the first event after revision `cursor`.
+        """Return the position of the first event after revision `cursor`.
 
         Raises Expired (410) if events after `cursor` have been dropped (reference WATCH-2).
         """
@@ -197,11 +203,11 @@ class EventLog:
         return bisect_right(self._revisions, cursor, self._first)
 
     def since(self, cursor: int) -> list[Event]:
-        """All events after revision `cursor`, oldest first; raises Expired (410) as `position` does."""
+        """Return all events after revision `cursor`, oldest first. Raises Expired (410) as `position` does."""
         return self._events[self.position(cursor) :]
 
     def after(self, cursor: int, count: int) -> list[Event]:
-        """The next events after revision `cursor`: `count`, and the rest of the last one's revision.
+        """Return the next `count` events after revision `cursor`, and the rest of the last one's revision.
 
         Raises Expired (410) as `position` does.
         """
@@ -211,11 +217,21 @@ class EventLog:
             last += 1
         return events[first:last]
 
-    def undoing(self, revision: int, now: float = 0.0) -> list[Event]:
-        """The events that led from the state at `revision` to the present one, oldest first.
+    def revision_at(self, moment: float) -> int | None:
+        """Return the revision of the state at a time, at least `oldest`; None if nothing has changed since."""
+        first = bisect_right(self._events, moment, self._first, key=_time)
+        return self._events[first].revision - 1 if first < len(self._events) else None
 
-        Raises Expired (410) if the log does not reach back to `revision`, or only by the minimum that is kept for
-        watches: what was overtaken longer ago than the history lasts is for the store to know (reference WATCH-4).
+    def reach(self, now: float) -> int:
+        """Return the oldest revision whose state `undoing` leads to."""
+        first = bisect_right(self._events, now - self._history_s, self._first, key=_time)
+        return self.oldest if first == self._first else self._events[first - 1].revision
+
+    def undoing(self, revision: int, now: float = 0.0) -> list[Event]:
+        """Return the events that led from the state at `revision` to the present one, oldest first.
+
+        Raises Expired (410) if the log does not reach back to `revision`, or only by the minimum kept for watches:
+        states older than the history come from the store (reference WATCH-4).
         """
         events = self.since(revision)
         if events and events[0].time < now - self._history_s:
@@ -225,6 +241,10 @@ class EventLog:
 
 def _superseded(log: EventLog) -> int:
     return log.superseded_bytes
+
+
+def _time(event: Event) -> float:
+    return event.time
 
 
 _DROPPED: Final = Event(0, "", None, None)

@@ -1,4 +1,4 @@
-"""The last few batches of a group, kept while somebody is behind, so that those who catch up share them."""
+"""Last few batches of a group, kept while a member is behind, for all that catch up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-RECENT_BYTES: Final = 1024 * 1024  # of one group: what a reader of ordinary speed falls behind in a burst
+RECENT_BYTES: Final = 1024 * 1024  # of one group: the lag of a reader of ordinary speed in a burst
 RECENT_TOTAL_BYTES: Final = 64 * 1024 * 1024  # of all groups together
 
 
@@ -26,14 +26,14 @@ class Batch:
 
 @attrs.define(slots=True, eq=False)
 class RecentBudget:
-    """Bytes that the recent batches of all groups hold, and may hold."""
+    """Bytes of the recent batches of all groups, and their limit."""
 
     limit_bytes: int = RECENT_TOTAL_BYTES
     used_bytes: int = 0
 
 
 class Recent:
-    """Consecutive batches, the oldest forgotten first."""
+    """Consecutive batches of a group; the oldest are dropped first."""
 
     def __init__(self, budget: RecentBudget) -> None:
         self._budget = budget
@@ -43,7 +43,7 @@ class Recent:
         self._bytes = 0
 
     def add(self, batch: Batch) -> None:
-        """Keep the batch that follows the last one, and let go of the oldest beyond the bounds."""
+        """Add the batch that follows the last one, and drop the oldest beyond the bounds."""
         if not self._batches:
             self._floor = batch.after
         self._batches.append(batch)
@@ -55,13 +55,13 @@ class Recent:
             del self._batches[0], self._afters[0]
 
     def clear(self) -> None:
-        """Let go of all batches."""
+        """Drop all recent batches."""
         self._batches.clear()
         self._afters.clear()
         self._count(-self._bytes)
 
     def after(self, cursor: int, limit_bytes: int) -> list[Batch]:
-        """The batches that come next for `cursor`, up to `limit_bytes` but at least one; none if not known."""
+        """Return the next batches for `cursor`, up to `limit_bytes` but at least one; empty if not known."""
         first = bisect_left(self._afters, cursor)
         before = self._batches[first - 1].until if first else self._floor
         found: list[Batch] = []

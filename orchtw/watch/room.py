@@ -11,28 +11,28 @@ from orchtw.watch.recent import RecentBudget
 
 MAX_PINNED_BYTES: Final = 256 << 20  # of objects neither live nor in a log, all resources together
 MAX_INDEX_BYTES: Final = 128 << 20  # of the indexes of all resources
-MAX_COMPRESSED_BYTES: Final = 32 << 20  # of compressed lists: those of 10,000 pods are 1 to 5 MiB
+MAX_COMPRESSED_BYTES: Final = 64 << 20  # of compressed lists: those of 10,000 pods are 3 to 8 MiB
 
 
 class Yielding(Protocol):
-    """Holds what can be made again."""
+    """Holder of data that can be made again."""
 
     @property
     def used_bytes(self) -> int:
-        """Return the bytes that it holds."""
+        """Number of bytes that it holds."""
 
     def give_up(self, size: int) -> None:
-        """Let go of about so many bytes of what has not been asked for since the last time, if there is that much."""
+        """Drop about `size` bytes that have been unused since the last call, if there are as many."""
 
 
 @attrs.define(slots=True, eq=False)
 class Room:
-    """Bytes that are held for readers, and the `limit` on all of them (0: only the parts have bounds of their own).
+    """Bytes held for readers, and the `limit` on their sum (0: only the parts have limits).
 
     `plain` are encodings as they are sent, `packed` compressed ones, `rows` cells of Tables and other versions,
-    `compressed` whole lists as they were sent: all of these can be made again, as can `indexes`. The history of
-    changes, snapshots that somebody reads and recent batches cannot: they have at most a third, a quarter and an
-    eighth of the room. Indexes have a quarter at most, compressed lists a sixth.
+    `compressed` pieces of lists as they were sent: all of these can be made again, as can `indexes`. The history of
+    changes, snapshots in use and recent batches cannot: they have at most a third, a quarter and an eighth of the
+    room. Indexes and compressed lists have a quarter each at most.
     """
 
     limit: int = 0
@@ -54,28 +54,28 @@ class Room:
 
     @property
     def pinned_limit(self) -> int:
-        """Return the limit of snapshots in bytes."""
+        """Limit of snapshots in bytes."""
         return self.limit // 4 if self.limit else MAX_PINNED_BYTES
 
     @property
     def compressed_limit(self) -> int:
-        """Return the limit of compressed lists in bytes."""
-        return min(MAX_COMPRESSED_BYTES, self.limit // 6) if self.limit else MAX_COMPRESSED_BYTES
+        """Limit of compressed lists in bytes."""
+        return min(MAX_COMPRESSED_BYTES, self.limit // 4) if self.limit else MAX_COMPRESSED_BYTES
 
     @property
     def compressed_bytes(self) -> int:
-        """Return the bytes that compressed lists hold."""
+        """Bytes of the compressed lists."""
         return 0 if self.compressed is None else self.compressed.used_bytes
 
     @property
     def excess(self) -> int:
-        """Return by how many bytes the limit is exceeded."""
+        """Bytes by which the limit is exceeded."""
         held = self.plain + self.packed + self.rows + self.compressed_bytes
         others = self.history.used_bytes + self.recent.used_bytes + self.pinned + self.indexes.used_bytes
         return held + others - self.limit if self.limit else 0
 
     def count(self, forms: tuple[int, int, int], sign: int = 1) -> None:
-        """Plain, packed and other bytes have come, or gone."""
+        """Count plain, packed and other bytes, or discount them."""
         self.plain += sign * forms[0]
         self.packed += sign * forms[1]
         self.rows += sign * forms[2]

@@ -18,38 +18,38 @@ NAMESPACE = "metadata.namespace"
 
 
 class LabelSelector(Protocol):
-    """A parsed label selector (reference READ-18, `rules.selectors`); equal selectors compare and hash equal."""
+    """Parsed label selector (reference READ-18, `rules.selectors`); equal selectors compare and hash equal."""
 
     @property
     def requirements(self) -> Sequence[object]:
-        """Return the terms of the selector."""
+        """Terms of the selector."""
 
     @property
     def equalities(self) -> tuple[tuple[str, str], ...]:
-        """(key, value) pairs that everything selected has: the terms that ask for one value."""
+        """Pairs (key, value) that every selected object has: the terms that require one value."""
 
     @property
     def choices(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """(key, values) pairs: everything selected has one of the values; no values: it has the key."""
+        """Pairs (key, values): every selected object has one of the values; without values: it has the key."""
 
     @property
     def exclusions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """(key, values) pairs: nothing selected has one of the values; no values: nothing has the key."""
+        """Pairs (key, values): no selected object has one of the values; without values: none has the key."""
 
     @property
     def empty(self) -> bool:
-        """Report whether it selects everything."""
+        """Report whether the selector selects everything."""
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Report whether an object with these labels is selected."""
 
 
 class FieldSelector(Protocol):
-    """A parsed field selector (reference READ-20, `rules.field_selectors`); equal ones compare and hash equal."""
+    """Parsed field selector (reference READ-20, `rules.field_selectors`); equal ones compare and hash equal."""
 
     @property
     def terms(self) -> tuple[tuple[str, bool, str], ...]:
-        """(field, whether it must equal, value), all of which must hold."""
+        """Triples (field, equal or not, value), all of which must hold."""
 
 
 Test = Callable[[Entry], bool]
@@ -58,39 +58,39 @@ Indexer = Callable[[Entry], Iterable[Hashable]]  # the index terms of an entry; 
 
 
 def all_entries(entry: Entry) -> Iterable[Hashable]:
-    """The indexer of selections that no index helps."""
+    """Return the same term for all entries, for selections without a usable index."""
     return ("",)
 
 
 def by_namespace(entry: Entry) -> Iterable[Hashable]:
-    """The indexer of one namespace."""
+    """Return the term of an entry's namespace."""
     return (entry.namespace,)
 
 
 def by_key(entry: Entry) -> Iterable[Hashable]:
-    """The indexer of one object."""
+    """Return the term of a single object, its key."""
     return (entry.key,)
 
 
 def by_name(entry: Entry) -> Iterable[Hashable]:
-    """The indexer of one name, in any namespace."""
+    """Return the term of an entry's name, in any namespace."""
     return (entry.name,)
 
 
 def by_label(entry: Entry) -> Iterable[Hashable]:
-    """The indexer of one label value."""
+    """Return a term for each label of an entry."""
     return entry.labels.items()
 
 
 def by_namespaced_label(entry: Entry) -> Iterable[Hashable]:
-    """The indexer of one label value in one namespace."""
+    """Return a term for each label of an entry, with its namespace."""
     namespace = entry.namespace
     return [(namespace, item) for item in entry.labels.items()]
 
 
 @cache  # positions are few: one indexer per selectable field
 def by_field(position: int) -> Indexer:
-    """The indexer of one value of the selectable field at `position`."""
+    """Return the indexer of the selectable field at `position`."""
 
     def terms(entry: Entry) -> Iterable[Hashable]:
         return (entry.fields[position],)
@@ -100,7 +100,7 @@ def by_field(position: int) -> Indexer:
 
 @cache
 def by_namespaced_field(position: int) -> Indexer:
-    """The indexer of one value of the selectable field at `position`, in one namespace."""
+    """Return the indexer of the selectable field at `position`, together with the namespace."""
 
     def terms(entry: Entry) -> Iterable[Hashable]:
         return ((entry.namespace, entry.fields[position]),)
@@ -110,11 +110,11 @@ def by_namespaced_field(position: int) -> Indexer:
 
 @attrs.frozen(slots=True, cache_hash=True)
 class Selection:
-    """Which objects of one resource are meant; equal selections share a watch group.
+    """Selection of objects of one resource; equal ones share a watch group.
 
-    `namespace` is "" for all. `field_names` names the positions of `Entry.fields` in the stored form, which
-    field selectors speak of. They may use these, metadata.name and metadata.namespace; KeyError otherwise.
-    `everything`: every object is selected; `whole`: every one of the namespace.
+    `namespace` is "" for all. `field_names` names the positions of `Entry.fields` in the stored form, which field
+    selectors name. They may use these, metadata.name and metadata.namespace; KeyError otherwise. `everything`: every
+    object is selected; `whole`: every one of the namespace.
     """
 
     namespace: str = ""
@@ -141,7 +141,7 @@ class Selection:
 def _best_term(
     namespace: str, labels: LabelSelector | None, fields: Terms, names: tuple[str, ...]
 ) -> tuple[Indexer, Hashable]:
-    """The indexer and term with the fewest events: object, field value, label value, namespace, all."""
+    """Return the indexer and term with the fewest events: object, field value, label value, namespace, all."""
     wanted = {name: value for name, equal, value in fields if equal}
     namespace = namespace or wanted.get(NAMESPACE, "")
     name = wanted.get(NAME)
@@ -158,7 +158,7 @@ def _best_term(
 
 
 def _compile(namespace: str, labels: LabelSelector | None, fields: Terms, names: tuple[str, ...]) -> Test:
-    """One function for the whole selection; a namespace alone and everything get the shortest ones."""
+    """Return one test for the whole selection; a namespace alone, and everything, get the shortest ones."""
     tests: list[Test] = []
     if namespace:
         tests.append(lambda entry: entry.namespace == namespace)
@@ -180,7 +180,7 @@ def _compile(namespace: str, labels: LabelSelector | None, fields: Terms, names:
 
 
 def _field_test(names: tuple[str, ...], field: str, equal: bool, value: str) -> Test:
-    """One term of a field selector."""
+    """Return the test of one term of a field selector."""
     if field == NAME:
         return lambda entry: (entry.name == value) is equal
     if field == NAMESPACE:
@@ -190,7 +190,7 @@ def _field_test(names: tuple[str, ...], field: str, equal: bool, value: str) -> 
 
 
 def _label_tests(selector: LabelSelector) -> list[Test]:
-    """The selector's equalities, and the selector itself where it asks for more than these."""
+    """Return tests of the selector's equalities, and the selector itself if it has other terms."""
 
     def equality(key: str, value: str) -> Test:
         return lambda entry: entry.labels.get(key) == value

@@ -1,4 +1,4 @@
-"""Long work in slices: what does not fit in one turn of the reactor goes on in the next ones, in order."""
+"""Long work in slices: the part that does not fit in a turn of the reactor continues in the next ones, in order."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
-SLICE_S: Final = 0.008  # how long what is due to watchers may hold the reactor
-WORK_S: Final = 0.005  # the same of all sliced work of a turn; with its last step and a write that is 7 ms
-SHORT_S: Final = 0.0005  # what newcomers get at once when the turn has had its slice
+SLICE_S: Final = 0.008  # how long work for watchers may hold the reactor
+WORK_S: Final = 0.005  # the same for all sliced work of a turn; with its last step and a write that is 7 ms
+SHORT_S: Final = 0.0005  # slice of new work when the turn has had its slice
 
 
 class ReactorTurns:
@@ -25,24 +25,24 @@ class ReactorTurns:
         self._end: float | None = None  # of the slice that runs
 
     def end(self) -> float:
-        """When what begins now should stop, by `seconds`: the end of the running slice or of a new one."""
+        """Return the time, by `seconds`, at which new work should stop: the end of the current or a new slice."""
         if self._end is not None:
             return self._end
         return self.seconds() + (SHORT_S if self._waiting else WORK_S)
 
     def later(self, work: Callable[[], None]) -> None:
-        """Do `work` in one of the next turns, after what waits already. It must not raise."""
+        """Queue `work` for one of the next turns, after earlier work. It must not raise."""
         if not self._waiting and self._end is None:
             self._call_soon(self._run)
         self._waiting.append(work)
 
     def spent(self) -> None:
-        """A slice outside the queue has been used up: what else begins in this turn should be short."""
+        """Note that a slice outside the queue has been used up: later work in this turn should be short."""
         if self._end is None and not self._waiting:
             self.later(_nothing)
 
     def _run(self) -> None:
-        """One slice: at least one piece of work, which may put itself behind the others again."""
+        """Run one slice: at least one piece of work, which may queue itself again."""
         waiting = self._waiting
         self._end = self.seconds() + WORK_S
         try:
@@ -57,4 +57,4 @@ class ReactorTurns:
 
 
 def _nothing() -> None:
-    """Stand in for work that is resumed explicitly."""
+    """Do nothing: stands for work done outside the queue."""

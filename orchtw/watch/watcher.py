@@ -1,4 +1,4 @@
-"""One watcher: a cursor, a paused flag and a sink. What it gets comes from its group."""
+"""One watcher: a cursor, a paused flag and a sink. Its bytes come from its group."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from orchtw.watch.gate import Gate
 from orchtw.watch.group import MAX_WRITE_BYTES, Due, Group, Places
 from orchtw.watch.selection import Selection
 
-SCAN_ENTRIES: Final = 64  # entries looked at in one go when the state is replayed: each may have to be read first
+SCAN_ENTRIES: Final = 64  # entries examined at once when the state is replayed: each may have to be read first
 
 
 class WatchSink(Protocol):
-    """Where a member's bytes go: the body of a response."""
+    """Destination of a member's bytes: the body of a response."""
 
     def write(self, framed: bytes) -> None:
         """Send HTTP chunks; may call the member's `pause`, `resume` or `close` before it returns."""
 
     def write_pieces(self, pieces: Sequence[bytes]) -> None:
-        """Send one HTTP chunk of these contents, without a copy of them; else as `write`."""
+        """Send one HTTP chunk of these contents without copying them; otherwise as `write`."""
 
     def finish(self, ending: Ending = Ending.COMPLETE) -> None:
-        """The stream is over."""
+        """End the stream for the given reason."""
 
 
 def _unwritable(framed: bytes) -> None:
@@ -39,12 +39,12 @@ def _unwritable(framed: bytes) -> None:
 
 
 class Watcher:
-    """A watch from a revision on, or from a snapshot of the state on (reference WATCH-1).
+    """Watch from a revision, or from a snapshot of the state, on (reference WATCH-1).
 
-    With `state`, an ADDED for each selected entry of it comes first; then everything after revision
-    `cursor`, in order, each event once; a cursor in the future is silent until events pass it. A member
-    that is paused is written nothing and costs its cursor; one whose cursor has left the history gets an
-    ERROR 410 and the end. At `deadline` (seconds on the timers' clock) the stream ends normally.
+    With `state`, an ADDED for each selected entry of it comes first; then everything after revision `cursor`, in
+    order, each event once; a cursor in the future is silent until events pass it. A paused member gets no bytes and
+    costs only its cursor; one whose cursor has left the history gets an ERROR 410 and its end. At `deadline` (seconds
+    on the timers' clock) the stream ends normally.
     """
 
     log_failures = Logger()
@@ -105,7 +105,7 @@ class Watcher:
         self._sink: WatchSink | None = None
 
     def start(self, sink: WatchSink) -> None:
-        """Join the group and write what there is; everything goes to `sink` from now on."""
+        """Join the group and write what is due; everything goes to `sink` from now on."""
         if self._ended:
             return
         self._sink = sink
@@ -114,26 +114,30 @@ class Watcher:
             self.end()
             return
         self._group = self._dispatcher.group(self._selection, self._wire)
-        self._selection = self._group.selection  # an equal one, of which there need not be a second
+        self._selection = self._group.selection  # an equal one: one object is enough
         self._group.join(self)
         if self._bookmarks:
             self._next_bookmark = self._timers.first_bookmark(self._deadline)
         self._timers.arm(self, min(self._next_bookmark, self._deadline))
         self.wake()
 
+    def begin_at(self, state: Sequence[Entry], revision: int) -> None:
+        """Begin with a past state, which is that of `revision`, and what came after it. Only before the start."""
+        self._state, self.cursor = state, revision
+
     def pause(self) -> None:
         """Write nothing until `resume`."""
         self.paused = True
 
     def resume(self) -> None:
-        """Write again, beginning with what was missed."""
+        """Resume writing, beginning with the missed events."""
         if self._ended:
             return
         self.paused = False
         self.wake()
 
     def wake(self) -> None:
-        """Catch up, unless the member is ready anyway; stops when the sink pauses it."""
+        """Catch up if the member is behind; stop when the sink pauses it."""
         group = self._group
         if group is None or self._draining or self.place is not group.behind:
             return
@@ -177,7 +181,7 @@ class Watcher:
         return not lacking
 
     def _next_of_state(self, state: Sequence[Entry]) -> Due | None:
-        """Synthetic ADDED events of up to SCAN_ENTRIES entries, or of a large one."""
+        """Return synthetic ADDED events of up to SCAN_ENTRIES entries, or of a large one."""
         frames: list[bytes] = []
         size = 0
         matches, wire = self._selection.matches, self._wire
@@ -212,12 +216,12 @@ class Watcher:
             self._state = None
 
     def expire(self) -> None:
-        """The state that the watch begins with can no longer be kept for it: an ERROR 410 and the end."""
+        """End the watch with an ERROR 410: its initial state can no longer be kept for it."""
         if self._state is not None:
             self.fail(Expired.watch(self.cursor, self.cursor + 1))
 
     def on_time(self, now: float) -> None:
-        """A bookmark is due, or the end (reference WATCH-12)."""
+        """Write a bookmark, or end, when due (reference WATCH-12)."""
         if self._ended:
             return
         if now >= self._deadline:
@@ -225,12 +229,12 @@ class Watcher:
             return
         if now >= self._next_bookmark:
             self._next_bookmark = next_bookmark(now, now, self._deadline)
-            self._write_bookmark()
+            self.write_bookmark()
         if not self._ended:
             self._timers.arm(self, min(self._next_bookmark, self._deadline))
 
-    def _write_bookmark(self) -> None:
-        """Only to a member that has everything up to the bookmark's revision and can take it."""
+    def write_bookmark(self) -> None:
+        """Write a bookmark if the member has everything up to its revision and is not paused."""
         group = self._group
         if group is None:
             return
@@ -247,7 +251,7 @@ class Watcher:
             self.end()
 
     def end(self, ending: Ending = Ending.COMPLETE) -> None:
-        """End the stream normally: what is written is sent, then the body is complete."""
+        """End the stream normally: pending bytes are sent, then the body is complete."""
         sink = self._sink
         if not self._ended:
             self.close()
@@ -255,7 +259,7 @@ class Watcher:
                 sink.finish(ending)
 
     def close(self) -> None:
-        """The client is gone, or the stream is over: leave everything, write nothing more."""
+        """Leave the group and the timers, and write nothing more: the client is gone, or the stream is over."""
         self._ended = True
         self.paused = True
         self.write = _unwritable

@@ -1,4 +1,4 @@
-"""HTTP/2 as bytes: frames, and the fields of a request (RFC 9113, RFC 7541)."""
+"""Encoding of HTTP/2 frames, and of the fields of a request (RFC 9113, RFC 7541)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HEAD: Final = Struct(">HBBBI")
-"""Length (its upper two bytes, its lowest), type, flags, stream."""
+"""Frame head: length (its upper two bytes, its lowest), type, flags, stream."""
 HEAD_BYTES: Final = HEAD.size
 
 _SETTING: Final = Struct(">HI")
@@ -52,7 +52,7 @@ class Setting:
 
 
 class Code:
-    """Why a stream or a connection ends."""
+    """Error codes of ended streams and connections."""
 
     NO_ERROR: Final = 0
     PROTOCOL_ERROR: Final = 1
@@ -67,28 +67,28 @@ class Code:
 
 
 def head(length: int, kind: int, flags: int, stream: int) -> bytes:
-    """The nine bytes before a frame's content."""
+    """Return the nine bytes before a frame's content."""
     return HEAD.pack(length >> 8, length & 255, kind, flags, stream)
 
 
 def settings(values: Iterable[tuple[int, int]]) -> bytes:
-    """A frame that tells the other side our settings."""
+    """Return a SETTINGS frame with our settings."""
     content = b"".join(_SETTING.pack(number, value) for number, value in values)
     return head(len(content), FrameKind.SETTINGS, 0, 0) + content
 
 
 def acknowledged_settings() -> bytes:
-    """A frame that says that the other side's settings are kept."""
+    """Return a SETTINGS frame that acknowledges the other side's."""
     return head(0, FrameKind.SETTINGS, Flag.ACK, 0)
 
 
 def acknowledged_ping(content: bytes) -> bytes:
-    """The answer to a ping."""
+    """Return the response to a ping."""
     return head(8, FrameKind.PING, Flag.ACK, 0) + content
 
 
 def fields_frames(stream: int, block: bytes, flags: int, limit: int) -> bytes:
-    """The frames of a list of fields, of which each holds at most `limit` bytes."""
+    """Return the frames of a field block, each with at most `limit` bytes."""
     if len(block) <= limit:
         return head(len(block), FrameKind.HEADERS, flags | Flag.END_HEADERS, stream) + block
     frames = [head(limit, FrameKind.HEADERS, flags, stream), block[:limit]]
@@ -102,32 +102,32 @@ def fields_frames(stream: int, block: bytes, flags: int, limit: int) -> bytes:
 
 
 def read_settings(content: bytes) -> Iterable[tuple[int, int]]:
-    """Number and value of each setting."""
+    """Return number and value of each setting."""
     return _SETTING.iter_unpack(content[: len(content) // _SETTING.size * _SETTING.size])
 
 
 def window_update(stream: int, more: int) -> bytes:
-    """A frame that lets the other side send so much more."""
+    """Return a frame that lets the other side send `more` bytes."""
     return head(4, FrameKind.WINDOW_UPDATE, 0, stream) + _WORD.pack(more)
 
 
 def reset(stream: int, code: int = Code.CANCEL) -> bytes:
-    """A frame that gives a stream up."""
+    """Return a frame that cancels a stream."""
     return head(4, FrameKind.RST_STREAM, 0, stream) + _WORD.pack(code)
 
 
 def go_away(last: int, code: int, reason: bytes = b"") -> bytes:
-    """A frame that ends a connection: requests of streams after `last` have not been looked at."""
+    """Return a frame that ends a connection: requests of streams after `last` have not been processed."""
     return head(8 + len(reason), FrameKind.GOAWAY, 0, 0) + _WORD.pack(last) + _WORD.pack(code) + reason
 
 
 def read_word(content: bytes) -> int:
-    """The number that a window update, a reset or the end of a connection begins with."""
+    """Return the number at the start of a WINDOW_UPDATE, RST_STREAM or GOAWAY frame."""
     return int.from_bytes(content[:4]) & 0x7FFFFFFF
 
 
 def fields(scheme: str, authority: str, path: str, more: Iterable[tuple[str, str]]) -> bytes:
-    """The field block of a request, which needs no table: it is the same for all requests of a method."""
+    """Return the field block of a request without the dynamic table: it is the same for all requests of a method."""
     block = [b"\x83", b"\x87" if scheme == "https" else b"\x86"]  # of the static table: POST, and the scheme
     block += [b"\x04", text(path.encode("ascii")), b"\x01", text(authority.encode("ascii"))]
     for name, value in more:
@@ -136,7 +136,7 @@ def fields(scheme: str, authority: str, path: str, more: Iterable[tuple[str, str
 
 
 def text(raw: bytes) -> bytes:
-    """A string literal, not compressed."""
+    """Return a string literal, not compressed."""
     size = len(raw)
     if size < 127:
         return bytes((size,)) + raw
@@ -149,12 +149,17 @@ def text(raw: bytes) -> bytes:
 
 
 def without_padding(content: bytes, flags: int) -> bytes:
-    """Return the content of a DATA or HEADERS frame without padding and priority."""
+    """Return the content of a DATA or HEADERS frame without padding and priority.
+
+    Raises ValueError for more padding than content.
+    """
     if not flags & (Flag.PADDED | Flag.PRIORITY):
         return content
     begin, end = 0, len(content)
     if flags & Flag.PADDED:
-        begin, end = 1, end - content[0]
+        begin, end = 1, end - (content[0] if content else 0)
     if flags & Flag.PRIORITY:
         begin += 5
+    if begin > end:
+        raise ValueError("more padding than content")
     return content[begin:end]

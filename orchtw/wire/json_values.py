@@ -1,4 +1,4 @@
-"""JSON texts → values, where being out of memory is not mistaken for a text that is no JSON."""
+"""JSON texts → values; a lack of memory is not mistaken for invalid JSON."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _NO_MEMORY: Final = "Not enough memory"
 
 _LARGE_BYTES: Final = 128 * 1024
 _ROOM: Final = 32
-"""What a byte of a text takes while it is read, and its values: about that many at the worst."""
+"""Bytes of memory for each byte of a text while it is parsed, at the worst."""
 
 
 def loads(text: bytes | str) -> Any:
-    """The value of a JSON text, as orjson reads it.
+    """Parse a JSON text with orjson.
 
-    Raises orjson.JSONDecodeError, a ValueError, for anything else. orjson says so too when it gets no memory: that is
-    no fault of the text, and a MemoryError. It may also crash: for a large text there is room, or it is not read.
+    Raises orjson.JSONDecodeError, a ValueError, for anything else. orjson raises that too when it gets no memory,
+    which becomes a MemoryError. It may also crash: a large text is only parsed if there is room for it.
     """
     if len(text) > _LARGE_BYTES:
         check_room(len(text) * _ROOM)

@@ -1,8 +1,8 @@
-"""The type of API objects while they are worked on."""
+"""The type of API objects in memory."""
 
 from __future__ import annotations
 
 from typing import Any
 
 Object = dict[str, Any]
-"""An object, or a part of one, as its JSON has it: in canonical form wherever it does not say otherwise."""
+"""An object, or a part of one, with the members of its JSON: in canonical form unless stated otherwise."""

@@ -1,4 +1,4 @@
-"""More processes that serve (`--workers`): how the owner of the store starts and replaces them, and what they are.
+"""Worker processes (`--workers`): their start and replacement by the owner of the store, and their own side.
 
-What they say to each other about the store is in `orchtw.storage.remote`. Only the composition root knows of this.
+Their messages about the store are in `orchtw.storage.remote`. Only the composition root knows of this.
 """

@@ -21,14 +21,14 @@ _PR_SET_PDEATHSIG: Final = 1
 
 @attrs.frozen(slots=True, kw_only=True)
 class Handover:
-    """`config` says which worker it is; `owner` is the process that it must not outlive."""
+    """Handover to one worker: `config` is that of the worker; `owner` is the process that it must not outlive."""
 
     config: Config
     verbosity: Verbosity
     owner: int
 
     def send(self, stream: socket.socket) -> None:
-        """For a stream on which nothing has been sent: what this takes fits into its buffer."""
+        """Send on a stream that is still empty: the message fits into its buffer."""
         made = pickle.dumps(self)
         stream.sendall(_LENGTH.pack(len(made)) + made)
 

@@ -26,7 +26,7 @@ _BETWEEN: Final = b"\0"
 
 
 class MetricsExchange:
-    """One process' side: `worker` is its number. `owner` asks the owner, which itself has `others` instead.
+    """Exchange of one process with number `worker`. `owner` asks the owner, which itself has `others` instead.
 
     `registry` has what this process shows, from the moment at which it is there; `verbosity` is that of its log.
     """
@@ -55,7 +55,7 @@ class MetricsExchange:
         return await self._own(open_metrics)
 
     async def texts(self, open_metrics: bool) -> Sequence[bytes]:
-        """The metrics of every process that answers, the owner's first."""
+        """Return the metrics of every process that answers, the owner's first."""
         form = _OPEN if open_metrics else b""
         if self._owner is not None:
             return (await self._owner(_ALL + form)).split(_BETWEEN)
@@ -91,7 +91,7 @@ class MetricsExchange:
             self.verbosity.level = int(order.removeprefix(_LEVEL))
 
     async def _own(self, open_metrics: bool) -> bytes:
-        """In slices: there may be very many series."""
+        """Return this process' metrics, made in slices: there may be very many series."""
         found = []
         if self.registry is not None:
             for part in labelled(parts(self.registry.families(), open_metrics=open_metrics), self._worker):

@@ -1,4 +1,4 @@
-"""The owner's side of processes: starts workers, replaces those that end, and ends all with itself."""
+"""Owner's side of workers: starts them, replaces those that end, and ends all with itself."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from orchtw.config import Config
 from orchtw.logs.verbosity import Verbosity
 from orchtw.storage.interface import Store
 from orchtw.storage.remote.hub import Hub
-from orchtw.storage.remote.link import adopt
 from orchtw.storage.remote.server import StoreServer
+from orchtw.storage.remote.stream import adopt
 from orchtw.workers.handover import Handover
 from orchtw.workers.shared_metrics import MetricsExchange
 
 FIRST_S: Final = 60.0
-"""How long the start waits for the workers to serve; later they are as welcome."""
+"""Longest wait of the start for the workers to serve; later ones join when they are ready."""
 
 STEADY_S: Final = 30.0
-"""A worker that has run for so long is replaced at once; the others after delays that grow."""
+"""Runtime after which an ended worker is replaced at once; the others after growing delays."""
 
 MOST_DELAY_S: Final = 30.0
 END_GRACE_S: Final = 10.0
-"""Beside the time that requests may take: then a worker that has not ended is ended."""
+"""Seconds beyond the time of requests after which a worker that has not ended is killed."""
 
 _STREAM_FD: Final = 3
 _LINE_BYTES: Final = 64 << 10
 
 
 class Workers:
-    """`--workers` less one processes. `over` is the store that they share with this process."""
+    """Worker processes, one less than `--workers`. `over` wraps the store that they share with this process."""
 
     _log = Logger()
 
@@ -59,13 +59,13 @@ class Workers:
         self.exchange.others = lambda: [each.ask for each in self._slots if each.serves]
 
     def over(self, store: Store) -> Store:
-        """The store as it is from now on."""
+        """Return the shared store, to be used from now on."""
         self._hub = Hub(store, self._reactor)
         return self._hub
 
     async def start(self, port: int) -> None:
         """Start them all, for `port`; returns when each serves or has failed once."""
-        self._slots = [_Slot(self, number, port) for number in range(1, self._config.workers)]
+        self._slots = [_Slot(self, number, port) for number in range(1, self._config.serving.workers)]
         tried = gatherResults([each.start() for each in self._slots])
         try:
             await tried.addTimeout(FIRST_S, self._reactor)
@@ -86,7 +86,8 @@ class Workers:
     async def ended(self) -> None:
         """Return when they have ended; those that take too long are made to."""
         waiting = gatherResults([each.gone for each in self._slots])
-        limit_s = self._config.shutdown_delay_duration_s + self._config.request_timeout_s + END_GRACE_S
+        delay_s, request_s = self._config.health.shutdown_delay_duration_s, self._config.requests.timeout_s
+        limit_s = delay_s + request_s + END_GRACE_S
         try:
             await waiting.addTimeout(limit_s, self._reactor)
         except DeferredTimeout:
@@ -99,7 +100,7 @@ class Workers:
         return self._ending
 
     def begin(self, slot: _Slot, port: int) -> tuple[StoreServer, _Process]:
-        """A process for a slot, joined to the store."""
+        """Start a process for a slot and join it to the store."""
         assert self._hub is not None
         self._begun += 1
         here, there = socket.socketpair()
@@ -117,7 +118,7 @@ class Workers:
 
 
 class _Slot:
-    """One worker and those that take its place."""
+    """Slot of one worker and its successors."""
 
     _log = Logger()
 
@@ -150,7 +151,7 @@ class _Slot:
         return self._server.ask(question)
 
     def served(self) -> None:
-        """It serves from now on."""
+        """Note that the worker serves from now on."""
         self._told()
 
     def end(self) -> None:
@@ -170,7 +171,7 @@ class _Slot:
             self._process.signal(name)
 
     def exited(self, why: str) -> None:
-        """The process has gone: another takes its place."""
+        """Handle the end of the process: another takes its place."""
         server, self._server, self._process = self._server, None, None
         if server is not None:
             server.part("its process has ended")
@@ -223,7 +224,7 @@ class _Process(ProcessProtocol):
             pass
 
     def childDataReceived(self, childFD: int, data: bytes) -> None:
-        """Whole lines go into our log as they are."""
+        """Write whole lines to our log as they are."""
         whole, end, rest = (self._rest + data).rpartition(b"\n")
         if len(rest) > _LINE_BYTES:
             whole, end, rest = whole + end + rest, b"\n", b""
@@ -232,7 +233,7 @@ class _Process(ProcessProtocol):
             relay_log((whole + end).decode(errors="replace"))
 
     def processExited(self, reason: Failure) -> None:
-        """It serves nobody any more."""
+        """Handle the end of the process, which serves no client any more."""
         self._is_over = True
         over, self._over = self._over, []
         for each in over:
@@ -243,7 +244,7 @@ class _Process(ProcessProtocol):
 
 
 def _environment() -> dict[str, str]:
-    """A worker finds the same orchtw, however this process has."""
+    """Return an environment in which a worker imports the same orchtw."""
     root = str(Path(orchtw.__file__).resolve().parent.parent)
     paths: Sequence[str] = [root, *filter(None, [os.environ.get("PYTHONPATH", "")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -1,4 +1,4 @@
-"""Admission as writes pass it: the chain, and what it is shown of each write."""
+"""Admission of writes: the chain, and the objects that it is shown."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from orchtw.registry.write import Write
 from orchtw.request import Request, UserInfo
 from orchtw.rules.options import DeleteOptions, WriteOptions
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.codec import Codec
 from orchtw.wire.objects import Object
 
 Settle = Callable[[Object], None]
-"""Completes an object in place, and refuses it by raising a StatusError."""
+"""Completes an object in place, and raises a StatusError to reject it."""
 
 
 def as_it_is(obj: Object) -> None:
-    """There is nothing to check or complete."""
+    """Leave an object as it is: there is nothing to check or complete."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class Submission:
 
 
 class Admission:
-    """One write on its way through the chain. `validates`: there are plugins that look at the finished object."""
+    """One write on its way through the chain. `validates`: some plugins check the finished object."""
 
     __slots__ = ("_attributes", "_plan", "_wanted", "_write", "validates")
 
@@ -60,10 +60,11 @@ class Admission:
         return self._plan.mutating.run(self._attributes)
 
     def outcome(self) -> Object:
-        """The wanted object as the mutating plugins left it: canonical, with defaults, in the target's version.
+        """Return the wanted object as the mutating plugins left it: canonical, with defaults, in the target's
+        version.
 
-        Raises BadRequest (400) where a plugin left what is no object of the kind, and what a view raises; of a view
-        that it is another object's BadRequest and Conflict (409).
+        Raises BadRequest (400) if a plugin left something else than an object of the kind, what a view raises, and
+        BadRequest or Conflict (409) if the view is another object's.
         """
         attributes, view = self._attributes, self._write.view
         if not attributes.changes or attributes.obj is None:
@@ -89,19 +90,18 @@ class Admission:
         return self._plan.validating.run(self._attributes)
 
     def release(self) -> None:
-        """Hold the objects no longer: all plugins have seen them."""
+        """Release the objects: all plugins have seen them."""
         self._wanted = {}
         self._attributes.release()
 
     def end(self) -> None:
-        """The write has ended."""
+        """End the admission with the write."""
         self._attributes.end()
 
 
 class Admissions:
-    """Shows writes to the plugins of a chain; what is large is made ready for them off the reactor.
-
-    `metrics` is what the chain measures.
+    """Admission of writes by the plugins of a chain; large objects are prepared off the reactor. `metrics` is the
+    chain's.
     """
 
     def __init__(self, chain: Chain, surface: Surface, offload: Offload) -> None:
@@ -113,7 +113,9 @@ class Admissions:
     def of(
         self, write: Write, operation: Operation, wanted: Object, old: Object | None, size_bytes: int
     ) -> Admission | None:
-        """The admission of a create or update, None if no plugin handles it; objects are in the target's version."""
+        """Return the admission of a create or update, None if no plugin handles it; objects are in the target's
+        version.
+        """
         plan = self._plan(write, operation)
         if plan.empty:
             return None
@@ -121,8 +123,12 @@ class Admissions:
         attributes = self._attributes(write, operation, show(wanted), None if old is None else show(old), size_bytes)
         return Admission(write, plan, attributes, wanted)
 
+    async def in_force(self) -> None:
+        """Return when all plugins decide by the objects that the caches have."""
+        await self._chain.in_force()
+
     async def deleting(self, write: Write, old: Object, options: DeleteOptions, size_bytes: int) -> None:
-        """Ask both halves about the end of `old`, a draft. Raises what plugins raise."""
+        """Run both halves on the deletion of `old`, a draft. Raises what plugins raise."""
         plan = self._plan(write, "DELETE")
         if plan.empty:
             return
@@ -132,12 +138,12 @@ class Admissions:
         attributes.given_options = options
         await plan.both(attributes)
 
-    async def permit(self, asked: Submission, codec: KindCodec, settle: Settle = as_it_is) -> Object:
-        """Ask both halves about an object that is not stored; returns it as it is after them.
+    async def permit(self, asked: Submission, codec: Codec, settle: Settle = as_it_is) -> Object:
+        """Run both halves on an object that is not stored; returns it as they leave it.
 
-        `codec` is that of its kind. Between the halves `settle` completes the object in place and rejects an
-        invalid one, whether the client or a plugin has made it so. Raises what plugins and `settle` raise, and
-        BadRequest (400) where plugins left no such object.
+        `codec` is that of its kind. Between the halves `settle` completes the object in place and rejects an invalid
+        one, whether the client or a plugin has made it so. Raises what plugins and `settle` raise, and BadRequest
+        (400) if plugins left something else.
         """
         plan, obj = self._chain.plan(asked.operation, asked.resource, asked.subresource), asked.obj
         if plan.empty:
@@ -180,7 +186,7 @@ class Admissions:
     def _attributes(
         self, write: Write, operation: Operation, obj: Object | None, old: Object | None, size_bytes: int
     ) -> Attributes:
-        """On a collection the name is the object's own, if it has one; a Namespace is in itself, as in its path."""
+        """Return the attributes of a write: a collection's name is the object's own; a Namespace lies in itself."""
         resource = write.target.resource
         name = write.name or ("" if obj is None else obj["metadata"].get("name", ""))
         return Attributes(
@@ -200,8 +206,8 @@ class Admissions:
         )
 
 
-def _canonical(codec: KindCodec, obj: Object) -> Object:
-    """An object that a plugin has changed in canonical form, with its declared defaults. Raises BadRequest (400)."""
+def _canonical(codec: Codec, obj: Object) -> Object:
+    """Return an object changed by a plugin in canonical form, with its declared defaults. Raises BadRequest (400)."""
     found = codec.normalise(obj)
     codec.set_defaults(found)
     return found

@@ -1,4 +1,4 @@
-"""Deletion: finalizers, grace and preconditions between the request and the end of an object (reference DEL-4)."""
+"""Deletion: finalizers, grace periods and preconditions from the request to the removal (reference DEL-4)."""
 
 from __future__ import annotations
 
@@ -21,34 +21,53 @@ ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
 
 LONGEST_GRACE_S = (2**63 - 1) // 10**9
-"""The longest time that Go's durations hold, 292 years: a longer period ends no later than that."""
+"""Longest grace period: 292 years, the longest of Go's durations; a longer one is cut to it."""
 
 
 @attrs.frozen(slots=True)
 class Deleted:
-    """The outcome of a delete: the object's last state, and whether it is gone."""
+    """Outcome of a delete: the object's last state; `gone`: it has been removed."""
 
     entry: Entry
     gone: bool
 
 
 class Deletion:
-    """Deletes through the write path's store and admission chain.
+    """Deletion through the write path's store and admission chain.
 
-    Without a garbage collector (`collects_garbage` False) nobody would ever take the finalizers of a
-    propagation policy off again, so none are set.
+    Without a garbage collector (`collects_garbage` False) the finalizers of a propagation policy would never be
+    removed, so none are set.
     """
 
     def __init__(self, writes: WritePath, *, collects_garbage: bool) -> None:
         self._writes = writes
         self._collects_garbage = collects_garbage
 
-    async def delete(self, write: Write, options: DeleteOptions) -> Deleted:
+    @property
+    def restores(self) -> int:
+        """Number of times that the state has been restored, for `delete`."""
+        return 0 if self._writes.gate is None else self._writes.gate.times_opened
+
+    async def delete(self, write: Write, options: DeleteOptions, restores: int | None = None) -> Deleted:
         """Remove an object, or begin its termination.
 
-        One that cannot be read goes at once: nobody knows what would hold it. Raises NotFound (404), Conflict
-        (409, a precondition does not hold) and DamagedObject (500, nobody knows whether it does).
+        `restores`: their number when the object was found, if that was before. An unreadable object goes at once: it
+        is unknown what would hold it. Raises NotFound (404), Conflict (409, a precondition does not hold),
+        DamagedObject (500, a precondition cannot be checked) and TooManyRequests (429, the state has been restored
+        since the object was found).
         """
+        gate = self._writes.gate
+        if gate is None:
+            return await self._delete(write, options)
+
+        async def delete() -> Deleted:
+            if restores is not None:
+                gate.check(restores)
+            return await self._delete(write, options)
+
+        return await gate.run(delete)
+
+    async def _delete(self, write: Write, options: DeleteOptions) -> Deleted:
         stored, resource = write.target.stored, write.target.resource
         for _ in range(MAX_ATTEMPTS):
             if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
@@ -79,11 +98,15 @@ class Deletion:
         return deleted
 
     async def _try_delete(self, write: Write, options: DeleteOptions, live: Entry) -> Deleted | None:
-        """One attempt; None: another writer was faster and it may be repeated."""
+        """Make one attempt; None: another writer was faster and it may be repeated."""
+        # 1. Preconditions come before admission: plugins and webhooks are not asked in vain.
         old = await self._writes.load(write, live)
         self._check_preconditions(write, options, old["metadata"])
+        # 2. Admission, which may refuse, but changes nothing.
         await self._writes.admit_delete(write, live, old, options)
+        # 3. Finalizers and the grace period: an object that something holds is marked and stays.
         new = self._terminating(write, options, old)
+        # 4. Compare and swap, with the revision that was read in 1: removal, or the marks.
         if new is None:
             return await self._remove(write, live, old)
         if new is old:
@@ -96,7 +119,7 @@ class Deletion:
         return Deleted(live, gone=True) if outcome.revision else None
 
     def _terminating(self, write: Write, options: DeleteOptions, old: Object) -> Object | None:
-        """The object as it waits for its end; None: nothing holds it; `old` itself: nothing changes."""
+        """Return the object with its marks of termination; None: nothing holds it; `old` itself: nothing changes."""
         strategy = write.target.strategy
         finalizers = self._finalizers(write, options, old["metadata"].get("finalizers") or [])
         grace_s = self._grace_s(write, options, old)
@@ -119,7 +142,7 @@ class Deletion:
         return new
 
     def _grace_s(self, write: Write, options: DeleteOptions, old: Object) -> int:
-        """Seconds left to live; a repeated delete may only shorten what is pending (reference DEL-7)."""
+        """Return the seconds left to live; a repeated delete may only shorten them (reference DEL-7)."""
         asked_s = options.grace_period_s
         if old["metadata"].get("deletionTimestamp") and asked_s is None:
             return int(old["metadata"].get("deletionGracePeriodSeconds") or 0)
@@ -135,7 +158,7 @@ class Deletion:
             meta.pop("finalizers", None)
 
     def _finalizers(self, write: Write, options: DeleteOptions, present: list[str]) -> list[str]:
-        """The finalizers after the propagation policy has had its say (reference DEL-5)."""
+        """Return the finalizers after applying the propagation policy (reference DEL-5)."""
         if not self._collects_garbage:
             return present
         resource = write.target.resource
@@ -162,5 +185,5 @@ class Deletion:
 
 
 def _from_orphan_dependents(orphan: bool | None) -> str:
-    """The policy that the deprecated `orphanDependents` stands for."""
+    """Return the policy that the deprecated `orphanDependents` stands for."""
     return "" if orphan is None else "Orphan" if orphan else "Background"

@@ -11,6 +11,7 @@ import attrs
 
 from orchtw.apply.managed_fields import with_old_times
 from orchtw.errors import BadRequest, Cause, Invalid, NotFound, RequestEntityTooLarge
+from orchtw.registry.at_rest import Replaced
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.identity import (
     match_live,
@@ -31,15 +32,15 @@ from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Admission
 
 MAX_STORED_BYTES = 3 << 20
-"""Of one object as the store keeps it: as much as a request may bring. Many small patches come to no more."""
+"""Bytes of one object as stored: as many as a request may bring, so that many small patches exceed it neither."""
 
 Check = Callable[[], None]
-"""Refuses an object that is not valid (422), or has validating plugins look at it."""
+"""Rejects an invalid object (422), then has the validating plugins check it."""
 
 
 @attrs.frozen(slots=True)
 class DraftChange:
-    """One try of an update: the wanted and the live object in the target's version, the live one as a draft."""
+    """One attempt of an update: the wanted and the live object in the target's version, the live one as a draft."""
 
     wanted: Object
     shown: Object
@@ -48,7 +49,7 @@ class DraftChange:
 
 
 class Drafts:
-    """Draws up new and changed objects: who owns what in them, what the server adds, and whether they are valid.
+    """Preparation of new and changed objects: field owners, the server's additions, and validation.
 
     It is pure computation on dicts of the write's own, which for large objects is done off the reactor.
     """
@@ -59,18 +60,20 @@ class Drafts:
         self._ownership = ownership
 
     def arriving(self, write: Write, obj: Object) -> None:
-        """Make a new object what admission sees: in its namespace, with its owners."""
+        """Prepare a new object for admission: in its namespace, with its field owners."""
         meta = own_metadata(obj)
         match_namespace(write, meta)
         if meta.get("resourceVersion", "").strip("0"):  # "0" says as little as none
-            raise BadRequest("resourceVersion should not be set on objects to be created")
+            if not write.dry_run:
+                raise BadRequest("resourceVersion should not be set on objects to be created")
+            del meta["resourceVersion"]  # the reference's store refuses it, and dry runs do not reach that
         drop_deletion(meta)
         self._own(write, None, obj)
 
     def begin_create(self, write: Write, obj: Object, admission: Admission | None) -> tuple[bool, Object, Check]:
-        """The draft of the object with what the server makes up; whether that is its name; its check.
+        """Return whether the name is generated, the draft with the server's additions, and its check.
 
-        Where nothing is reserved the object has been checked already.
+        If the kind reserves nothing, the object has been checked already.
         """
         sent = obj if admission is None else admission.outcome()
         obj = write.target.draft(sent)
@@ -96,7 +99,7 @@ class Drafts:
 
     def change(self, write: Write, transform: Transform, live: Entry) -> DraftChange:
         """Return the change that a write makes to the live object, with field owners, as admission sees it."""
-        target, old = write.target, write.target.load_draft(live)
+        target, old = write.target, write.at_hand.take(live) or write.target.load_draft(live)
         wanted = transform(old if write.whole else target.load(live))
         asked_version = match_live(write, own_metadata(wanted), old["metadata"], live)
         keep_server_fields(wanted["metadata"], old["metadata"])
@@ -105,9 +108,9 @@ class Drafts:
         return DraftChange(wanted, shown, old, asked_version)
 
     def begin_update(self, write: Write, change: DraftChange, admission: Admission | None) -> tuple[Object, Check]:
-        """The draft of the object, in which what the write may not change has been restored; its check.
+        """Return the draft, in which fields that the write may not change are restored, and its check.
 
-        Where nothing is reserved the object has been checked already.
+        If the kind reserves nothing, the object has been checked already.
         """
         strategy, old = write.target.strategy, change.old
         sent = change.wanted if admission is None else admission.outcome()
@@ -141,7 +144,7 @@ class Drafts:
         return prepared
 
     def _own(self, write: Write, live: Object | None, wanted: Object) -> None:
-        """Complete `wanted` and record in it who owns what it changes; an apply has done both already."""
+        """Complete `wanted` and record the owners of its changed fields; an apply has done both already."""
         if write.applies:
             return
         write.target.complete(wanted)
@@ -153,7 +156,7 @@ class Drafts:
 
 
 def _check_create(write: Write, admission: Admission | None, new: Object, sent: Object) -> None:
-    """Refuse a new object that is not valid (422), else show it to validating plugins."""
+    """Check a new object: raises Invalid (422), else shows it to validating plugins."""
     strategy = write.target.strategy
     _refuse(write, new, strategy.validate_create(new, Sent(sent, write.target.resource)))
     _warn(write, strategy.warnings(new, None))
@@ -162,7 +165,7 @@ def _check_create(write: Write, admission: Admission | None, new: Object, sent: 
 
 
 def _check_update(write: Write, admission: Admission | None, new: Object, old: Object, sent: Object) -> None:
-    """Refuse a change that is not valid (422), else show it to validating plugins."""
+    """Check a changed object: raises Invalid (422), else shows it to validating plugins."""
     strategy = write.target.strategy
     _refuse(write, new, strategy.validate_update(new, old, Sent(sent, write.target.resource, write.subresource)))
     if not write.subresource:
@@ -171,14 +174,17 @@ def _check_update(write: Write, admission: Admission | None, new: Object, old: O
         admission.finish(new)
 
 
-def prepared_object(target: Target, obj: Object, live: Entry | None = None) -> Prepared:
-    """A draft encoded. Raises RequestEntityTooLarge (413) when it has outgrown the store.
+def prepared_object(
+    target: Target, obj: Object, live_bytes: int = 0, replaced: Replaced | None = None
+) -> Prepared:
+    """Return a draft encoded. Raises RequestEntityTooLarge (413) when it is too large for the store.
 
-    What is too large already may shrink, so that it can be repaired and deleted.
+    An object that is too large already, of `live_bytes`, may shrink, so that it can be repaired and deleted.
+    `replaced` is that of `Target.prepare`.
     """
-    prepared = target.prepare(obj)
+    prepared = target.prepare(obj, replaced)
     size = len(prepared.raw)
-    if size > MAX_KEYS and (live is None or size > len(live.raw)):
+    if size > MAX_KEYS and size > live_bytes:
         if size > MAX_STORED_BYTES:
             raise RequestEntityTooLarge.limit(MAX_STORED_BYTES)
         try:
@@ -189,13 +195,13 @@ def prepared_object(target: Target, obj: Object, live: Entry | None = None) -> P
 
 
 def prepared_update(target: Target, new: Object, old: Object, live: Entry) -> Prepared | None:
-    """The new object encoded; None: it is as the live one, which lies in the store as it would be written."""
+    """Return the new object encoded; None: it equals the live one, which is stored in the current form."""
     _keep_times(new["metadata"], old["metadata"])
     stored = target.stored
     as_stored = stored.is_current(live) and not stored.cache.outdated(live.key)
     if without_version(new) == without_version(old) and as_stored:
         return None
-    return prepared_object(target, new, live)
+    return prepared_object(target, new, len(live.raw), (old, live.raw) if as_stored else None)
 
 
 def _refuse(write: Write, obj: Object, causes: list[Cause]) -> None:
@@ -212,12 +218,12 @@ def _warn(write: Write, warnings: list[str]) -> None:
 
 
 def _keep_times(new: Object, old: Object) -> None:
-    """A time alone is no change (reference APPLY-23)."""
+    """Keep the old times of unchanged field owners: a time alone is no change (reference APPLY-23)."""
     _set_owners(new, with_old_times(new.get("managedFields"), old.get("managedFields")))
 
 
 def _set_owners(meta: Object, owners: list[Object] | None) -> None:
-    """Put metadata.managedFields in its place, which is the last, or take it away."""
+    """Set metadata.managedFields as the last key, or remove it."""
     meta.pop("managedFields", None)
     if owners:
         meta["managedFields"] = owners

@@ -14,7 +14,7 @@ from orchtw.registry.offload import Offload
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.schema.catalogue import ResourceType, joined
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.json_text import load_json
 from orchtw.wire.objects import Object
 
@@ -30,7 +30,7 @@ class ServedSurface:
         self.meta_group = naming.meta_group
 
     def equivalents(self, resource: ResourceType) -> Mapping[str, ResourceType]:
-        """See `Surface`, as all of these. A resource that is not stored has only itself."""
+        """Return the versions of a resource, as `Surface.equivalents`; one that is not stored has only itself."""
         if resource.storage_version is None:
             return {resource.api_version: resource}
         versions = self._targets.versions_of(self._target(resource))
@@ -54,7 +54,7 @@ class ServedSurface:
         if resource.storage_version is not None and (api_version, kind.kind) == (resource.api_version, resource.kind):
             target = self._target(resource)
             return lambda obj: _read(target.codec, obj, target.complete)
-        codec = self._targets.codecs.kind(api_version, kind.kind)
+        codec = self._targets.codecs.any_kind(api_version, kind.kind)
         return lambda obj: _read(codec, obj)
 
     async def run(self, size_bytes: int, work: Callable[[], T]) -> T:
@@ -64,7 +64,7 @@ class ServedSurface:
         return self._targets.stored_target(resource.group, resource.version, resource.plural)
 
 
-def _read(codec: KindCodec, obj: Object, complete: Callable[[Object], None] | None = None) -> Object:
+def _read(codec: Codec, obj: Object, complete: Callable[[Object], None] | None = None) -> Object:
     found = codec.normalise(obj)
     codec.set_defaults(found)
     if complete is not None:

@@ -27,7 +27,7 @@ from orchtw.registry.system_metadata import Stamp, ordered
 from orchtw.registry.target import Target
 from orchtw.registry.write import Transform, Write, Written
 from orchtw.rules.options import DeleteOptions
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.codec import Codec
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import KeyValue, Op, Store, WriteOutcome
 from orchtw.storage.metrics import StoreTimes
@@ -35,19 +35,23 @@ from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Admission, Admissions, Settle, Submission, as_it_is
 from orchtw.writes.drafts import Check, Drafts, prepared_object, prepared_update
+from orchtw.writes.gate import WriteGate
 
 T = TypeVar("T")
 
+Annotate = Callable[[Write, Op], Op]
+"""Returns the commit of a write with more in its note than the write path knows to be needed."""
+
 MAX_ATTEMPTS = 100
-"""Tries of one write against racing writers: 64 writers on one object all get through, a livelock ends."""
+"""Attempts of one write against racing writers: 64 writers on one object all get through, a livelock ends."""
 
 
 class WritePath:
     """Creates, updates and removals, against one store.
 
-    Conflicts with writers that were faster are retried inside, from the newer object, unless the wanted
-    object names a resourceVersion. Between admission, which may wait for others, and the store, a write is pure
-    computation on dicts of its own: of large objects it is done off the reactor.
+    Conflicts with writers that were faster are retried inside, from the newer object, unless the wanted object names
+    a resourceVersion. Between admission, which may wait, and the store, a write is pure computation on dicts of its
+    own, done off the reactor for large objects. `gate`, if there is one, stands in front of all writes.
     """
 
     def __init__(
@@ -60,8 +64,12 @@ class WritePath:
         offload: Offload,
         permissions: Permissions | None = None,
         times: StoreTimes | None = None,
+        gate: WriteGate | None = None,
+        annotate: Annotate | None = None,
     ) -> None:
+        self.gate = gate
         self._store = store
+        self._annotate = annotate
         self._times = times or StoreTimes(Registry())
         self._permissions = permissions
         self._admissions = admissions
@@ -71,11 +79,11 @@ class WritePath:
         self._offload = offload
 
     def now(self) -> float:
-        """The time that goes into objects, in seconds since the epoch."""
+        """Return the time for timestamps in objects, in seconds since the epoch."""
         return self._stamp.now()
 
     def timestamp(self) -> str:
-        """The same as metadata holds it."""
+        """Return the same time as metadata holds it."""
         return self._stamp.timestamp()
 
     def field_manager(self, target: Target, subresource: str) -> FieldManager:
@@ -86,29 +94,40 @@ class WritePath:
         """Return a stored object in the version of the target."""
         return await self._run(len(entry.raw), lambda: target.load(entry))
 
-    async def permit(self, asked: Submission, codec: KindCodec, settle: Settle = as_it_is) -> Object:
-        """See `Admissions.permit`: the admission of a request whose own object is not stored."""
+    async def permit(self, asked: Submission, codec: Codec, settle: Settle = as_it_is) -> Object:
+        """Run admission for a request whose own object is not stored, as `Admissions.permit`."""
         return await self._admissions.permit(asked, codec, settle)
 
     async def create(self, write: Write, obj: Object) -> Entry:
         """Store a new object (reference WRITE-5).
 
         Raises AlreadyExists (409), Invalid (422, a cause per field), Forbidden (403), NotFound (404, the namespace),
-        RequestEntityTooLarge (413), MethodNotAllowed (405, nothing new is stored any more).
+        RequestEntityTooLarge (413), MethodNotAllowed (405, the kind stores nothing new any more).
         """
+        if self.gate is None:
+            return await self._create(write, obj, None)
+        return await self.gate.run(partial(self._create, write, obj, self.gate))
+
+    async def _create(self, write: Write, obj: Object, gate: WriteGate | None) -> Entry:
+        begun = 0 if gate is None else gate.times_opened
         target, stored = write.target, write.target.stored
         size = target.codec.work_bytes(write.size_bytes)
         _check_open(stored)
+        # 1. Managed fields come before admission: nobody is to own what a plugin added.
         await self._run(size, partial(self._drafts.arriving, write, obj))
         size = target.strategy.work_bytes(obj, size)
+        # 2. Mutating admission, then the rights that the object grants: a plugin may have added some.
         admission = self._admissions.of(write, "CREATE", obj, None, size)
         if admission is not None:
             await admission.admit()
             write.step("Admission changed what it wanted to")
         await self._check_grants(write, size, obj, None, admission)
+        # 3. The strategy and validation see what plugins made of the object, and the name is generated.
         generated, new, check = await self._run(size, partial(self._drafts.begin_create, write, obj, admission))
+        # 4. Reservations fill in addresses and ports, which validation looks at; from here on they must be ended.
         hold = await self._reserve(write, size, new, None, check)
         try:
+            # 5. Validating admission sees the object as it will be stored; quota is charged last of all.
             if admission is not None and admission.validates:
                 await admission.validate()
                 write.step("Admission agreed")
@@ -120,7 +139,10 @@ class WritePath:
                 if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
                     await wait
                 return target.as_written(await self._pretend_create(write, prepared, generated=generated), draft)
+            # 6. Compare and swap: the name must be free.
             _check_open(stored)  # again: nothing comes into a collection after it was closed
+            if gate is not None:
+                gate.check(begun)
             op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(write, op, hold)
             write.step("Object stored in database")
@@ -131,7 +153,7 @@ class WritePath:
         return target.as_written(self._entry(stored, prepared, outcome.revision), draft)
 
     async def _exists(self, write: Write, prepared: Prepared, *, generated: bool) -> AlreadyExists:
-        """Why there is no create; it says so if the object that has the name is about to go (reference ERR-6)."""
+        """Return the error for a taken name; it says so if that object is being deleted (reference ERR-6)."""
         resource, stored = write.target.resource, write.target.stored
         try:
             live = stored.cache.get(prepared.key)
@@ -147,6 +169,14 @@ class WritePath:
         `transform` gets the live object and may be called again when another writer was faster.
         Raises NotFound (404), Conflict (409), Invalid (422), Forbidden (403).
         """
+        if self.gate is None:
+            written = await self._update(write, transform)
+        else:
+            written = await self.gate.run(partial(self._update, write, transform))
+        await self._acknowledge(write, written)
+        return written
+
+    async def _update(self, write: Write, transform: Transform) -> Written:
         stored = write.target.stored
         for _ in range(MAX_ATTEMPTS):
             if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
@@ -160,29 +190,30 @@ class WritePath:
             else:
                 written = await self._try_update(write, transform, live)
             if written is not None:
-                await self._acknowledge(write, written)
                 return written
         raise modified(write)
 
     async def _acknowledge(self, write: Write, written: Written) -> None:
-        """Wait until a client's change of an object holds on this server, if that may be later than it is stored."""
+        """Wait until a client's change of an object is in force on this server, if that is later than it is
+        stored.
+        """
         in_force = write.target.stored.in_force
         if in_force is not None and write.request is not None and not (write.subresource or write.dry_run):
             await in_force(written.entry)
             write.step("Object in force")
 
     async def discard(self, stored: Stored, key: str, revision: int) -> None:
-        """Remove an object that cannot be read, unless it has changed: what it was, nobody can be asked about."""
+        """Remove an unreadable object, unless it has changed; admission cannot be asked about its content."""
         await self._store.commit(Op(stored.prefix + key, None, revision))
 
     async def stored_now(self, stored: Stored, namespace: str, name: str) -> Entry | None:
-        """The object as the store has it, for a write that goes on while its resource is exchanged for another."""
+        """Return the object from the store, for a write whose resource is being replaced by another."""
         key = stored.tail(namespace, name)
         found = await self._store.get(stored.prefix + key)
         return None if found is None else stored.build(key, found.value, found.revision)
 
     async def _create_by_update(self, write: Write, transform: Transform) -> Written | None:
-        """The object where there was none; None: another writer was faster and the round may be repeated."""
+        """Create the object by an update; None: another writer was faster and the round may be repeated."""
         resource = write.target.resource
         if write.subresource or not _may_create(write):
             raise NotFound.of(resource.plural, resource.group, write.name)
@@ -197,28 +228,33 @@ class WritePath:
             raise other_uid(write, meta["uid"], "")
         meta.pop("resourceVersion", None)
         try:
-            return Written(await self.create(write, obj), created=True)
+            return Written(await self._create(write, obj, self.gate), created=True)
         except AlreadyExists:
             return None
 
     async def _try_update(self, write: Write, transform: Transform, live: Entry) -> Written | None:
-        """One round of the loop; None: another writer was faster and the round may be repeated."""
+        """Make one round of the loop; None: another writer was faster and the round may be repeated."""
         target, stored = write.target, write.target.stored
         size = target.codec.work_bytes(write.size_bytes + len(live.raw))
+        # The steps are those of `create`. 1. The change, on the live object of this round, with its managed fields.
         change = await self._run(size, partial(self._drafts.change, write, transform, live))
         size = target.strategy.work_bytes(change.wanted, size)
         old, asked_version = change.old, change.asked_version
+        # 2. Mutating admission, and the rights that the object grants.
         admission = self._admissions.of(write, "UPDATE", change.wanted, change.shown, size)
         if admission is not None:
             await admission.admit()
             write.step("Admission changed what it wanted to")
         await self._check_grants(write, size, change.wanted, change.shown, admission)
+        # 3. The strategy and validation, against the live object; 4. reservations.
         new, check = await self._run(size, partial(self._drafts.begin_update, write, change, admission))
         hold = await self._reserve(write, size, new, old, check)
         try:
+            # 5. Validating admission.
             if admission is not None and admission.validates:
                 await admission.validate()
                 write.step("Admission agreed")
+            # An update that changes nothing ends here: it has been admitted, and no revision is used up for it.
             prepared = await self._run(size, partial(prepared_update, target, new, old, live))
             if prepared is None:
                 return Written(live)
@@ -230,6 +266,7 @@ class WritePath:
             _release(admission)
             if write.dry_run:
                 return Written(target.as_written(prepared.entry(live.revision), draft))
+            # 6. Compare and swap: the object must have the revision that this round began with.
             op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(write, op, hold)
             write.step("Object stored in database")
@@ -243,7 +280,7 @@ class WritePath:
     async def _remove_finished(
         self, write: Write, live: Entry, old: Object, prepared: Prepared, asked_version: str, hold: Hold | None
     ) -> Entry | None:
-        """The update that takes the last finalizer off a terminating object removes it (reference DEL-11)."""
+        """Remove a terminating object whose last finalizer the update removes (reference DEL-11)."""
         if hold is not None:
             hold.end()
         outcome = await self.remove(write, live, old)
@@ -259,20 +296,20 @@ class WritePath:
         return prepared.dry_run_entry()
 
     async def load(self, write: Write, live: Entry) -> Object:
-        """The draft of an object that is to end, for the caller's own use.
+        """Return the draft of an object that is to end, for the caller's own use.
 
-        Where nobody is shown it, the object as it lies in the store will do: no webhook can stop its end.
+        Without admission the stored version will do, so that no conversion webhook can stop the deletion.
         """
         target = write.target
         load = target.stored.load if write.admitted else target.load_draft
         return await self._run(len(live.raw), lambda: load(live))
 
     async def admit_delete(self, write: Write, live: Entry, old: Object, options: DeleteOptions) -> None:
-        """Ask admission about the deletion of `old`, the live object. Raises what plugins raise."""
+        """Run admission on the deletion of `old`, the live object. Raises what plugins raise."""
         await self._admissions.deleting(write, old, options, len(live.raw))
 
     async def terminate(self, write: Write, live: Entry, new: Object, old: Object) -> Entry | None:
-        """Store `new`, the live object with the marks of its termination; None: another writer was faster."""
+        """Store `new`, the live object with its marks of termination; None: another writer was faster."""
         stored, size = write.target.stored, write.target.strategy.work_bytes(new, len(live.raw))
         hold = await self._reserve(write, size, new, old, _nothing)
         try:
@@ -290,7 +327,7 @@ class WritePath:
     async def remove(self, write: Write, live: Entry, old: Object | None) -> WriteOutcome:
         """Remove the live object, unless another writer was faster; a dry run answers with the live revision.
 
-        `old` is the draft of the object; None: it cannot be read, and what it held stays to be found out.
+        `old` is the draft of the object; None: it is unreadable, and its reservations are left to the repair.
         """
         if write.dry_run:
             return WriteOutcome(live.revision)
@@ -303,7 +340,7 @@ class WritePath:
     async def _check_grants(
         self, write: Write, size: int, wanted: Object, live: Object | None, admission: Admission | None
     ) -> None:
-        """Refuse what would give rights away that the writer may not give (reference AUTHZ-20)."""
+        """Refuse a write that grants rights which the writer may not grant (reference AUTHZ-20)."""
         permissions = self._permissions
         if permissions is None or not permissions.concerns(write):
             return
@@ -313,7 +350,7 @@ class WritePath:
     async def _reserve(
         self, write: Write, size: int, new: Object | None, old: Object | None, check: Check
     ) -> Hold | None:
-        """Reserve what the write takes, then `check`; None where the kind takes nothing: it has been checked."""
+        """Reserve what the write takes, then `check`; None if the kind reserves nothing: it has been checked."""
         stored = write.target.stored
         reservations = stored.strategy.reservations
         if reservations is None:
@@ -332,10 +369,12 @@ class WritePath:
         return run_converting(self._offload, size_bytes, work)
 
     async def _commit(self, write: Write, op: Op, hold: Hold | None) -> WriteOutcome:
-        """Hand `op` to the store, if the writer may still write by now. Raises Fenced (503)."""
+        """Commit `op` to the store, if the writer still has the right to. Raises Fenced (503)."""
         began = perf_counter()
         try:
             op = write.guarded(op)
+            if self._annotate is not None:
+                op = self._annotate(write, op)
         except BaseException:
             if hold is not None:
                 hold.end()
@@ -348,7 +387,7 @@ class WritePath:
 
     @staticmethod
     def _entry(stored: Stored, prepared: Prepared, revision: int) -> Entry:
-        """The entry that the cache made of the commit, or one of our own where a later write has replaced it."""
+        """Return the cache's entry of the commit, or one of our own if a later write has replaced it."""
         entry = stored.cache.get(prepared.key)
         return prepared.entry(revision) if entry is None or entry.revision != revision else entry
 
@@ -381,7 +420,7 @@ def _is_finished(target: Target, obj: Object) -> bool:
 
 
 def _lost_race(write: Write, asked_version: str, current: KeyValue | None) -> None:
-    """Another writer was faster: the round may be repeated, unless the outcome is known already (409, 404)."""
+    """Raise the error for a lost race if repeating cannot help: Conflict (409) or NotFound (404)."""
     resource = write.target.resource
     if asked_version:
         raise Conflict.modified(resource.plural, resource.group, write.name)
@@ -389,7 +428,7 @@ def _lost_race(write: Write, asked_version: str, current: KeyValue | None) -> No
         raise NotFound.of(resource.plural, resource.group, write.name)
 
 
-def _canonical(codec: KindCodec, obj: Object) -> None:
+def _canonical(codec: Codec, obj: Object) -> None:
     """Make an object of the storage version canonical again, in place."""
     fresh = codec.normalise(obj)
     fresh["metadata"] = ordered(fresh["metadata"])
@@ -398,4 +437,4 @@ def _canonical(codec: KindCodec, obj: Object) -> None:
 
 
 def _nothing() -> None:
-    """There is nothing to check of an object that ends."""
+    """Do nothing: an object that ends needs no check."""

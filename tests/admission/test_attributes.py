@@ -175,6 +175,14 @@ class VersionTests(SynchronousTestCase):
         self.assertEqual((asked.obj["apiVersion"], asked.obj["spec"]["minAvailable"]), ("policy/v1", 7))
         self.assertEqual(asked.changes, 1)
 
+    def test_not_canonical(self) -> None:
+        """An object that a plugin left without its defaults is not taken for canonical in another version."""
+        asked = attributes("CREATE", "poddisruptionbudgets", "policy/v1", obj=BUDGET)
+        asked.obj = {**BUDGET, "spec": {}}
+        wanted = resource("poddisruptionbudgets", "policy/v1beta1")
+        other = self.successResultOf(Deferred.fromCoroutine(asked.converted(wanted)))
+        self.assertFalse(other.canonical)
+
     def test_looking_is_no_change(self) -> None:
         """Another version in which nothing was changed is not adopted."""
         asked = attributes("CREATE", "poddisruptionbudgets", "policy/v1", obj=BUDGET)

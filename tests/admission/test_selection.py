@@ -15,7 +15,7 @@ from orchtw.admission.plugins import PLUGINS
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.admission.plugins.priority import Priority
 from orchtw.admission.selection import DEFAULT, ORDER, problems, selected
-from orchtw.config import Config
+from orchtw.config.admission import AdmissionOptions
 from orchtw.errors import ConfigError
 from orchtw.registry.targets import Targets
 from tests.admission.asked import CATALOGUE, CODECS, host
@@ -37,12 +37,12 @@ class SelectionTests(SynchronousTestCase):
     def test_default(self) -> None:
         """Without flags the default plugins run, as far as they are there."""
         self.assertEqual([name for name in ORDER if name in DEFAULT], DEFAULTS)
-        self.assertEqual(list(selected(HOST, Config())), [name for name in DEFAULTS if name in PLUGINS])
+        self.assertEqual(list(selected(HOST, AdmissionOptions())), [name for name in DEFAULTS if name in PLUGINS])
 
     def test_off(self) -> None:
         """A default plugin can be switched off, also one that is not there."""
-        config = Config(disable_admission_plugins=(*PLUGINS, "ResourceQuota"))
-        self.assertEqual(selected(HOST, config), {})
+        options = AdmissionOptions(disable_admission_plugins=(*PLUGINS, "ResourceQuota"))
+        self.assertEqual(selected(HOST, options), {})
 
     def test_order(self) -> None:
         """The release says the order, not the flags."""
@@ -53,9 +53,9 @@ class SelectionTests(SynchronousTestCase):
             return NamespaceLifecycle.of(HOST)
 
         names = ("AlwaysDeny", "AlwaysAdmit", "NamespaceLifecycle")
-        fakes = {name: lambda host, config, given, name=name: factory(name) for name in names}
+        fakes = {name: lambda host, options, given, name=name: factory(name) for name in names}
         self.patch(selection, "PLUGINS", fakes)
-        selected(HOST, Config(enable_admission_plugins=("AlwaysDeny", "AlwaysAdmit")))
+        selected(HOST, AdmissionOptions(enable_admission_plugins=("AlwaysDeny", "AlwaysAdmit")))
         self.assertEqual(made, ["AlwaysAdmit", "NamespaceLifecycle", "AlwaysDeny"])
 
     def test_wrong_names(self) -> None:
@@ -63,11 +63,11 @@ class SelectionTests(SynchronousTestCase):
         here = ("NamespaceLifecycle", "Priority")
         self.patch(selection, "PLUGINS", {name: PLUGINS[name] for name in here})
         available = f"available are {', '.join(here)}"
-        config = Config(
+        options = AdmissionOptions(
             enable_admission_plugins=("Nope", "NodeRestriction", "LimitRanger", "NamespaceLifecycle"),
             disable_admission_plugins=("Neither", "NamespaceLifecycle"),
         )
-        found = problems(config)
+        found = problems(options)
         self.assertEqual(
             found,
             [
@@ -78,12 +78,12 @@ class SelectionTests(SynchronousTestCase):
                 f'enable-admission-plugins: plugin "LimitRanger" is not available; {available}',
             ],
         )
-        error = self.assertRaises(ConfigError, selected, HOST, config)
+        error = self.assertRaises(ConfigError, selected, HOST, options)
         self.assertEqual(list(error.problems), found)
 
     def test_alone(self) -> None:
         """The deprecated flag runs the listed plugins only, in the order of the release."""
-        found = selected(HOST, Config(admission_control=("Priority", "NamespaceLifecycle")))
+        found = selected(HOST, AdmissionOptions(admission_control=("Priority", "NamespaceLifecycle")))
         self.assertEqual([type(plugin) for plugin in found.values()], [NamespaceLifecycle, Priority])
 
     def test_alone_excludes(self) -> None:
@@ -92,12 +92,12 @@ class SelectionTests(SynchronousTestCase):
             "admission-control and enable-admission-plugins/disable-admission-plugins flags are mutually exclusive"
         )
         alone, other = ("Priority",), ("ServiceAccount",)
-        for config in (
-            Config(admission_control=alone, enable_admission_plugins=other),
-            Config(admission_control=alone, disable_admission_plugins=other),
+        for options in (
+            AdmissionOptions(admission_control=alone, enable_admission_plugins=other),
+            AdmissionOptions(admission_control=alone, disable_admission_plugins=other),
         ):
-            self.assertEqual(problems(config), [line])
-        found = problems(Config(admission_control=("Nope",)))
+            self.assertEqual(problems(options), [line])
+        found = problems(AdmissionOptions(admission_control=("Nope",)))
         self.assertEqual(found, ['admission-control plugin "Nope" is unknown'])
 
     def test_configured(self) -> None:
@@ -112,17 +112,17 @@ class SelectionTests(SynchronousTestCase):
         (folder / "a.json").write_text(json.dumps(file))
         got: list[object] = []
 
-        def factory(host: AdmissionHost, config: Config, given: Given | None) -> ChainPlugin:
+        def factory(host: AdmissionHost, options: AdmissionOptions, given: Given | None) -> ChainPlugin:
             got.append(given and given.obj)
             raise ConfigError("not this one")
 
         names = ("PodNodeSelector", "Priority", "EventRateLimit")
         self.patch(selection, "PLUGINS", dict.fromkeys(names, factory))
-        config = Config(
+        options = AdmissionOptions(
             admission_control_config_file=folder / "a.json",
             enable_admission_plugins=("PodNodeSelector", "EventRateLimit"),
         )
-        error = self.assertRaises(ConfigError, selected, HOST, config)
+        error = self.assertRaises(ConfigError, selected, HOST, options)
         self.assertEqual(got, [{"a": 1}, None])
         last = 'couldn\'t init admission plugin "EventRateLimit": no config specified'
         self.assertEqual(error.problems, ("not this one", "not this one", last))

@@ -1,4 +1,5 @@
 """The reference's server-side apply cases as data: operations in, object and owners out."""
+# covers: orchtw.apply.merge_type
 
 from __future__ import annotations
 

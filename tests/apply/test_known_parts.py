@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.apply import field_tree, known_parts
 from orchtw.apply.field_set import FieldSet
+from orchtw.apply.field_tree import Tree
 from orchtw.apply.known_parts import Additions, Claims
 from orchtw.apply.managed_fields import FieldOwner
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.server_side import Merger, OneVersion
-from orchtw.apply.typed import Changes, claimed
+from orchtw.apply.typed import claimed
 from orchtw.wire.objects import Object
 from tests.apply.merging import type_of_schema
 
@@ -61,17 +63,18 @@ class AdditionsTests(SynchronousTestCase):
             merged = merger.update(EMPTY, new, "v1", {}, owner, None)
             expected = merged[owner].fields.tree if merged else field_tree.LEAF
             self.assertEqual(found.of(new), expected)
+            self.assertEqual(orjson.dumps(found.of(new)), FieldSet(expected).encode(), "in the order of FieldsV1")
 
     def test_found_out_once(self) -> None:
         """A specification that recurs is not examined again; a similar one is another."""
         counted: list[Object] = []
-        compare = known_parts.compare
+        gained = known_parts.gained
 
-        def noted(kind: MapType, left: Object, right: Object) -> Changes:
+        def noted(kind: MapType, left: Object, right: Object) -> Tree:
             counted.append(right)
-            return compare(kind, left, right)
+            return gained(kind, left, right)
 
-        self.patch(known_parts, "compare", noted)
+        self.patch(known_parts, "gained", noted)
         found = Additions(KIND, EMPTY, {})
         for free in ({"a": 1}, {"a": 1}, {"a": True}, {"a": 1.0}, {"a": 1}):
             found.of({"spec": {"free": free}})

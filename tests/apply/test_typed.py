@@ -1,4 +1,5 @@
 """Tests of `orchtw.apply.typed` and `type_check`."""
+# covers: orchtw.apply.type_check
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class AccountTokensTests(SynchronousTestCase):
     def test_key_files_are_rooted(self) -> None:
         """Key files are taken from the folder that the server was started in, each of them."""
         config = parse(["--service-account-key-file=a,/b", "--service-account-key-file=c"]).rooted(Path("/srv"))
-        self.assertEqual(config.service_account_key_file, (Path("/srv/a"), Path("/b"), Path("/srv/c")))
+        self.assertEqual(config.accounts.key_file, (Path("/srv/a"), Path("/b"), Path("/srv/c")))
 
     def test_root_ca(self) -> None:
         """--root-ca-file must hold certificates; without it there is nothing to say (CTRL-23)."""

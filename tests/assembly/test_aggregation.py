@@ -10,6 +10,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.aggregation import Aggregation
+from orchtw.assembly.foundation import Foundation
 from orchtw.assembly.resources import Resources
 from orchtw.bootstrap.extension_apiserver_authentication import AuthenticationInfo
 from orchtw.config import Config
@@ -30,9 +31,11 @@ class AuthenticationInfoTests(SynchronousTestCase):
 
     def made(self, **settings: Any) -> Aggregation:
         """The aggregation of a server with these settings."""
-        config, clock = Config(**settings), Clock()
+        config, clock = Config.of(**settings), Clock()
         resources = Resources(config, Naming.orch(), clock, MemoryStore(clock))
-        return Aggregation(config, resources, prepare(config, self.folder, NOW), self.reloads)
+        base = Foundation(config=config, resources=resources, reactor=clock, reloads=self.reloads)
+        front_proxy = prepare(config.aggregation, config.authn.request_header, self.folder, NOW)
+        return Aggregation(base, front_proxy)
 
     def test_generated(self) -> None:
         """Without flags: the server's own authority, and the usual headers (reference AGG-12)."""

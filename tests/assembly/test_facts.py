@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.accounts import account_tokens
 from orchtw.assembly.facts import facts
 from orchtw.config import Config
+from orchtw.config.settings import SETTINGS
 from orchtw.naming.names import Naming
 from orchtw.pki import first_start
 from orchtw.pki.cluster_signing import ClusterSigning
@@ -29,14 +29,14 @@ class FactsTests(SynchronousTestCase):
     def facts(self, folder: Path, vocabulary: str = "orch", **settings: Any) -> list[Fact]:
         """Those of a server that starts in a folder."""
         folder.mkdir(mode=0o700, exist_ok=True)
-        config = Config(data_dir=folder, vocabulary=vocabulary, **settings)
+        config = Config.of(data_dir=folder, vocabulary=vocabulary, **settings)
         naming = Naming.of(vocabulary)
         pki = first_start.prepare(config, naming, 1, datetime.now(UTC))
         return facts(
             config,
             naming,
             account_tokens(config, naming, "192.0.2.1:1", pki.service_account_key),
-            ClusterSigning(config, pki.own_signing),
+            ClusterSigning(config.signing, pki.own_signing),
             client_ca_pem=pki.client_ca_pem,
             published_ca_pem=pki.ca_pem.decode(),
         )
@@ -101,7 +101,7 @@ class FactsTests(SynchronousTestCase):
 
     def test_every_setting_is_one(self) -> None:
         """Each fact that is named as a flag is one."""
-        flags = {f"--{field.name.replace('_', '-')}" for field in attrs.fields(Config)}
+        flags = {f"--{setting.flag}" for setting in SETTINGS.values()}
         names = [fact.name for fact in self.facts(self.folder)]
         self.assertEqual([name for name in names if name.startswith("--") and name not in flags], [])
         self.assertEqual(len(names), len(set(names)))

@@ -36,7 +36,7 @@ class ChoicesTests(SynchronousTestCase):
         picked = reading.parse(
             ["--storage-backend=shared", "--authorization-mode=Opinion", "--controllers=job"], MORE
         )
-        self.assertEqual((picked.storage_backend, picked.controllers), ("shared", ("job",)))
+        self.assertEqual((picked.storage.storage_backend, picked.controllers.names), ("shared", ("job",)))
         error = self.assertRaises(ConfigError, reading.parse, ["--controllers=namespace"], MORE)
         self.assertEqual(
             error.problems, ('--controllers: "namespace" is not in the list of known controllers: job',)
@@ -50,6 +50,6 @@ class ChoicesTests(SynchronousTestCase):
     def test_help(self) -> None:
         """The help names them."""
         texts = {flag.name: flag.help for flag in reading.flags_of(MORE)}
-        self.assertTrue(texts["storage-backend"].startswith("Store to use: sqlite, shared; empty: "))
-        self.assertTrue(texts["controllers"].endswith("there are job."))
+        self.assertTrue(texts["storage-backend"].startswith("Store to use: sqlite, shared; empty means "))
+        self.assertTrue(texts["controllers"].endswith("There are: job."))
         self.assertFalse([flag.name for flag in FLAGS if "{" in flag.help])

@@ -1,4 +1,5 @@
 """Flow control in a whole server: its objects, their upkeep, and its effect on clients."""
+# covers: orchtw.flowcontrol.conditions, orchtw.registry.groups.flowcontrol.suggested
 
 from __future__ import annotations
 
@@ -215,7 +216,7 @@ class FlowControlTests(TestCase):
         for plural, obj in (("prioritylevelconfigurations", narrow), ("flowschemas", trap)):
             obj["metadata"] = {"name": obj["metadata"]["name"]}
             self.assertEqual((await server.request("POST", self.path(server, plural), obj)).code, 201)
-        control = server.instance._limiting.control
+        control = server.instance.lifecycle.limiting.control
         assert control is not None
         control.live.settled()
         seating = control.live.levels["narrow"].seating

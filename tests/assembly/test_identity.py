@@ -1,4 +1,5 @@
 """Identity that a server publishes (reference CTRL-40, VER-19)."""
+# covers: orchtw.bootstrap.storage_versions
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ class IdentityTests(WorldTestCase):
         """Return the identity of a started server."""
         world = self.world
         maker = Maker(targets=world.targets, writes=world.registry.writes, naming=world.naming)
-        config = Config(feature_gates=gates, identity_lease_duration_seconds=60)
+        config = Config.of(feature_gates=gates, identity_lease_duration_seconds=60)
         made = Identity(config, maker, world.clock)
         self.addCleanup(made.stop)
         world.run(made.start())

@@ -1,4 +1,5 @@
 """`/metrics` of a whole server without network (reference METRIC-5, METRIC-7, METRIC-8)."""
+# covers: orchtw.storage.metrics
 
 from __future__ import annotations
 
@@ -16,11 +17,13 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw import __version__
-from orchtw.assembly.instance import Instance
+from orchtw.assembly.membership import ServerKeys
+from orchtw.bootstrap.server_leases import ServerPlace
 from orchtw.config import Config
 from orchtw.naming.names import Naming
 from orchtw.registry.offload import Offload
 from orchtw.request import Ending, Peer, Request, Response
+from orchtw.server import Server
 from tests.client.world import MemoryStore
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -99,14 +102,14 @@ class ServedTests(SynchronousTestCase):
         self.tokens.write_text('t,admin,1,"system:masters"\nu,bob,2\n')
         self.instance = self.process()
 
-    def process(self, naming: Naming | None = None, **settings: Any) -> Instance:
-        config = Config(token_auth_file=self.tokens, **settings)
-        instance = Instance(
-            config, naming or Naming.orch(), self.clock, store=MemoryStore(self.clock), address="127.0.0.1", port=1,
-            secret=b"s" * 32,
+    def process(self, naming: Naming | None = None, **settings: Any) -> Server:
+        config = Config.of(token_auth_file=self.tokens, **settings)
+        instance = Server(
+            config, naming or Naming.orch(), self.clock, store=MemoryStore(self.clock),
+            place=ServerPlace("127.0.0.1", 1), keys=ServerKeys(secret=b"s" * 32),
         )  # fmt: skip
-        self.run_to_end(instance.start())
-        self.addCleanup(lambda: self.run_to_end(instance.stop()))
+        self.run_to_end(instance.lifecycle.start())
+        self.addCleanup(lambda: self.run_to_end(instance.lifecycle.stop()))
         return instance
 
     def run_to_end(self, work: Coroutine[Any, Any, Any]) -> Any:
@@ -124,7 +127,7 @@ class ServedTests(SynchronousTestCase):
         request = Request(
             method=method, path=path, query=query, headers=given, body=data, peer=Peer(address="", port=0)
         )
-        response: Response = self.run_to_end(self.instance.app(request))
+        response: Response = self.run_to_end(self.instance.front.app(request))
         return response
 
     def text(self, **headers: str) -> str:
@@ -145,8 +148,8 @@ class ServedTests(SynchronousTestCase):
 
     def test_families(self) -> None:
         """Every family of the release that has a meaning here is there, with its labels and bounds."""
-        self.instance.instruments.show_listener(Mock())
-        families = self.instance.instruments.registry.all()
+        self.instance.metrics.show_listener(Mock())
+        families = self.instance.metrics.registry.all()
         found = {family.name: family for family in families if family.name in FAMILIES}
         self.assertEqual(set(FAMILIES) - set(found), set())
         for name, labels in FAMILIES.items():

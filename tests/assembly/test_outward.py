@@ -6,11 +6,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import attrs
 from twisted.internet import reactor
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
+from orchtw.assembly.foundation import Foundation
 from orchtw.assembly.outward import outward
 from orchtw.assembly.resources import Resources
 from orchtw.config import Config
@@ -33,7 +33,7 @@ class CertificateTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.folder = Path(self.mktemp())
         shutil.copytree(agent_pki().folder, self.folder)
-        self.config = Config(
+        self.config = Config.of(
             orchlet_certificate_authority=self.folder / "agents.crt",
             orchlet_client_certificate=self.folder / "client.crt",
             orchlet_client_key=self.folder / "client.key",
@@ -42,10 +42,11 @@ class CertificateTests(SynchronousTestCase):
 
     def tls(self, **changes: Any) -> ClientTLS:
         """Return the TLS settings with which agents are dialled."""
-        config = attrs.evolve(self.config, **changes)
+        config = self.config.changed(**changes)
         clock = Clock()
         resources = Resources(config, Naming.orch(), clock, MemoryStore(clock))
-        self.made = outward(config, resources, AllowedOrigins(), self.reloads)
+        base = Foundation(config=config, resources=resources, reactor=clock, reloads=self.reloads)
+        self.made = outward(base, AllowedOrigins())
         return self.made.agents._settings.tls()
 
     def test_read(self) -> None:

@@ -8,7 +8,7 @@ from twisted.application.service import MultiService
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.assembly.stages import STAGES, StageHost, stages
+from orchtw.assembly.stages import StageHost, stages
 from orchtw.authn.union import AuthenticatorUnion as Authenticators
 from orchtw.authz.union import AuthorizerUnion as Authorizers
 from orchtw.config import Config
@@ -26,6 +26,7 @@ from orchtw.metrics.requests import RequestMetrics
 from orchtw.naming.names import Naming
 from orchtw.request import Request, Response
 from orchtw.rules.origins import AllowedOrigins
+from orchtw.server import STAGES
 
 
 async def handler(_request: Request) -> Response:
@@ -39,7 +40,7 @@ class TableTests(SynchronousTestCase):
         def refuse(_request: Request, error: StatusError) -> Response:
             raise error
 
-        config = Config(**settings)
+        config = Config.of(**settings)
         host = StageHost(
             naming=Naming.orch(),
             clock=Clock(),
@@ -47,7 +48,7 @@ class TableTests(SynchronousTestCase):
             services=MultiService(),
             authenticator=Authenticators([], anonymous=True),
             authorizer=Authorizers([]),
-            origins=AllowedOrigins(config.cors_allowed_origins),
+            origins=AllowedOrigins(config.serving.cors_allowed_origins),
             doors=Doors(),
             verbosity=Verbosity(),
             limiting=MaxInFlight(0, 0, "", InFlight(), Clock().seconds),
@@ -56,7 +57,7 @@ class TableTests(SynchronousTestCase):
             attempts=Attempts(Registry(), ()),
             health=Health(Checks(Naming.orch()), Clock()),
         )
-        made = stages(host, config)
+        made = stages(STAGES, host, config)
         line(made, handler)
         return [placed.place for placed in made]
 

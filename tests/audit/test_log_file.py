@@ -1,4 +1,5 @@
 """The log file, its rotation, and the retention of old files (reference AUDIT-11, AUDIT-18)."""
+# covers: orchtw.audit.old_files
 
 from __future__ import annotations
 

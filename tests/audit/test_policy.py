@@ -92,3 +92,10 @@ class PolicyTests(SynchronousTestCase):
         rules = [AuditRule(outcome=META, users=frozenset({""})), AuditRule(outcome=META, groups=frozenset({"dev"}))]
         self.assertEqual(AuditPolicy(rules).outcome(None, info(POD)).level, NONE)
         self.assertEqual(AuditPolicy([AuditRule(outcome=META)]).outcome(None, info(POD)).level, METADATA)
+
+    def test_by_name(self) -> None:
+        """A policy with names in it has to be asked about each object."""
+        named = AuditRule(outcome=META, resources=resources("pods", of=("p",)))
+        unnamed = AuditRule(outcome=META, resources=resources("pods"))
+        self.assertEqual([AuditPolicy(rules).by_name for rules in ([unnamed], [unnamed, named], [])],
+                         [False, True, False])  # fmt: skip

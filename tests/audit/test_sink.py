@@ -1,9 +1,8 @@
 """Several backends, modes and truncation (reference AUDIT-11, AUDIT-13)."""
+# covers: orchtw.audit.counts
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.exposition import generate_latest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
@@ -13,6 +12,7 @@ from orchtw.audit.event import Event
 from orchtw.audit.sink import WAIT_S, Blocking, SinkUnion, Truncating
 from orchtw.audit.waiting import WaitingEvents
 from tests.audit.events import Held, Kept, members, numbered
+from tests.metrics.shown import text_of
 
 
 class SinkTests(SynchronousTestCase):
@@ -126,19 +126,18 @@ class CountsTests(SynchronousTestCase):
 
     def test_families(self) -> None:
         """The families of the release, with their labels (reference METRIC-1)."""
-        counts, registry = Counts(Clock()), CollectorRegistry()
-        registry.register(counts)
+        counts = Counts(Clock())
         counts.events, counts.rejected = 5, 1
         counts.levels[1] += 3
         counts.lost("log", 2, "No space left on device")
         counts.waiting["log"] = lambda: 7
-        text = generate_latest(registry).decode()
+        text = text_of(counts.families())
         for sample in (
-            "apiserver_audit_event_total 5.0",
-            'apiserver_audit_error_total{plugin="log"} 2.0',
-            'apiserver_audit_level_total{level="Metadata"} 3.0',
-            "apiserver_audit_requests_rejected_total 1.0",
-            'apiserver_audit_waiting_bytes{backend="log"} 7.0',
+            "apiserver_audit_event_total 5",
+            'apiserver_audit_error_total{plugin="log"} 2',
+            'apiserver_audit_level_total{level="Metadata"} 3',
+            "apiserver_audit_requests_rejected_total 1",
+            'apiserver_audit_waiting_bytes{backend="log"} 7',
         ):
             self.assertIn(f"{sample}\n", text)
         self.assertNotIn('level="None"', text)

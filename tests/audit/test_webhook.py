@@ -15,7 +15,7 @@ from orchtw.audit.batches import PLUGIN, Batches, BatchSettings
 from orchtw.audit.counts import Counts
 from orchtw.audit.sink import Blocking
 from orchtw.audit.waiting import WAITING_BYTES, WaitingEvents
-from orchtw.audit.webhook import END_S, DeliveryTurns, Way, WebhookBackend
+from orchtw.audit.webhook import END_S, LimitedCaller, Way, WebhookBackend
 from orchtw.outbound.caller import CallFailed
 from orchtw.outbound.remote import Remote
 from tests.audit.events import numbered
@@ -52,13 +52,13 @@ class Server:
 
 
 class WebhookTests(SynchronousTestCase):
-    """`WebhookBackend`, `Way` and `DeliveryTurns`."""
+    """`WebhookBackend`, `Way` and `LimitedCaller`."""
 
     def setUp(self) -> None:
         self.clock, self.server = Clock(), Server()
         self.counts = Counts(self.clock)
         self.way = Way(
-            caller=DeliveryTurns(self.server, at_once=2),  # type: ignore[arg-type]
+            caller=LimitedCaller(self.server, at_once=2),  # type: ignore[arg-type]
             remote=REMOTE,
             clock=self.clock,
             random=random.Random(1),

@@ -39,11 +39,11 @@ class OIDCCase(CallerCase):
         """Start the method; with `ready` until it has keys."""
         file = Path(self.mktemp())
         file.write_bytes(ca or self.issuer.server.ca_pem)
-        config = Config(
+        config = Config.of(
             **{"oidc_issuer_url": self.issuer.url, "oidc_client_id": "client", "oidc_ca_file": file, **flags}
         )
         host = a_host(clock=self.time, caller=self.caller, seconds=lambda: self.now)
-        method = from_flags(host, config)
+        method = from_flags(host, config.authn)
         assert method is not None
         self.method = method
         (self.keys,) = self.services = host.services

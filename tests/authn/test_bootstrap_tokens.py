@@ -21,7 +21,7 @@ class LookupTests(WorldTestCase):
         self.secrets = self.world.resource("secrets")
         self.namespace = self.world.naming.system_namespace
         host = a_host(targets=self.world.targets, seconds=self.world.now, naming=self.world.naming)
-        self.method: Any = from_flags(host, Config(enable_bootstrap_token_auth=True))
+        self.method: Any = from_flags(host, Config.of(enable_bootstrap_token_auth=True).authn)
 
     def create(self, **more: Any) -> None:
         secret = {**token_secret(), **more}
@@ -29,7 +29,7 @@ class LookupTests(WorldTestCase):
 
     def test_off(self) -> None:
         """It is off unless the flag is given (reference AUTHN-22)."""
-        self.assertIsNone(from_flags(a_host(), Config()))
+        self.assertIsNone(from_flags(a_host(), Config().authn))
 
     def test_user(self) -> None:
         """The user's name and groups mark a joining node; there is no UID (reference AUTHN-22)."""

@@ -1,4 +1,6 @@
 """Certificates, tokens and their union: which credentials authenticate which user."""
+# covers: orchtw.authn.bearer, orchtw.authn.client_certificates, orchtw.authn.method, orchtw.authn.tokens
+# covers: orchtw.authn.union
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from zope.interface import implementer
 from orchtw.authn import tokens
 from orchtw.authn.bearer import BearerTokens, bearer_token
 from orchtw.authn.client_certificates import ClientCertificates, user_of
-from orchtw.authn.method import ANONYMOUS, ForThisAPI, ShownCredentials, authenticated
+from orchtw.authn.method import ANONYMOUS, ForThisAPI, ShownToken, authenticated
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.union import AuthenticatorUnion, chain
 from orchtw.config import Config
@@ -189,7 +191,7 @@ class LaterTokens:
     def __init__(self) -> None:
         self.answer: Deferred[UserInfo | None] = Deferred()
 
-    def find(self, shown: ShownCredentials) -> Awaitable[UserInfo | None]:
+    def find(self, shown: ShownToken) -> Awaitable[UserInfo | None]:
         """The answer to come."""
         return self.answer
 
@@ -333,7 +335,8 @@ class ChainTests(SynchronousTestCase):
 
     def ask(self, asked: Request, **settings: Any) -> Any:
         """Return the answer of the chain that these flags make."""
-        return chain(a_host(seconds=NOW.timestamp), Config(**settings)).authenticate(asked)
+        config = Config.of(**settings)
+        return chain(a_host(seconds=NOW.timestamp), config.authn, modes=config.authz.mode).authenticate(asked)
 
     def test_certificate_before_token(self) -> None:
         """A verified certificate decides before a token does (reference AUTHN-3)."""

@@ -7,7 +7,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.oidc_claims import BadToken, Mapping
-from orchtw.config import Config
+from orchtw.config.authentication import OIDCOptions
 from orchtw.request import UserInfo
 from tests.authn.issuer import NOW
 
@@ -17,7 +17,7 @@ CLAIMS = {"iss": ISSUER, "aud": "client", "sub": "alice", "exp": NOW + 10}
 
 def mapping(**flags: Any) -> Mapping:
     """That of these flags."""
-    return Mapping.of(Config(oidc_issuer_url=ISSUER, oidc_client_id="client", **flags))
+    return Mapping.of(OIDCOptions(issuer_url=ISSUER, client_id="client", **flags))
 
 
 class CheckTests(SynchronousTestCase):
@@ -71,10 +71,10 @@ class UserTests(SynchronousTestCase):
         """Names have the issuer before them, unless they are addresses or the flag says otherwise."""
         for flags, name in (
             ({}, "https://issuer#alice"),
-            ({"oidc_username_prefix": "-"}, "alice"),
-            ({"oidc_username_prefix": "oidc:"}, "oidc:alice"),
-            ({"oidc_username_claim": "email"}, "a@b"),
-            ({"oidc_username_claim": "email", "oidc_username_prefix": "oidc:"}, "oidc:a@b"),
+            ({"username_prefix": "-"}, "alice"),
+            ({"username_prefix": "oidc:"}, "oidc:alice"),
+            ({"username_claim": "email"}, "a@b"),
+            ({"username_claim": "email", "username_prefix": "oidc:"}, "oidc:a@b"),
         ):
             user = self.user({"email": "a@b"}, **flags)
             self.assertEqual(user, UserInfo(name=name, groups=("system:authenticated",)), flags)
@@ -83,11 +83,11 @@ class UserTests(SynchronousTestCase):
         """The claim must be there and be a text."""
         for claims, why in (({}, "claim not present"), ({"x": 5}, "must be a string")):
             expected = f'oidc: parse username claims "x": {why}'
-            self.assertEqual(self.user(claims, oidc_username_claim="x"), expected)
+            self.assertEqual(self.user(claims, username_claim="x"), expected)
 
     def test_verified_email(self) -> None:
         """An email that the issuer calls unverified is refused; without that claim it is accepted."""
-        flags = {"oidc_username_claim": "email"}
+        flags = {"username_claim": "email"}
         self.assertEqual(self.user({"email": "a@b", "email_verified": True}, **flags).name, "a@b")
         for value in (False, None):
             found = self.user({"email": "a@b", "email_verified": value}, **flags)
@@ -97,7 +97,7 @@ class UserTests(SynchronousTestCase):
 
     def test_groups(self) -> None:
         """Groups are a string or a list of strings, each prefixed; an absent claim adds no groups."""
-        flags = {"oidc_groups_claim": "g", "oidc_groups_prefix": "p:"}
+        flags = {"groups_claim": "g", "groups_prefix": "p:"}
         for value, groups in (("a", ("p:a",)), (["a", "b"], ("p:a", "p:b")), (None, ()), ([], ())):
             self.assertEqual(self.user({"g": value}, **flags).groups, (*groups, "system:authenticated"))
         self.assertEqual(self.user({}, **flags).groups, ("system:authenticated",))
@@ -107,7 +107,7 @@ class UserTests(SynchronousTestCase):
 
     def test_required(self) -> None:
         """Every required claim must have its value."""
-        flags = {"oidc_required_claim": (("hd", "example.com"), ("role", "dev"))}
+        flags = {"required_claim": (("hd", "example.com"), ("role", "dev"))}
         self.assertIsInstance(self.user({"hd": "example.com", "role": "dev"}, **flags), UserInfo)
         for claims, why in (
             ({"hd": "example.com"}, "oidc: required claim role not present in ID token"),

@@ -15,10 +15,12 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.authn import TOKENS
 from orchtw.authn.compact import compact
 from orchtw.authn.oidc import from_flags
 from orchtw.authn.oidc_keys import Fetched, IssuerKeys, Key, NoKeys, fresh_s, keys_of
 from orchtw.config import Config
+from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import ConfigError
 from tests.authn.hosts import a_host
 from tests.authn.issuer import encoded, jwk, key_of, signed
@@ -137,12 +139,12 @@ class ServiceTests(SynchronousTestCase):
 class FlagTests(SynchronousTestCase):
     def test_off(self) -> None:
         """Without an issuer there is no such method."""
-        self.assertIsNone(from_flags(a_host(), Config()))
+        self.assertIsNone(TOKENS["oidc"](a_host(), AuthenticationOptions()))
 
     def test_ca_file(self) -> None:
         """Authorities that cannot be read end the start."""
         path = Path(self.mktemp())
-        config = Config(oidc_issuer_url="https://h", oidc_client_id="c", oidc_ca_file=path)
+        config = Config.of(oidc_issuer_url="https://h", oidc_client_id="c", oidc_ca_file=path).authn
         self.assertRaises(ConfigError, from_flags, a_host(), config)
         path.write_text("no")
         self.assertRaises(ConfigError, from_flags, a_host(), config)

@@ -9,7 +9,7 @@ from cryptography import x509
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.request_headers import HeaderNames, RequestHeaders
-from orchtw.config import Config
+from orchtw.config.authentication import RequestHeaderOptions
 from orchtw.errors import ConfigError
 from orchtw.pki import certificates
 from orchtw.request import UNREADABLE, Peer, Request, UserInfo
@@ -18,10 +18,10 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 AUTHORITY = certificates.new_authority("front-proxy-ca", NOW)
 OTHER = certificates.new_authority("front-proxy-ca", NOW)
 NAMES = HeaderNames.of(
-    Config(
-        requestheader_username_headers=("X-Remote-User", "X-Other-User"),
-        requestheader_group_headers=("X-Remote-Group",),
-        requestheader_extra_headers_prefix=("X-Remote-Extra-",),
+    RequestHeaderOptions(
+        username_headers=("X-Remote-User", "X-Other-User"),
+        group_headers=("X-Remote-Group",),
+        extra_headers_prefix=("X-Remote-Extra-",),
     )
 )
 
@@ -110,6 +110,17 @@ class RequestHeadersTests(SynchronousTestCase):
     def test_any_name(self) -> None:
         """Without a list of names any will do (reference AUTHN-38)."""
         self.assertIsNotNone(self.method().authenticate(self.request(certificate("somebody"), x_remote_user="jane")))
+
+    def test_authority_expires(self) -> None:
+        """A proxy that was trusted before is not trusted once its authority has expired."""
+        short = certificates.new_authority("front-proxy-ca", NOW - timedelta(days=3649))
+        self.path.write_bytes(certificates.pem(short.certificate))
+        method, shown = self.method(), certificate(authority=short)
+        end = min(short.certificate.not_valid_after_utc, shown.not_valid_after_utc)
+        for seconds, trusted in ((-1, True), (1, False)):
+            self.now = end + timedelta(seconds=seconds)
+            found = method.authenticate(self.request(shown, x_remote_user="jane"))
+            self.assertEqual(found is not None, trusted)
 
     def test_read_again(self) -> None:
         """Another file counts once it has been read; one that cannot be used changes nothing (reference FLAG-2)."""

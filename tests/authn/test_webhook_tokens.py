@@ -15,7 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn import webhook_tokens
 from orchtw.authn.bearer import BearerTokens
-from orchtw.authn.method import ShownCredentials
+from orchtw.authn.method import ShownToken
 from orchtw.authn.union import chain
 from orchtw.authn.verdicts import Accepted, Refused, Verdicts
 from orchtw.authn.webhook_tokens import BadTokenReview, WebhookTokens, verdict_of
@@ -123,7 +123,7 @@ class CacheTests(SynchronousTestCase):
 
     def begin(self, method: WebhookTokens, token: str = "t", *audiences: str) -> Deferred[Any]:
         """Ask, with an answer to come."""
-        self.shown = shown = ShownCredentials(token=token, audiences=audiences or ("a",))
+        self.shown = shown = ShownToken(token=token, audiences=audiences or ("a",))
 
         async def found() -> Any:
             answer = method.find(shown)
@@ -248,7 +248,7 @@ class WebhookTests(CallerCase):
             )
         )
         host = a_host(clock=reactor, caller=self.caller, key=os.urandom(32), random=Random(1))
-        return chain(host, Config(authentication_token_webhook_config_file=path, **settings))
+        return chain(host, Config.of(authentication_token_webhook_config_file=path, **settings).authn)
 
     async def user(self, union: Any = None, token: str = "t") -> UserInfo:
         """Return the user whom the token identifies."""
@@ -345,7 +345,7 @@ class FlagTests(SynchronousTestCase):
     def test_file(self) -> None:
         """A file that is no good ends the start with the flag's name."""
         path = Path(self.mktemp())
-        config = Config(authentication_token_webhook_config_file=path)
+        config = Config.of(authentication_token_webhook_config_file=path).authn
         error = self.assertRaises(ConfigError, chain, a_host(), config)
         self.assertIn("--authentication-token-webhook-config-file: ", str(error))
 

@@ -1,4 +1,5 @@
 """Policies in a file: their parsing, and their decisions."""
+# covers: orchtw.authz.policy_file
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Decisions under the default roles, unions of authorizers, and the texts of refusals."""
+# covers: orchtw.authz.decision, orchtw.authz.union
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.method import ANONYMOUS
 from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, AuthzHost, Decision, PathRule, UserRules
+from orchtw.authz.fixed import AlwaysAllow
+from orchtw.authz.node import NodeAuthorizer
 from orchtw.authz.refusal import forbidden
 from orchtw.authz.union import AuthorizerUnion
 from orchtw.authz.union import chain as chain_of_flags
@@ -45,7 +48,7 @@ def path(path: str, verb: str = "get") -> RequestInfo:
 
 def chain(*modes: str) -> AuthorizerUnion:
     """Return the union of authorizers for these modes."""
-    return chain_of_flags(HOST, Config(authorization_mode=modes))
+    return chain_of_flags(HOST, Config.of(authorization_mode=modes).authz)
 
 
 def allowed(user: UserInfo, info: RequestInfo, modes: tuple[str, ...] = ("RBAC",)) -> Any:
@@ -148,6 +151,38 @@ class UnionTests(SynchronousTestCase):
             self.assertNoResult(done)
             asked.callback(first)
             self.assertEqual(self.successResultOf(done), expected)
+
+
+class LastingTests(SynchronousTestCase):
+    """Decisions that can be repeated without asking again (`decision.Lasting`)."""
+
+    def lasts(self, user: UserInfo, info: RequestInfo, *modes: str) -> bool | None:
+        """Report whether a decision lasts as long as nothing changes; None: it has to be made each time."""
+        union = chain(*modes)
+        union.authorize(user, info)
+        stands = union.lasts(user, info)
+        return None if stands is None else all(holds() for holds in stands)
+
+    def test_modes(self) -> None:
+        """Administrators' and RBAC's allowances last; refusals, and what other modes may say first, do not."""
+        self.assertEqual(self.lasts(MASTER, PODS, "RBAC"), True)
+        self.assertEqual(self.lasts(BOB, PODS, "AlwaysAllow"), True)
+        self.assertIsNone(self.lasts(BOB, PODS, "RBAC"))
+        self.assertIsNone(self.lasts(BOB, PODS, "AlwaysDeny", "AlwaysAllow"))
+        self.assertIsNone(self.lasts(BOB, PODS, "AlwaysDeny"))
+
+    def test_nodes(self) -> None:
+        """The rights of a node depend on what runs on it, and are decided each time."""
+        node = UserInfo(name="system:node:a", groups=("system:nodes", "system:authenticated"))
+        modes = NodeAuthorizer(cast(Any, None), Naming.orch())
+        self.assertEqual((modes.lasts(BOB, PODS), modes.lasts(node, PODS)), ((), None))
+
+    def test_unknown(self) -> None:
+        """An authorizer that says nothing of how long, such as a plugin's, is asked each time."""
+        union = AuthorizerUnion([Authorizer(ALLOWED)])
+        self.assertIsNone(union.lasts(BOB, PODS))
+        self.assertIsNone(AuthorizerUnion([Authorizer(NO_OPINION), AlwaysAllow()]).lasts(BOB, PODS))
+        self.assertEqual(AuthorizerUnion([AlwaysAllow(), Authorizer(NO_OPINION)]).lasts(BOB, PODS), ())
 
 
 class RulesTests(SynchronousTestCase):

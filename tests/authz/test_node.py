@@ -1,4 +1,5 @@
 """Node authorization: an agent may read the objects that its pods refer to, and nothing else."""
+# covers: orchtw.authz.node_graph, orchtw.authz.node_references
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Mode RBAC: subjects, verbs, resources and scopes against an evaluator that looks at everything each time."""
+# covers: orchtw.authz.rbac_index
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections.abc import Coroutine
 from itertools import product
 from typing import Any, cast
 
+import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
@@ -138,6 +140,25 @@ class MatrixTests(SynchronousTestCase):
         """The same where everything is too much to be looked at on the reactor (reference AUTHZ-39)."""
         self.patch(rbac, "AT_ONCE", -1)
         self.check(changes)
+
+    @given(st.lists(CHANGES, max_size=8))
+    @examples(100)
+    def test_lasting(self, changes: list[tuple[str, str, str, Any]]) -> None:
+        """An allowance that is said to last holds for every name, and not a moment longer than the roles allow it."""
+        world = World()
+        lasting = []
+        for change in changes:
+            world.change(*change)
+            for user, question, stands in lasting:
+                if all(holds() for holds in stands):
+                    for name in ("", "a", "b", "z"):
+                        self.assertTrue(world.may(user, attrs.evolve(question, name=name)), (user, question, name))
+            for user, question in product(USERS, QUESTIONS):
+                decision = world.rbac.authorize(user, question)
+                stands = world.rbac.lasts(user, question)
+                if stands is not None:
+                    self.assertTrue(isinstance(decision, Decision) and decision.allowed)
+                    lasting.append((user, question, stands))
 
     def check(self, changes: list[tuple[str, str, str, Any]]) -> None:
         """Ask everything after each change, twice: the second answer is remembered."""

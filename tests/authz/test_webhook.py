@@ -20,7 +20,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw.authz.decision import AuthzHost, Decision
 from orchtw.authz.remembered import MAX_DECISIONS, MAX_REASON, Remembered
-from orchtw.authz.webhook import Webhook, WebhookSettings, from_flags
+from orchtw.authz.webhook import AuthzWebhookSettings, Webhook, from_flags
 from orchtw.authz.webhook_review import decision_of, review, spec_of
 from orchtw.config import Config
 from orchtw.errors import ConfigError
@@ -149,7 +149,7 @@ class WebhookCase(SynchronousTestCase):
         self.clock = Clock()
         self.asked: list[Deferred[bytes]] = []
         self.ended: list[Deferred[bytes]] = []
-        settings = WebhookSettings(version="v1", api_version=V1, authorized_ttl_s=300.0, unauthorized_ttl_s=30.0)
+        settings = AuthzWebhookSettings(version="v1", api_version=V1, authorized_ttl_s=300.0, unauthorized_ttl_s=30.0)
         self.webhook = Webhook(self.ask, settings, self.clock)
 
     def ask(self, body: bytes) -> Deferred[bytes]:
@@ -292,7 +292,7 @@ class RealWebhookTests(TestCase):
             "current-context": "x",
         }
         path.write_text(yaml.safe_dump(config))
-        return from_flags(self.host, Config(authorization_webhook_config_file=path, **settings))
+        return from_flags(self.host, Config.of(authorization_webhook_config_file=path, **settings).authz)
 
     async def decided(self, webhook: Webhook) -> Decision:
         answer = webhook.authorize(BOB, LOG)
@@ -351,7 +351,7 @@ class RealWebhookTests(TestCase):
     def test_bad_file(self) -> None:
         """A configuration that is no good ends the start, in a line that names flag and file (reference AUTHZ-36)."""
         path = Path(self.mktemp())
-        config = Config(authorization_webhook_config_file=path)
-        error: ConfigError = self.assertRaises(ConfigError, from_flags, self.host, config)
+        options = Config.of(authorization_webhook_config_file=path).authz
+        error: ConfigError = self.assertRaises(ConfigError, from_flags, self.host, options)
         (problem,) = error.problems
         self.assertEqual(problem, f"--authorization-webhook-config-file: {path}: No such file or directory")

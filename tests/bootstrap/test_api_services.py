@@ -24,7 +24,7 @@ class RegistrationTests(AggregationCase):
         return made
 
     def run_all(self) -> None:
-        """The step of the start."""
+        """Run the registration of all APIServices, as the start does."""
         self.world.run(self.registration.run())
 
     def managed(self, name: str) -> str | None:

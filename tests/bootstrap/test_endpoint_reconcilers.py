@@ -7,7 +7,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.bootstrap.endpoint_reconcilers import RECONCILERS, EndpointReconciler
-from orchtw.bootstrap.server_leases import LeasePlace, ServerLeases
+from orchtw.bootstrap.server_leases import ServerLeases, ServerPlace
 from orchtw.config.checks import RECONCILER_TYPES
 from tests.registry.allocation.processes import Group, Link
 
@@ -22,7 +22,7 @@ class ReconcilerTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.group = Group(0)
-        self.leases = ServerLeases(Link(self.group.store, shared=True), LeasePlace("192.0.2.2", 6443), "two")
+        self.leases = ServerLeases(Link(self.group.store, shared=True), ServerPlace("192.0.2.2", 6443), "two")
 
     def of(self, kind: str, count: int = 1) -> EndpointReconciler:
         return RECONCILERS[kind](self.leases, count)

@@ -1,4 +1,5 @@
 """Which servers are endpoints of their Service: those that live (reference CTRL-7)."""
+# covers: orchtw.assembly.bootstrap, orchtw.assembly.readiness, orchtw.bootstrap.server_service
 
 from __future__ import annotations
 
@@ -7,14 +8,15 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.assembly.instance import Instance
-from orchtw.bootstrap.server_leases import LIFE_S, RENEWAL_S, SERVERS, LeasePlace, ServerLeases
+from orchtw.assembly.membership import ServerKeys
+from orchtw.bootstrap.server_leases import LIFE_S, RENEWAL_S, SERVERS, ServerLeases, ServerPlace
 from orchtw.config import Config
 from orchtw.errors import InternalError
 from orchtw.naming.names import Naming
 from orchtw.pki.certificates import new_key
 from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request
+from orchtw.server import Server
 from tests.client.shared_store import SharedStore
 from tests.client.world import MemoryStore
 from tests.registry.allocation.processes import Group, Link
@@ -27,7 +29,7 @@ class LeaseTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.group = Group(0)
         self.one, self.two = (
-            ServerLeases(Link(self.group.store, shared=True), LeasePlace(f"192.0.2.{number}", 6443), f"s{number}")
+            ServerLeases(Link(self.group.store, shared=True), ServerPlace(f"192.0.2.{number}", 6443), f"s{number}")
             for number in (1, 2)
         )
 
@@ -68,7 +70,7 @@ class LeaseTests(SynchronousTestCase):
         one's end does not remove.
         """
         self.group.wait(self.one.renew())
-        again = ServerLeases(Link(self.group.store, shared=True), LeasePlace("192.0.2.1", 6443), "s1")
+        again = ServerLeases(Link(self.group.store, shared=True), ServerPlace("192.0.2.1", 6443), "s1")
         self.group.wait(again.renew())
         self.group.wait(self.one.leave())
         self.assertEqual(self.living(self.two), ["192.0.2.1"])
@@ -91,7 +93,7 @@ class LeaseTests(SynchronousTestCase):
     def test_store_of_one(self) -> None:
         """On a store that nobody shares nothing is written, and the server is the only one until it leaves."""
         link = Link(self.group.store, shared=False)
-        leases = ServerLeases(link, LeasePlace("192.0.2.1", 6443), "s1")
+        leases = ServerLeases(link, ServerPlace("192.0.2.1", 6443), "s1")
         self.group.wait(leases.renew())
         self.assertEqual((self.living(leases), link.commits), (["192.0.2.1"], []))
         self.group.wait(leases.leave())
@@ -104,10 +106,10 @@ class EndpointTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.clock: Any = Host()
         self.store: MemoryStore = SharedStore(self.clock)
-        self.running: list[Instance] = []
+        self.running: list[Server] = []
         self.key = new_key()
         self.patch(Offload, "start", lambda offload: None)  # no threads: what takes long is done at once as well
-        self.addCleanup(lambda: [self.run_async(each.stop()) for each in self.running])
+        self.addCleanup(lambda: [self.run_async(each.lifecycle.stop()) for each in self.running])
 
     def run_async(self, work: Any) -> Any:
         """The result of work."""
@@ -121,20 +123,18 @@ class EndpointTests(SynchronousTestCase):
             found[0].raiseException()
         return found[0]
 
-    def server(self, address: str, port: int = 6443, **settings: Any) -> Instance:
+    def server(self, address: str, port: int = 6443, **settings: Any) -> Server:
         """A server that has started."""
-        config = Config(controllers=(), **settings)
-        made = Instance(
+        config = Config.of(controllers=(), **settings)
+        made = Server(
             config,
             Naming.orch(),
             self.clock,
             store=self.store,
-            address=address,
-            port=port,
-            secret=b"s" * 32,
-            account_key=self.key,
+            place=ServerPlace(address, port),
+            keys=ServerKeys(secret=b"s" * 32, account_key=self.key),
         )
-        self.run_async(made.start())
+        self.run_async(made.lifecycle.start())
         self.running.append(made)
         return made
 
@@ -165,18 +165,18 @@ class EndpointTests(SynchronousTestCase):
         second = self.server("192.0.2.2", bootstrap=False)
         self.wait(RENEWAL_S)
         self.assertEqual(self.endpoints(), [["192.0.2.1", "192.0.2.2"]] * 2)
-        second.begin_shutdown()
-        self.run_async(second.withdraw())
+        second.lifecycle.begin_shutdown()
+        self.run_async(second.membership.withdraw())
         self.wait(RENEWAL_S)
         self.assertEqual(self.endpoints(), [["192.0.2.1"]] * 2)
         third = self.server("192.0.2.3", bootstrap=False)
         self.wait(RENEWAL_S)
         self.assertEqual(self.endpoints(), [["192.0.2.1", "192.0.2.3"]] * 2)
-        third.begin_shutdown()
+        third.lifecycle.begin_shutdown()
         self.wait(LIFE_S + 2 * RENEWAL_S)
         self.assertEqual(self.endpoints(), [["192.0.2.1"]] * 2)
-        first.begin_shutdown()
-        self.run_async(first.withdraw())
+        first.lifecycle.begin_shutdown()
+        self.run_async(first.membership.withdraw())
         self.assertEqual(self.endpoints(), [[], []])
 
     def test_store_that_takes_no_writes(self) -> None:
@@ -189,11 +189,11 @@ class EndpointTests(SynchronousTestCase):
         self.wait(2 * RENEWAL_S)
         self.assertEqual(self.endpoints(), [["192.0.2.1", "192.0.2.2"]] * 2)
 
-    def ready(self, server: Instance) -> tuple[int, str]:
+    def ready(self, server: Server) -> tuple[int, str]:
         """Return the response of `/readyz`."""
         peer = Peer(address="192.0.2.9", port=1)
         request = Request(method="GET", path="/readyz", query="verbose", params={"verbose": [""]}, peer=peer)
-        answer = self.run_async(server.app(request))
+        answer = self.run_async(server.front.app(request))
         return answer.code, answer.body.decode()
 
     def test_servers_that_disagree(self) -> None:
@@ -216,8 +216,8 @@ class EndpointTests(SynchronousTestCase):
         code, text = self.ready(first)
         self.assertEqual(code, 200, text)
         self.assertIn("[+]servers-agree ok: differs from server 192.0.2.2:6443", text)
-        first.begin_shutdown()
-        self.run_async(first.withdraw())
+        first.lifecycle.begin_shutdown()
+        self.run_async(first.membership.withdraw())
         self.wait(2 * RENEWAL_S)
         self.assertEqual(self.ready(second)[0], 200, self.ready(second))
         self.assertEqual(self.endpoints(), [["192.0.2.2"]] * 2)
@@ -234,7 +234,7 @@ class EndpointTests(SynchronousTestCase):
             self.assertIn(f"[+]servers-agree ok: differs from server {other}:6443", text)
             self.assertIn("in --disable-admission-plugins, --enable-bootstrap-token-auth\n", text)
         self.assertEqual(self.endpoints(), [["192.0.2.1", "192.0.2.2"]] * 2)
-        counts = next(first._agreement.families()).series()
+        counts = next(first.membership.agreement.families()).series()
         shown = {values: count.value for values, count in counts if count.value}
         self.assertEqual(shown, {("--disable-admission-plugins",): 1, ("--enable-bootstrap-token-auth",): 1})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.internet.task import Clock
 
-from orchtw.storage.interface import Change, KeptHistory, Op
+from orchtw.storage.interface import Change, KeptValue, Op
 from tests.client.world import MemoryStore
 
 
@@ -39,11 +39,11 @@ class SharedStore(MemoryStore):
 class KeepingStore(SharedStore):
     """As on etcd, to renew a value that is kept is no write."""
 
-    async def keep(self, key: str, value: bytes, life_s: float) -> KeptHistory:
+    async def keep(self, key: str, value: bytes, life_s: float) -> KeptValue:
         return _Held(self, key, (await self.commit(Op(key, value))).revision, life_s)
 
 
-class _Held(KeptHistory):
+class _Held(KeptValue):
     """Ends by the clock, unless it is renewed."""
 
     def __init__(self, store: KeepingStore, key: str, revision: int, life_s: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.client.concurrency import each
@@ -34,6 +34,13 @@ class EachTests(SynchronousTestCase):
             self.running[item].callback(None)
         self.successResultOf(done)
         self.assertEqual(sorted(self.ended), [0, 1, 2, 3, 4])
+
+    def test_cancellation(self) -> None:
+        """A cancellation ends the items under way, begins no further one, and is told as such."""
+        done = self.begin(5, 2)
+        done.cancel()
+        self.failureResultOf(done, CancelledError)
+        self.assertEqual((list(self.running), self.ended), ([0, 1], []))
 
     def test_fewer_than_the_bound(self) -> None:
         """Fewer items than places, or none, are no trouble."""

@@ -56,4 +56,6 @@ class EventRecorderTests(WorldTestCase):
         with capturedLogs() as logged:
             self.record(namespace="nowhere")
         lines = [formatEvent(event) or "" for event in logged]
-        self.assertEqual(len([line for line in lines if line.startswith("no event Broken on m: ")]), 1, lines)
+        self.assertEqual(
+            len([line for line in lines if line.startswith("failed to record event Broken on m: ")]), 1, lines
+        )

@@ -1,4 +1,5 @@
 """The in-process client: the registry's own reads and writes, refusals included."""
+# covers: orchtw.client.interface, orchtw.client.owner_references, orchtw.client.rest_mapper
 
 from __future__ import annotations
 

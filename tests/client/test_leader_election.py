@@ -12,7 +12,7 @@ from orchtw.client.leader_election import LeaderElector, Terms
 from orchtw.client.tenure import Tenure
 from orchtw.client.vital_signs import SIGNS, VitalSigns
 from orchtw.errors import Fenced, InternalError
-from orchtw.storage.interface import KeptHistory
+from orchtw.storage.interface import KeptValue
 from tests.client.world import WorldTestCase
 
 KEY = "/registry/coordination.orch.io/leases/a/host"
@@ -231,7 +231,7 @@ class SignsTests(LeaderElectorTests):
         store = self.world.store
         keep = store.keep
 
-        async def kept(key: str, value: bytes, life_s: float) -> KeptHistory:
+        async def kept(key: str, value: bytes, life_s: float) -> KeptValue:
             made = await keep(key, value, 1e6)
             self.patch(made, "renew", lambda: succeed(key in store.items))
             return made
@@ -242,7 +242,7 @@ class SignsTests(LeaderElectorTests):
         """A leader whose sign is not renewed stops before that ends, and only then is the Lease taken."""
         store, keep = self.world.store, self.world.store.keep
 
-        async def silent(key: str, value: bytes, life_s: float) -> KeptHistory:
+        async def silent(key: str, value: bytes, life_s: float) -> KeptValue:
             made = await keep(key, value, life_s)
             self.patch(made, "renew", lambda: fail(InternalError("unreachable")))
             self.patch(store, "keep", keep)

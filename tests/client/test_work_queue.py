@@ -102,6 +102,60 @@ class WorkQueueTests(SynchronousTestCase):
         gates[0].callback(None)
         gates[2].callback(None)
 
+    def test_pause(self) -> None:
+        """A pause gives up running work in this turn, and nothing begins until it ends: then all of it anew."""
+        first: Deferred[None] = Deferred()
+        self.answers["a"] = [first]
+        queue = self.make(2)
+        queue.add("a")
+        self.clock.advance(0)
+        queue.pause()
+        self.assertTrue(first.called)
+        queue.add("b")
+        queue.add_after("c", 1)
+        self.clock.advance(1)
+        self.clock.advance(0)
+        self.assertEqual(self.processed, ["a"])
+        self.assertFalse(queue.failing)
+        queue.resume()
+        self.clock.advance(0)
+        self.assertEqual(self.processed, ["a", "a", "b", "c"])
+        self.assertTrue(queue.idle)
+
+    def test_pause_before_the_turn(self) -> None:
+        """Keys whose turn has not come are not lost by a pause, nor taken by it."""
+        self.queue.add("a")
+        self.queue.pause()
+        self.queue.pause()
+        self.clock.advance(0)
+        self.assertEqual((self.processed, self.queue.busy), ([], True))
+        self.queue.resume()
+        self.clock.advance(0)
+        self.assertEqual((self.processed, self.queue.busy), (["a"], False))
+
+    def test_rest(self) -> None:
+        """A queue rests when no key is waiting or running; keys that return later are not waited for."""
+        gate: Deferred[None] = Deferred()
+        self.answers |= {"a": [gate], "b": [Retry()]}
+        self.successResultOf(Deferred.fromCoroutine(self.queue.rested()))
+        for key in "ab":
+            self.queue.add(key)
+        resting = Deferred.fromCoroutine(self.queue.rested())
+        self.clock.advance(0)
+        gate.callback(None)
+        self.assertNoResult(resting)
+        self.clock.advance(0)
+        self.successResultOf(resting)
+        self.assertEqual((self.queue.busy, self.queue.failing, self.queue.idle), (False, True, False))
+
+    def test_rest_of_a_stopped_queue(self) -> None:
+        """Nobody waits for a queue that has been stopped."""
+        self.queue.pause()
+        self.queue.add("a")
+        resting = Deferred.fromCoroutine(self.queue.rested())
+        self.successResultOf(ensureDeferred(self.queue.stop()))
+        self.successResultOf(resting)
+
     def test_backoff(self) -> None:
         """A failed key is retried with doubling delays up to the limit, which start anew after a success."""
         self.answers["a"] = [Retry() for _ in range(5)]

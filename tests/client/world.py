@@ -22,7 +22,7 @@ from orchtw.errors import NotFound
 from orchtw.naming.names import Naming
 from orchtw.registry.checks import checks
 from orchtw.registry.field_ownership import FieldOwnership
-from orchtw.registry.namespace_lookup import Namespaces
+from orchtw.registry.listers.namespaces import Namespaces
 from orchtw.registry.offload import Offload
 from orchtw.registry.system_metadata import Stamp
 from orchtw.registry.targets import Targets

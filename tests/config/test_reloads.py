@@ -53,13 +53,13 @@ class ReloadsTests(LoggedCase):
         reloads.add("c", lambda: seen.append("c"))
         reloads.run()
         self.assertEqual((seen, len(self.flushLoggedErrors(RuntimeError))), (["c"], 1))
-        self.assertIn("reload: a cannot be used and stays as it was: x.crt: holds no", "\n".join(self.lines))
-        self.assertIn("reload: c read again", self.lines)
+        self.assertIn("reload: keeping the old a: x.crt: holds no", "\n".join(self.lines))
+        self.assertIn("reload: reread c", self.lines)
 
     def test_nothing_to_read(self) -> None:
         """The log says so."""
         Reloads().run()
-        self.assertIn("nothing was given by flags", self.lines[0])
+        self.assertIn("no flag names a file", self.lines[0])
 
 
 class TokenFileTests(SynchronousTestCase):

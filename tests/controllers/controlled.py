@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from orchtw.client.in_process import InProcessClient
 from orchtw.client.interface import Client
@@ -31,6 +33,7 @@ class ControllerTestCase(WorldTestCase):
     """Tests with running controllers."""
 
     names: Sequence[str] = tuple(CONTROLLERS)
+    settings: Mapping[str, Any] = MappingProxyType({})
 
     def setUp(self) -> None:
         super().setUp()
@@ -40,7 +43,8 @@ class ControllerTestCase(WorldTestCase):
     def begin(self) -> None:
         """Start the controllers on the current world."""
         made = host(self.world)
-        self.manager = Manager(made, lambda host: enabled(host, ManagerSettings(enabled=frozenset(self.names))))
+        settings = ManagerSettings(enabled=frozenset(self.names), **self.settings)
+        self.manager = Manager(made, lambda host: enabled(host, settings))
         self.manager.startService()
 
     def end(self) -> None:

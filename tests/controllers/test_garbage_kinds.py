@@ -1,4 +1,5 @@
 """The garbage collector over its life: kinds that come and go, starts, thousands of objects, model checks."""
+# covers: orchtw.controllers.owner_graph
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Which controllers run, and when."""
+# covers: orchtw.controllers.controller
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.flags import parse
 from orchtw.client.leader_election import Terms
-from orchtw.config import Config
+from orchtw.config.controllers import ElectionOptions
 from orchtw.controllers import CONTROLLERS, chosen, enabled
 from orchtw.controllers.election import Election
 from orchtw.controllers.manager import Manager, ManagerSettings
@@ -20,7 +21,7 @@ from tests.controllers.controlled import host
 
 class FlagTests(SynchronousTestCase):
     def enabled(self, *flags: str) -> list[str]:
-        return sorted(chosen(parse(flags).controllers))
+        return sorted(chosen(parse(flags).controllers.names))
 
     def test_selection(self) -> None:
         """`*` is nearly all, a name is that one, -name is all but it (reference CTRL-2)."""
@@ -61,8 +62,9 @@ class FlagTests(SynchronousTestCase):
         for flags in (["--leader-elect-lease-duration=10s"], ["--leader-elect-retry-period=9s"],
                       ["--leader-elect-retry-period=0"], ["--concurrent-gc-syncs=0"]):
             self.assertRaises(ConfigError, parse, flags)
-        self.assertEqual((Config().leader_elect_resource_name, Config().leader_elect_resource_lock), ("", "leases"))
-        self.assertEqual((Config().leader_elect, Config().leader_elect_lease_duration_s), (None, 15.0))
+        election = ElectionOptions()
+        self.assertEqual((election.resource_name, election.resource_lock), ("", "leases"))
+        self.assertEqual((election.enabled, election.lease_duration_s), (None, 15.0))
 
 
 KEY = "/registry/coordination.orch.io/leases/a/host"

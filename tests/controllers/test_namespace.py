@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -195,17 +196,17 @@ class NamespaceControllerTests(ControllerTestCase):
         """
         self.world.config_map("x")
         controller = self.manager.controllers[0]
-        delete = controller.client.delete_collection
+        delete = controller.client.delete
 
         async def refusing(*arguments: Any, **options: Any) -> int:
             raise Forbidden.of("configmaps", "", "x", "a webhook says no")
 
-        controller.client.delete_collection = refusing  # type: ignore[method-assign]
+        controller.client.delete = refusing  # type: ignore[method-assign]
         self.delete()
         text = 'Failed to delete all resource types, 1 remaining: configmaps.: configmaps "x" is forbidden: ' \
                "a webhook says no"
         self.assertEqual(self.condition("NamespaceDeletionContentFailure"), ("True", "ContentDeletionFailed", text))
-        controller.client.delete_collection = delete  # type: ignore[method-assign]
+        controller.client.delete = delete  # type: ignore[method-assign]
         self.world.settle(17)
         self.assertIsNone(self.namespace())
 
@@ -240,6 +241,71 @@ class NamespaceControllerTests(ControllerTestCase):
         self.world.settle(2 * SWEEP_S)
         self.assertEqual(self.world.names("configmaps"), ["x"])
 
+    def replaced_after(self, listed: str, make_anew: bool) -> None:
+        """Let another namespace take the place once a pass has listed these objects."""
+        client, world = self.manager.controllers[0].client, self.world
+        list_objects = client.list
+
+        async def listing(resource: Any, namespace: str = "", **selectors: str) -> Any:
+            found = await list_objects(resource, namespace, **selectors)
+            if resource.plural == listed:
+                client.list = list_objects  # type: ignore[method-assign]
+                await world.store.commit(Op("/registry/namespaces/a", None))
+                if make_anew:
+                    await world.client.create(world.resource("namespaces"), "", {"metadata": {"name": "a"}})
+                    for plural in ("secrets", "configmaps"):
+                        await world.client.create(world.resource(plural), "a", {"metadata": {"name": "new"}})
+            return found
+
+        client.list = listing  # type: ignore[method-assign]
+
+    def test_pass_spares_a_new_namespace(self) -> None:
+        """A pass that is under way when its namespace is replaced deletes nothing of the new one, not even objects
+        of names that it has listed (reference CTRL-10).
+        """
+        for name in ("old", "new"):
+            self.world.config_map(name)
+        for plural in ("configmaps", "pods"):
+            self.replaced_after(plural, make_anew=True)
+            self.world.run(self.world.store.commit(Op("/registry/configmaps/a/new", None)))
+            self.delete()
+            self.world.settle(20)
+            self.assertEqual((self.world.names("secrets"), "new" in self.world.names("configmaps")), (["new"], True))
+            self.assertEqual(self.namespace()["status"]["phase"], "Active")
+            self.world.run(self.world.store.commit(Op("/registry/secrets/a/new", None)))
+
+    def test_listed_object_made_anew_stays(self) -> None:
+        """Of the objects that were listed, one that has been replaced since is not deleted in the same step."""
+        self.world.config_map("x")
+        client, world = self.manager.controllers[0].client, self.world
+        delete = client.delete
+
+        async def deleting(resource: Any, namespace: str, name: str, options: Any) -> bool:
+            client.delete = delete  # type: ignore[method-assign]
+            uids.append(options.precondition_uid)
+            await world.store.commit(Op("/registry/configmaps/a/x", None))
+            return await delete(resource, namespace, name, options)
+
+        uids: list[str] = []
+        uid = self.world.get("configmaps", "x")["metadata"]["uid"]  # type: ignore[index]
+        client.delete = deleting  # type: ignore[method-assign,assignment]
+        self.delete()
+        self.assertEqual(uids, [uid])
+        self.world.settle(17)
+        self.assertIsNone(self.namespace())
+
+    def test_sweep_ends_with_a_new_namespace(self) -> None:
+        """A sweep after the end of a namespace stops as soon as there is another one of its name."""
+        self.delete()
+        self.replaced_after("configmaps", make_anew=True)
+        stored = self.world.targets.stored_target("", "v1", "configmaps").stored
+        meta = {"name": "late", "namespace": "a", "uid": "u", "creationTimestamp": None}
+        prepared = stored.prepare(stored.codec.normalise({"metadata": meta}))
+        self.world.store.commit(Op(stored.prefix + prepared.key, prepared.value, 0))
+        self.world.settle(2 * SWEEP_S)
+        self.assertEqual(self.world.names("secrets"), ["new"])
+        self.assertIn("new", self.world.names("configmaps"))
+
     def test_resync(self) -> None:
         """Every sync period, a namespace whose deletion was missed is examined again."""
         controller = self.manager.controllers[0]
@@ -261,6 +327,31 @@ class KubernetesNamesTests(NamespaceControllerTests):
     """The same under Kubernetes' names: another finalizer, other groups."""
 
     vocabulary = "kubernetes"
+
+
+class GracePeriodTests(ControllerTestCase):
+    names = ("namespace",)
+    settings = MappingProxyType({"namespace_deletion_grace_period_s": 1.0})
+
+    def test_left_alone(self) -> None:
+        """In its grace period a deleted namespace stays as it is; then it goes."""
+        world, namespaces = self.world, self.world.resource("namespaces")
+        world.run(world.client.delete(namespaces, "", "a"))
+        version = world.get("namespaces", "a")["metadata"]["resourceVersion"]
+        world.settle(0.75)
+        self.assertEqual(world.get("namespaces", "a")["metadata"]["resourceVersion"], version)
+        world.settle(0.5)
+        self.assertIsNone(world.get("namespaces", "a"))
+
+    def test_finalized_by_a_client(self) -> None:
+        """A client that finalizes the namespace itself meets no conflict, and has removed it."""
+        world, namespaces = self.world, self.world.resource("namespaces")
+        world.run(world.client.delete(namespaces, "", "a"))
+        world.settle()
+        found = world.get("namespaces", "a")
+        world.run(world.client.update(namespaces, "", "a", {**found, "spec": {"finalizers": []}}, "finalize"))
+        self.assertIsNone(world.get("namespaces", "a"))
+        world.settle(2)
 
 
 class AggregatedContentsTests(AggregatedCase):

@@ -1,4 +1,5 @@
 """The quota controller (reference CTRL-33, CTRL-47, CTRL-48)."""
+# covers: orchtw.controllers.quota_tallies
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Claims and volumes that are in use do not go away (reference CTRL-28)."""
+# covers: orchtw.controllers.claim_protection
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def definitions() -> list[Object]:
 
 
 def objects() -> list[Object]:
-    """One of each kind."""
+    """Return an object of each kind of a certificate manager."""
     issuer = {"name": "letters", "kind": "ClusterIssuer"}
     certificate = {
         "secretName": "web-tls", "dnsNames": ["shop.example.com", "*.shop.example.com"], "issuerRef": issuer,

@@ -108,7 +108,7 @@ def definitions() -> list[Object]:
 
 
 def objects() -> list[Object]:
-    """One of each kind."""
+    """Return an object of each kind of the database operators."""
     cluster = {
         "instances": 3, "imageName": "example.com/db:15.2", "storage": {"size": "10Gi", "storageClass": "fast"},
         "parameters": {"shared_buffers": "256MB", "max_connections": "100"},

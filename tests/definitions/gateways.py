@@ -91,7 +91,7 @@ def definitions() -> list[Object]:
 
 
 def objects() -> list[Object]:
-    """One of each kind."""
+    """Return an object of each kind of the gateway API."""
     listener = {
         "name": "https", "port": 443, "protocol": "HTTPS", "hostname": "*.example.com",
         "tls": {"certificateRefs": [{"name": "web-tls"}]},

@@ -90,7 +90,7 @@ def definitions() -> list[Object]:
 
 
 def objects() -> list[Object]:
-    """One of each kind."""
+    """Return an object of each kind of the GitOps tools."""
     git = {"url": "https://git.example.com/shop.git", "interval": "1m0s", "ref": {"branch": "main"}}
     bucket = {"bucketName": "shop", "endpoint": "s3.example.com", "interval": "10m"}
     overlay = {"interval": "10m", "path": "./deploy", "prune": True, "sourceRef": {"kind": "Bucket", "name": "shop"}}

@@ -96,7 +96,7 @@ def definitions() -> list[Object]:
 
 
 def objects() -> list[Object]:
-    """One of each kind."""
+    """Return an object of each kind of the monitoring operator."""
     selector = {"matchLabels": {"team": "shop"}}
     rule = {"alert": "Slow", "expr": "latency > 1", "for": "10m", "labels": {"severity": "page"}}
     pods = {

@@ -8,6 +8,7 @@ import socket
 import ssl
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from http.client import HTTPResponse, HTTPSConnection
 from pathlib import Path
 from typing import Any
@@ -227,7 +228,8 @@ def _exchange(connection: socket.socket, data: bytes, *, end: bool = False) -> b
     try:
         connection.sendall(data)
         if end:
-            connection.shutdown(socket.SHUT_WR)
+            with suppress(OSError):  # the server may have reset it by now; its answer can be read all the same
+                connection.shutdown(socket.SHUT_WR)
         while piece := connection.recv(65536):
             received += piece
     except (ConnectionError, ssl.SSLEOFError):

@@ -48,7 +48,7 @@ def make_folders(parent: str, names: tuple[str, ...], naming: Naming) -> list[Pa
     folders = [Path(parent).absolute() / name for name in names]
     first, *others = folders
     first.mkdir(parents=True, mode=0o700)
-    first_start.prepare(Config(data_dir=first), naming, 1, datetime.now(UTC))
+    first_start.prepare(Config.of(data_dir=first), naming, 1, datetime.now(UTC))
     for other in others:
         other.mkdir(mode=0o700)
         shutil.copytree(first / "pki", other / "pki")

@@ -1,4 +1,5 @@
 """The audit of a real server: its log line by line, under load, at the end (reference AUDIT-1 to AUDIT-19)."""
+# covers: orchtw.audit.backends
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ spec:
         return (await self.done("get", "csr", name, "--no-headers")).split()[-1]
 
     async def until(self, name: str, expected: str) -> None:
-        """Return once kubectl shows that condition."""
+        """Wait until kubectl shows that condition."""
         for _ in range(LOOKS):
             shown = await self.condition(name)
             if shown == expected:
@@ -406,7 +406,7 @@ class OwnAuthorityTests(TestCase):
         self.assertEqual(life, timedelta(hours=2, minutes=5))
         self.replace("second")
         self.server.signal("HUP")
-        while "reload: authorities that sign certificates read again" not in self.server.log:
+        while "reload: reread authorities that sign certificates" not in self.server.log:
             await deferLater(reactor, LOOK_S, lambda: None)
         second = await self.issued("two")
         self.assertEqual(second.issuer.rfc4514_string(), "CN=second")

@@ -46,7 +46,7 @@ async def fill(client: Client, namespace: str, count: int, *owners: Object) -> N
 
 
 async def emptied(client: Client, path: str, *, but: tuple[str, ...] = ()) -> None:
-    """Return once the collection holds nothing but the named objects; follows it by watch."""
+    """Follow a collection by watch until it holds nothing but the named objects."""
     listing = (await client.get(path)).json
     left = {item["metadata"]["name"] for item in listing["items"]} - set(but)
     if left:
@@ -274,7 +274,7 @@ class FlagTests(TestCase):
         await server.terminate()
 
     async def led(self, client: Client, transitions: int) -> None:
-        """Return once somebody holds the Lease and has taken it over that often."""
+        """Wait until a server holds the Lease after that many transitions."""
         watch = await client.watch("/apis/coordination.orch.io/v1/namespaces/orch-system/leases?watch=1")
         while True:
             (event,) = await watch.events(1)

@@ -125,6 +125,8 @@ class CreateTests(ConventionCase):
         self.assertRefused(
             answer, 400, "BadRequest", "resourceVersion should not be set on objects to be created"
         )
+        dry = await self.client.post(f"{self.maps}?dryRun=All", config_map("a", resourceVersion="1"))
+        self.assertEqual((dry.code, dry.json["metadata"].get("resourceVersion")), (201, None))
 
     async def test_missing_namespace(self) -> None:
         """A create where there is no such namespace is a 404 of the namespace (reference ERR-20)."""

@@ -52,7 +52,7 @@ class DebuggingTests(ProcessCase):
         self.assertEqual([line["URI"] for line in requests], ["/debug/flags/v", "/healthz"])
         self.assertEqual((requests[-1]["resp"], requests[-1]["verb"]), (200, "GET"))
         notes = [line["err"] for line in lines if "has no effect" in line["msg"]]
-        self.assertEqual(notes, ["Flag --watch-cache has no effect: All objects are kept at hand."])
+        self.assertEqual(notes, ["Flag --watch-cache has no effect: All objects are always cached."])
 
     async def test_rights(self) -> None:
         """Nobody but those who have rights on the paths gets anything; without the flags they are not there."""

@@ -13,7 +13,7 @@ from tests.end_to_end.definitions import condition
 
 @attrs.frozen
 class Told:
-    """Return status and reason of a condition."""
+    """Status, reason and message of a condition."""
 
     status: str
     reason: str

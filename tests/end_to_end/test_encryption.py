@@ -1,4 +1,5 @@
 """Encryption at rest with a real server: what lies on the disk, rotation, lost keys, a key service (STORE-14)."""
+# covers: orchtw.assembly.encryption
 
 from __future__ import annotations
 

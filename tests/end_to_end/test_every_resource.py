@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.wire.objects import Object
 from tests.end_to_end.case import ServerCase, surface
 from tests.end_to_end.client import JSON, Answer, Watch

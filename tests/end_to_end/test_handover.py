@@ -94,7 +94,7 @@ class HandoverTests(ServersCase):
         await first.terminate()
         self.servers.clear()
         first, _ = await self.start(self.flag, folder=self.empty[0])
-        self.assertIn("this server's keys are in the store", first.log)
+        self.assertIn("stored this server's keys", first.log)
         wrong = Path(self.mktemp()).absolute()
         wrong.write_text("another secret of that length")
         said = await self.refused(f"--join-secret-file={wrong}")

@@ -23,7 +23,6 @@ MAP = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "dat
 
 class MultiplexedTests(AgentCase):
     vocabulary = "kubernetes"
-    more_flags = ("--http2-max-streams-per-connection=250",)
 
     async def over(self, work: Callable[[BlockingClient], T]) -> T:
         """Return the result of `work` over one HTTP/2 connection."""

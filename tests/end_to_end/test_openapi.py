@@ -36,7 +36,7 @@ class KubernetesTests(KubectlCase):
         """`explain` of a field shows its meaning, unit and default, in the served vocabulary's names."""
         for path, words in {
             "deployment.spec.strategy.rollingUpdate.maxSurge": "percentage of replicas, rounded up. Default: 25%.",
-            "pod.spec.containers.livenessProbe.periodSeconds": "Seconds between checks, from 1. Default: 10.",
+            "pod.spec.containers.livenessProbe.periodSeconds": "Interval between checks in seconds, 1 or more.",
             "pod.spec.topologySpreadConstraints.topologyKey": "such as topology.kubernetes.io/zone.",
         }.items():
             shown = await self.run_any("explain", path)

@@ -1,4 +1,5 @@
 """SIGHUP and the log's story, on a real process."""
+# covers: orchtw.assembly.process
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from tests.end_to_end.client import PATIENCE_S, Client, tls_context
 from tests.forked import forking
 
 POLL_S = 0.05
-READ_AGAIN = "reload: certificate files read again"
+READ_AGAIN = "reload: reread certificate files"
 
 
 class ReloadTests(TestCase):
@@ -43,7 +44,7 @@ class ReloadTests(TestCase):
             client.close()
 
     async def logged(self, text: str) -> None:
-        """Return once the log has the text; the test's time limit is the deadline."""
+        """Wait until the log has the text; the test's time limit is the deadline."""
         while text not in self.server.log:
             await deferLater(reactor, POLL_S)
 
@@ -54,11 +55,11 @@ class ReloadTests(TestCase):
         self.assertEqual((await self.code("one"), await self.code("two")), (200, 401))
         self.tokens.write_text('two,ann,1,"system:masters"\n')
         self.server.signal("HUP")
-        await self.logged("reload: --token-auth-file read again")
+        await self.logged("reload: reread --token-auth-file")
         self.assertEqual((await self.code("one"), await self.code("two")), (401, 200))
         self.tokens.write_text("bad\n")
         self.server.signal("HUP")
-        await self.logged("reload: --token-auth-file cannot be used and stays as it was")
+        await self.logged("reload: keeping the old --token-auth-file")
         self.assertEqual(await self.code("two"), 200)
         self.assertIn("refused with 401: invalid bearer token", self.server.log)
         self.assertTrue(self.server.running)

@@ -101,7 +101,7 @@ class AddressTests(TestCase):
         self.assertEqual(len(set(await self.create_all([f"u{number}" for number in range(ADDRESSES)]))), ADDRESSES)
 
     async def some_created(self) -> None:
-        """Return when a part of the services is there."""
+        """Wait until a part of the services is there."""
         client = Client(self.server.port, tls_context(self.server.kubeconfig))
         self.addCleanup(client.close)
         while len((await client.get(PATH)).json["items"]) < SERVICES // 4:

@@ -1,4 +1,5 @@
 """Starts and ends of the real process (reference OPS-13, OPS-14, DESIGN-20)."""
+# covers: orchtw.server
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """The real `orch-store` beside real servers (reference STORE-17 to STORE-21)."""
+# covers: orchtw.commands.store.migrating_online
 
 from __future__ import annotations
 

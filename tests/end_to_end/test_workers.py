@@ -1,4 +1,5 @@
 """A server of two processes: clients cannot tell, and no end of one of them loses anything (reference OPS-29)."""
+# covers: orchtw.commands.worker
 
 from __future__ import annotations
 
@@ -79,6 +80,33 @@ class Counter:
         return str(answer.json["data"]["count"])
 
 
+class Creator:
+    """Creates one object after the other, each once, over a connection of its own."""
+
+    def __init__(self, client: Client, prefix: str) -> None:
+        self._client = client
+        self._prefix = prefix
+        self.tried: list[str] = []
+        self.made: dict[str, int] = {}
+        self.ended = False
+
+    def run(self) -> None:
+        """Create until it is told to end or the server has gone for long; in a thread."""
+        failed = 0
+        while not self.ended and failed < MOST_FAILED:
+            name = f"{self._prefix}-{len(self.tried)}"
+            self.tried.append(name)
+            try:
+                answer = self._client.exchange("POST", MAPS, {"metadata": {"name": name}}, None)
+            except (OSError, HTTPException):
+                failed += 1
+                continue
+            if answer.code == 201:
+                self.made[name] = int(answer.version)
+            else:
+                failed += 1
+
+
 class WorkersTests(ProcessCase):
     """One server for all of this: its start takes longer than the rest."""
 
@@ -124,6 +152,49 @@ class WorkersTests(ProcessCase):
         self.assertFalse(is_there(worker))
         self.assertNotIn("Traceback", server.log)
         await self.killed_owner(server, writing.count)
+
+    async def test_killed_in_a_batch(self) -> None:
+        """When a process is killed while many write, what was acknowledged is there, and nothing that was not asked
+        for; the writes of one connection have happened in its order.
+        """
+        server = self.server("--workers=2", "--controllers=*,-root-ca-cert-publisher")
+        await server.start()
+        creators = [Creator(client, f"w{number}") for number, client in enumerate(self.clients(server))]
+        running = gatherResults([deferToThread(each.run) for each in creators])
+        await self.until_made(creators, 100)
+        os.kill(workers_of(server)[0], signal.SIGKILL)
+        await self.until_made(creators, 100)
+        for each in creators:
+            each.ended = True
+        await running
+        for client in self.clients(server):
+            await self.check_made(client, creators)
+        creators += [Creator(client, f"o{number}") for number, client in enumerate(self.clients(server))]
+        running = gatherResults([deferToThread(each.run) for each in creators[CLIENTS:]])
+        await self.until_made(creators, 100)
+        await server.kill9()
+        for each in creators:
+            each.ended = True
+        await running
+        await server.start()
+        for client in self.clients(server):
+            await self.check_made(client, creators)
+
+    async def until_made(self, creators: list[Creator], count: int) -> None:
+        """Wait for so many more objects."""
+        enough = sum(len(each.made) for each in creators) + count
+        while sum(len(each.made) for each in creators) < enough:
+            await deferLater(reactor, 0.01)
+
+    async def check_made(self, client: Client, creators: list[Creator]) -> None:
+        """Compare the objects that a client sees with the acknowledged ones, and with all that were sent."""
+        items = (await client.get(MAPS)).json["items"]
+        found = {item["metadata"]["name"]: int(item["metadata"]["resourceVersion"]) for item in items}
+        for each in creators:
+            self.assertEqual({name: found.get(name) for name in each.made}, each.made)
+            self.assertEqual(list(each.made.values()), sorted(each.made.values()))
+        tried = {name for each in creators for name in each.tried}
+        self.assertEqual({name for name in found if name[:1] in "wo"} - tried, set())
 
     async def killed_worker(
         self, server: ServerProcess, clients: list[Client], watches: list[Watch], version: str

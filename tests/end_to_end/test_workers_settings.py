@@ -118,7 +118,7 @@ class SettingsTests(EncryptionCase):
         """SIGHUP of the server reaches all of it (reference OPS-17)."""
         self.tokens.write_text('new,ann,1,"system:masters"\n')
         server.signal("HUP")
-        await self.until_logged(server, "reload: --token-auth-file read again", 2)
+        await self.until_logged(server, "reload: reread --token-auth-file", 2)
         for token, code in (("old", 401), ("new", 200)):
             found = [(await each.get(MAPS)).code for each in self.clients(server, token)]
             self.assertEqual(found, [code] * CLIENTS)

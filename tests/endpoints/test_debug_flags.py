@@ -1,4 +1,5 @@
 """`/debug/flags/` and `/logs/` (reference OPS-19, OPS-20)."""
+# covers: orchtw.endpoints.log_files
 
 from __future__ import annotations
 

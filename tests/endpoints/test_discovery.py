@@ -1,4 +1,5 @@
 """Discovery, version and the index."""
+# covers: orchtw.endpoints.paths
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Health endpoints: texts, exclusion, single checks, start and end of the process."""
+# covers: orchtw.endpoints.checks
 
 from __future__ import annotations
 

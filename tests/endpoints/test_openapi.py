@@ -1,4 +1,5 @@
 """`/openapi/v2` and `/openapi/v3` over HTTP (reference OPENAPI-1, OPENAPI-2)."""
+# covers: orchtw.schema.openapi.parameters, orchtw.schema.openapi.v2
 
 from __future__ import annotations
 

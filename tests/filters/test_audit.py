@@ -1,4 +1,5 @@
 """The events of a request, stage by stage (reference AUDIT-1 to AUDIT-6, AUDIT-15)."""
+# covers: orchtw.audit.auditor, orchtw.audit.known
 
 from __future__ import annotations
 

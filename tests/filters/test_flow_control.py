@@ -1,10 +1,11 @@
 """Priority and fairness, and the plain limits, as stages."""
+# covers: orchtw.flowcontrol.control, orchtw.flowcontrol.dumps, orchtw.flowcontrol.exposition
+# covers: orchtw.flowcontrol.levels, orchtw.flowcontrol.queued
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from prometheus_client import CollectorRegistry
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
@@ -17,12 +18,13 @@ from orchtw.filters.timeout import Deadline
 from orchtw.flowcontrol import dumps
 from orchtw.flowcontrol.control import FlowControl
 from orchtw.flowcontrol.estimator import Work
-from orchtw.flowcontrol.exposition import FlowMetrics, InFlightMetrics
+from orchtw.flowcontrol.exposition import FlowMetrics, in_flight_families
 from orchtw.flowcontrol.starts import LOOK_EVERY, SLICE_S
 from orchtw.flowcontrol.stats import InFlight
 from orchtw.request import Ending, Peer, Request, RequestInfo, Response, UserInfo
 from orchtw.wire.objects import Object
 from tests.flowcontrol.configured import Configured, level, schema
+from tests.metrics.shown import sample
 
 ADMINISTRATORS = "system:masters"
 
@@ -95,11 +97,8 @@ class FlowControlTests(SynchronousTestCase):
         self.clock.advance(0)
 
     def metric(self, name: str, **labels: str) -> float | None:
-        registry = CollectorRegistry()
-        registry.register(FlowMetrics(self.control.live))
-        registry.register(InFlightMetrics(self.control.in_flight, self.clock.seconds))
-        found: float | None = registry.get_sample_value(name, labels)
-        return found
+        in_flight = in_flight_families(self.control.in_flight, self.clock.seconds)
+        return sample((*FlowMetrics(self.control.live).families(), *in_flight), name, **labels)
 
     def of_low(self, name: str, **labels: str) -> float | None:
         return self.metric(f"apiserver_flowcontrol_{name}", priority_level="low", flow_schema="a", **labels)

@@ -54,15 +54,18 @@ class StageTests(SynchronousTestCase):
 
     def test_long_answers(self) -> None:
         """A long answer is counted when it has been sent, as an abort too where it could not be."""
-        for ending, aborts in ((Ending.COMPLETE, 0), (Ending.CLIENT_GONE, 1)):
+        pieces, whole = [b"a" * SHORT_BYTES, b"b"], bytes(SHORT_BYTES + 1)
+        for body, ending, aborts in (
+            (pieces, Ending.COMPLETE, 0), (pieces, Ending.CLIENT_GONE, 1), (whole, Ending.COMPLETE, 0)
+        ):  # fmt: skip
             self.setUp()
-            self.answer.callback(Response(body=[b"a" * 10, b"b" * 20]))
+            self.answer.callback(Response(body=body))
             response = self.successResultOf(self.handle(asked("GET", MAPS)))
             self.assertEqual(self.codes(), [])
             response.end(ending)
             self.assertEqual((self.codes(), sum(shown(self.registry, ABORTS).values())), (["200"], aborts))
             [[_, sizes]] = [pair for pair in self.metrics.sizes.series()]
-            self.assertEqual(sizes.total, 30)
+            self.assertEqual(sizes.total, SHORT_BYTES + 1)
 
     def test_no_room(self) -> None:
         """A long answer in whose place a 429 is sent is counted as that, and is no abort."""

@@ -1,4 +1,5 @@
 """The time limit of requests (reference LIMIT-2)."""
+# covers: orchtw.filters.first_step
 
 from __future__ import annotations
 

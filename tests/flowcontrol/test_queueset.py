@@ -37,6 +37,30 @@ class SeatingTests(SynchronousTestCase):
         self.assertEqual([seating.take(flow, 1) for _ in range(3)], [COMMON, COMMON, FULL])
         self.assertEqual((seating.in_use, seating.executing, flow.seats), (2, 2, 2))
 
+    @given(st.lists(st.sampled_from(("take", "give", "one step", "marks")), max_size=30))
+    @examples(100)
+    def test_one_step(self, steps: list[str]) -> None:
+        """A request that is served in one step leaves what taking a common seat and giving it back would."""
+        touched, one_by_one = Seating(12, QUEUES), Seating(12, QUEUES)
+        flow, passing = Flow((0, 1)), Flow((2, 3))
+        for step in steps:
+            if step == "one step" and touched.roomy:
+                touched.touch()
+                pool = one_by_one.take(passing, 1)
+                self.assertEqual(pool, COMMON)
+                one_by_one.give(passing, 1, pool)
+            for seating in (touched, one_by_one):
+                if step == "take" and seating.roomy:
+                    seating.take(flow, 1)
+                elif step == "give" and seating.in_use:
+                    seating.give(flow, 1, COMMON)
+            if step == "marks":
+                found = [[mark.anew(each.in_use) for mark in each.marks] for each in (touched, one_by_one)]
+                self.assertEqual(found[0], found[1])
+        self.assertEqual(touched.in_use, one_by_one.in_use)
+        self.assertEqual([(mark.high, mark.low) for mark in touched.marks],
+                         [(mark.high, mark.low) for mark in one_by_one.marks])  # fmt: skip
+
     def test_reject(self) -> None:
         """A level without queues rejects a request that finds no free seat (reference FLOW-4)."""
         seating, flow = Seating(1, None), Flow()

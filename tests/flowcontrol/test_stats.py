@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.flowcontrol.stats import Histogram, Watermark, kind_of
-
-
-class HistogramTests(SynchronousTestCase):
-    """Histogram of observations between bounds."""
-
-    def test_buckets(self) -> None:
-        """Buckets add up, and a value on a bound is below it; zeros can be counted in."""
-        histogram = Histogram((0.0, 0.5, 10.0))
-        for value in (0.0, 0.5, 0.6, 11.0):
-            histogram.observe(value)
-        self.assertEqual(histogram.buckets(2), [("0", 3.0), ("0.5", 4.0), ("10", 5.0), ("+Inf", 6.0)])
-        self.assertEqual(histogram.sum, 12.1)
+from orchtw.flowcontrol.stats import Watermark, kind_of
 
 
 class WatermarkTests(SynchronousTestCase):
@@ -41,6 +29,16 @@ class WatermarkTests(SynchronousTestCase):
             mark.add(0.1)
         mark.count = 2
         self.assertEqual(mark.most(60.0), 2)
+
+    def test_touch(self) -> None:
+        """A request that comes and goes in one step leaves the marks of one that comes and then goes."""
+        touched, one_by_one = Watermark(), Watermark()
+        for now in (0.1, 0.2, 1.5, 1.6, 9.0):
+            touched.touch(now)
+            one_by_one.add(now)
+            one_by_one.leave()
+            self.assertEqual((touched.count, touched.most(now)), (one_by_one.count, one_by_one.most(now)))
+        self.assertEqual(touched.marks.anew(0), one_by_one.marks.anew(0))
 
     def test_kinds(self) -> None:
         """Everything but get, list and watch writes."""

@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", default="1", help="any text; the same one sends the same requests")
     parser.add_argument("--vocabulary", choices=VOCABULARIES, help="only this one")
     parser.add_argument("--store", choices=STORES, default=STORES[0], help="what the server keeps its objects in")
-    parser.add_argument("--keep", action="store_true", help="write what is found to tests/fuzz/kept")
+    parser.add_argument("--keep", action="store_true", help="write findings to tests/fuzz/kept")
     options = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # the server goes along
     vocabularies = (options.vocabulary,) if options.vocabulary else VOCABULARIES

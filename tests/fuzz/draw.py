@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.kind_codec import KindCodec
 from tests.fuzz import encodings, words
 from tests.fuzz.customs import Shapes
 from tests.fuzz.surface import Surface

@@ -10,8 +10,8 @@ import orjson
 import yaml
 
 from orchtw.errors import StatusError
-from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.envelope import wrap
+from orchtw.schema.codec.kind_codec import KindCodec
 
 _YAML_SNIPPETS = (
     b"---\n", b"a: &a [*a]\n", b"<<: {a: 1}\n", b"!!binary x\n", b"? {a: b}\n: c\n", b"\t", b"%YAML 9.9\n---\n",

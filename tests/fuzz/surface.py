@@ -11,7 +11,8 @@ import orjson
 from orchtw.naming.names import Naming
 from orchtw.registry.custom.kinds import kinds_of
 from orchtw.schema.catalogue import Catalogue, ResourceType
-from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.custom.codec import CustomCodec
 from orchtw.schema.nodes import Node, StructSchema
 from tests.end_to_end.minimal import Minimal
@@ -58,7 +59,7 @@ class Surface:
         for version, (resource, schema) in zip(spec["versions"], kinds_of(known, self.codecs.schemas), strict=True):
             key = (resource.api_version, resource.kind)
             self.structures[key] = version["schema"]["openAPIV3Schema"]
-            self._custom_codecs[key] = self.codecs.made(resource, schema, CustomCodec)
+            self._custom_codecs[key] = CustomCodec(resource, schema, self.codecs)
             self._objects[key] = b'{"metadata":{"name":"minimal"}}'
             if resource.group == customs.STEADY_GROUP:
                 self._by_kind[key] = resource

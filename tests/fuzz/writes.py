@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.nodes import StructSchema
 from tests.fuzz import encodings, words
 from tests.fuzz.case import Case

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchtw.metrics.registry import Registry
-from orchtw.metrics.series import Histogram, Number, ShownSeries
+from orchtw.metrics.series import Histogram, Number, ShownFamily
 from orchtw.request import Peer, Request
 from orchtw.rules.request_info import parse
 
@@ -31,7 +31,7 @@ def shown(registry: Registry, name: str) -> dict[tuple[str, ...], float]:
     """Each series of a family: its value, or how many were observed."""
     found: dict[tuple[str, ...], float] = {}
     for family in registry.families():
-        if isinstance(family, ShownSeries) and family.name == name:
+        if isinstance(family, ShownFamily) and family.name == name:
             for values, series in family.series():
                 if isinstance(series, Histogram):
                     found[values] = series.count

@@ -1,4 +1,5 @@
 """Both vocabularies, by rows of the pair list and by rule."""
+# covers: orchtw.naming.pairs
 
 from __future__ import annotations
 

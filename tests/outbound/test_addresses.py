@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
+
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.outbound.addresses import is_address, is_public_unicast
+from orchtw.outbound.addresses import is_address, is_public_unicast, is_within
 
 
 class AddressTests(SynchronousTestCase):
@@ -44,3 +46,10 @@ class AddressTests(SynchronousTestCase):
         self.assertTrue(is_address("10.0.0.1"))
         self.assertTrue(is_address("::1"))
         self.assertFalse(is_address("node-1"))
+
+    def test_within(self) -> None:
+        """An address lies in a network of its own family, or in none."""
+        networks = ip_network("127.0.0.0/24"), ip_network("fe80::/120")
+        for address, found in (("127.0.0.9", True), ("fe80::9", True), ("127.0.1.1", False), ("::1", False)):
+            self.assertEqual(is_within(address, networks), found, address)
+        self.assertFalse(is_within("127.0.0.9", ()))

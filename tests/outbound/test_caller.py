@@ -1,4 +1,5 @@
 """Calls to webhooks for real, on this machine (reference HOOK-10)."""
+# covers: orchtw.outbound.errors
 
 from __future__ import annotations
 
@@ -14,8 +15,6 @@ from twisted.internet.error import CannotListenError
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import SkipTest, TestCase
 
-from orchtw.outbound import pools
-from orchtw.outbound.bodies import collected
 from orchtw.outbound.caller import Caller, CallFailed, Question
 from orchtw.outbound.credentials import CredentialsError, Fixed, ShownHeaders, bearer
 from orchtw.outbound.policy import TLSPolicy
@@ -113,13 +112,6 @@ class CallTests(CallerCase):
         self.assertEqual([asked.target for asked in self.webhook.asked], ["/convert", "/convert"])
         self.assertNotIn("cookie", self.webhook.asked[-1].headers)
 
-    async def test_head_of_an_answer(self) -> None:
-        """A caller that reads the body itself gets the head first."""
-        self.reply = Reply(body=b"x" * 100_000)
-        response = await self.caller.open(self.remote, Question(), timeout_s=5)
-        self.assertEqual(response.code, 200)
-        self.assertEqual(len(await collected(response, 100_000)), 100_000)
-
     async def test_several_at_a_time(self) -> None:
         """Calls at the same time do not wait for each other."""
         waiting: list[Deferred[Any]] = []
@@ -151,20 +143,6 @@ class SharingTests(CallerCase):
             for _ in range(2):
                 await self.caller.post(attrs.evolve(self.remote, tls=other), b"{}", timeout_s=5)
         self.assertEqual(self.webhook.accepted, 4)
-
-    async def test_unused_pool(self) -> None:
-        """Of too many pools the least recently used one is closed, and its running calls still end well."""
-        self.patch(pools, "POOLS", 2)
-        answered: Deferred[bytes] = Deferred()
-        self.webhook.answer = lambda asked: answered if asked.target.endswith("slow") else {}
-        slow = Deferred.fromCoroutine(self.caller.ask(self.remote, Question(path="slow"), timeout_s=5))
-        await self.caller.post(self.remote, b"{}", timeout_s=5)
-        for name in ("127.0.0.1", "localhost"):
-            other = attrs.evolve(self.remote, tls=attrs.evolve(self.remote.tls, server_name=name))
-            await self.caller.post(other, b"{}", timeout_s=5)
-        answered.callback(b"late")
-        self.assertEqual((await slow).code, 200)
-        await self.settled(lambda: self.webhook.connections == 2)
 
     async def test_stop(self) -> None:
         """At the end calls are given up and connections closed."""
@@ -235,15 +213,44 @@ class FailureTests(CallerCase):
             self.assertEqual(await self.trouble(), expected)
 
     async def test_no_http(self) -> None:
-        """A response that is not HTTP is reported as malformed."""
-        self.reply = Reply(raw=b"SMTP ready\r\n\r\n")
-        self.assertIn("transport connection broken: malformed HTTP response", await self.trouble())
+        """A response that is not HTTP, or has no clear end, is reported as malformed."""
+        for raw in (
+            b"220 SMTP ready\r\n",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+        ):
+            self.reply = Reply(raw=raw)
+            self.assertIn("transport connection broken: malformed HTTP response", await self.trouble())
+
+    async def test_wrong_length(self) -> None:
+        """Of an answer longer than it says the rest is dropped with its connection; a shorter one is cut."""
+        self.reply = Reply(raw=b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\n")
+        for _ in range(2):
+            self.assertEqual(await self.caller.post(self.remote, b"{}", timeout_s=5), b"{}")
+        self.assertEqual(self.webhook.accepted, 2)
+        self.reply = Reply(raw=b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", close=True)
+        self.assertIn("unexpected EOF", await self.trouble())
+        self.reply = Reply(raw=b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nz\r\n")
+        self.assertIn("unexpected EOF", await self.trouble())
+
+    async def test_no_length(self) -> None:
+        """A body that ends with its connection is whole, however that ends."""
+        self.reply = Reply(raw=b"HTTP/1.0 200 OK\r\n\r\n{}", close=True)
+        self.assertEqual(await self.caller.post(self.remote, b"{}", timeout_s=5), b"{}")
+        self.reply = Reply(raw=b"HTTP/1.0 200 OK\r\n\r\n{}")
+        running = Deferred.fromCoroutine(self.caller.post(self.remote, b"{}", timeout_s=5))
+        await self.settled(lambda: len(self.webhook.asked) == 2)
+        self.webhook.hang_up()
+        self.assertEqual(await running, b"{}")
 
     async def test_too_long(self) -> None:
         """Of a body that is too long no more is read, nor of a head without end."""
         self.reply = Reply(body=b"x" * 1001)
         self.assertEqual(await self.trouble(), "the answer is longer than 1000 bytes")
         self.reply = Reply(raw=b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: y\r\n" % at for at in range(30_000)))
+        self.assertIn("server response headers exceeded 262144 bytes; aborted", await self.trouble())
+        self.reply = Reply(raw=b"HTTP/1.1 102 Wait\r\n\r\n" * 15_000)
         self.assertIn("server response headers exceeded 262144 bytes; aborted", await self.trouble())
         await self.settled(lambda: self.webhook.connections == 0)
 

@@ -1,4 +1,5 @@
 """Real connections on this machine: TLS of every kind, and the texts of failures."""
+# covers: orchtw.outbound.tls
 
 from __future__ import annotations
 

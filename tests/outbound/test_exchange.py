@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.error import ConnectionDone, ConnectionLost
 from twisted.internet.interfaces import IHalfCloseableProtocol
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface.verify import verifyObject
 
 from orchtw.errors import BadRequest
-from orchtw.outbound.exchange import HELD_BYTES, Broken, CallOutcome, ClientExchange, ResponseHead
+from orchtw.outbound.exchange import HEAD_BYTES, HELD_BYTES, Broken, CallOutcome, ClientExchange, ResponseHead
 from tests.outbound.doubles import Backend, BackendTransport, Collector, lose
 
 SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n"
@@ -84,6 +87,15 @@ class AnswerTests(ExchangeCase):
         self.exchange.dataReceived(b"def")
         self.assertEqual((sink.data, sink.outcomes), (b"abcdef", [CallOutcome.WHOLE]))
 
+    def test_reader_at_once(self) -> None:
+        """A consumer that is there with the head spares the transport a pause."""
+        pauses: list[str] = []
+        self.transport.pauseProducing = lambda: pauses.append("pause")  # type: ignore[method-assign]
+        sink = Collector()
+        self.ask().addCallback(lambda _: self.exchange.read_into(sink))
+        self.exchange.dataReceived(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc")
+        self.assertEqual((sink.data, pauses), (b"abc", []))
+
     def test_up_to_the_end(self) -> None:
         """A body without a length ends with the connection, if that ends in order."""
         for clean, outcome in ((True, CallOutcome.WHOLE), (False, CallOutcome.CUT)):
@@ -108,7 +120,7 @@ class AnswerTests(ExchangeCase):
             (b"", True, "EOF"),
             (b"HTTP/1.1 200", False, "connection reset by peer"),
             (b"SSH-2.0-OpenSSH\r\n\r\n", True, "malformed HTTP response"),
-            (b"HTTP/1.1 200 OK\r\nX: " + b"a" * 300_000, True, "malformed HTTP response"),
+            (b"HTTP/1.1 200 OK\r\nX: " + b"a" * 300_000, True, "response headers exceeded 262144 bytes; aborted"),
         ):
             self.setUp()
             waiting = self.ask()
@@ -117,6 +129,49 @@ class AnswerTests(ExchangeCase):
             lose(self.exchange, clean=clean)
             self.assertIn(words, str(self.failureResultOf(waiting, Broken).value))
             self.assertEqual(self.ends, [CallOutcome.CUT])
+
+    def test_unanswered(self) -> None:
+        """An end before any byte of the answer is told apart; the cause of an end is known."""
+        for data, clean in ((b"", True), (b"", False), (b"H", True)):
+            self.setUp()
+            waiting = self.ask()
+            if data:
+                self.exchange.dataReceived(data)
+            lose(self.exchange, clean=clean)
+            broken: Any = self.failureResultOf(waiting, Broken).value
+            self.assertIs(type(broken.cause), ConnectionDone if clean else ConnectionLost)
+            self.assertEqual(broken.unanswered, not data)
+
+    def test_long_head(self) -> None:
+        """A head without end is read so far and no further, interim answers included."""
+        for piece in (b"X: " + b"y" * 1000 + b"\r\n", b"HTTP/1.1 100 Continue\r\n\r\n"):
+            self.setUp()
+            waiting = self.ask()
+            first = b"HTTP/1.1 200 OK\r\n" if piece.startswith(b"X") else b""
+            for _ in range((HEAD_BYTES - len(first)) // len(piece)):
+                self.exchange.dataReceived(first + piece)
+                first = b""
+            self.assertNoResult(waiting)
+            self.exchange.dataReceived(piece)
+            text = f"net/http: server response headers exceeded {HEAD_BYTES} bytes; aborted"
+            self.assertEqual(str(self.failureResultOf(waiting, Broken).value), text)
+            self.assertTrue(self.transport.disconnecting)
+
+    def test_other_protocol(self) -> None:
+        """A server that greets in another protocol is not waited for, in whatever pieces it does."""
+        for pieces in ((b"220 ready\r\n",), (b"H", b"TT", b"P 1")):
+            self.setUp()
+            waiting = self.ask()
+            for each in pieces:
+                self.assertNoResult(waiting)
+                self.exchange.dataReceived(each)
+            self.assertIn("malformed HTTP response", str(self.failureResultOf(waiting, Broken).value))
+
+    def test_long_head_at_once(self) -> None:
+        """A head within its bound may come together with a longer body."""
+        waiting = self.ask()
+        self.exchange.dataReceived(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * HEAD_BYTES)
+        self.assertEqual(self.successResultOf(waiting).code, 200)
 
     def test_cancelled(self) -> None:
         """A cancelled request drops the connection."""

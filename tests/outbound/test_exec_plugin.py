@@ -1,4 +1,5 @@
 """Credentials that commands print (reference CLIENT-10, CLIENT-11): small scripts, really run."""
+# covers: orchtw.outbound.command
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ class CredentialTests(SynchronousTestCase):
         version = f"exec plugin is configured to use API version {V1}, plugin returned version"
         for output, text in (
             (b"x", "decoding stdout: "),
-            (b"[]", "decoding stdout: it is no ExecCredential"),
+            (b"[]", "decoding stdout: not an ExecCredential"),
             (printed({}, apiVersion="v2"), f"{version} v2"),
             (printed(None), "exec plugin didn't return a status field"),
             (printed({}), "exec plugin didn't return a token or cert/key pair"),

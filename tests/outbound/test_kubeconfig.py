@@ -1,4 +1,5 @@
 """Client configuration files (reference CLIENT-8)."""
+# covers: orchtw.outbound.credentials, orchtw.outbound.fields
 
 from __future__ import annotations
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.outbound.limits import CallTurns, Crowded
+from orchtw.outbound.limits import CallLimit, Crowded
 
 
 class TurnsTests(SynchronousTestCase):
-    def take(self, turns: CallTurns) -> Deferred[None]:
+    def take(self, turns: CallLimit) -> Deferred[None]:
         return Deferred.fromCoroutine(turns.take())
 
     def test_bounds(self) -> None:
         """Some run, some wait for their turn, and others are refused."""
-        turns = CallTurns(running=2, waiting=1)
+        turns = CallLimit(running=2, waiting=1)
         self.assertTrue(turns.idle)
         for _ in range(2):
             self.successResultOf(self.take(turns))
@@ -31,7 +31,7 @@ class TurnsTests(SynchronousTestCase):
 
     def test_cancelled(self) -> None:
         """A cancelled wait does not use up a turn."""
-        turns = CallTurns(running=1, waiting=5)
+        turns = CallLimit(running=1, waiting=5)
         self.successResultOf(self.take(turns))
         leaving, staying = self.take(turns), self.take(turns)
         leaving.cancel()

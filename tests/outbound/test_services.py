@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from random import Random
 from typing import Any
 
@@ -77,3 +78,23 @@ class ResolverTests(SynchronousTestCase):
         for endpoints in ({}, {"subsets": [{"notReadyAddresses": [{"ip": "10.0.0.1"}], "ports": [{"name": "web"}]}]}):
             self.cluster.endpoints_of["n", "s"] = endpoints
             self.assertEqual(self.trouble(), 'no endpoints available for service "s"')
+
+    def test_mapped(self) -> None:
+        """The administrator's word counts before the objects, and without them; for that port alone."""
+        given = ServicePlace(host="127.0.0.1", port=9443, public=False)
+        wanted = ServiceReference(namespace="n", name="s", port=443)
+        self.resolver = Resolver(self.cluster, OWN, Random(1), mapped={wanted: given}.get)
+        self.assertEqual(self.place(), given)
+        self.assertEqual(self.trouble(port=80), 'service "s" not found')
+        self.cluster.add("n", "s", endpoints={"ip": "10.0.0.1", "port": 8443})
+        self.assertEqual(self.place(), given)
+        self.assertEqual(self.place(endpoints_only=True), given)
+
+    def test_own_networks(self) -> None:
+        """A cluster address within the administrator's range is dialled whatever it is; endpoints are not."""
+        self.resolver = Resolver(self.cluster, OWN, Random(1), networks=(ip_network("127.0.0.0/24"),))
+        for address, public in (("127.0.0.9", False), ("127.0.1.9", True), ("10.96.0.9", True)):
+            self.cluster.add("n", "s", clusterIP=address)
+            self.assertEqual(self.place(), ServicePlace(host=address, port=443, public=public))
+        self.cluster.add("n", "s", endpoints={"ip": "127.0.0.9", "port": 8443})
+        self.assertTrue(self.place().public)

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.config import Config
+from orchtw.config.signing import SigningOptions
 from orchtw.errors import ConfigError
 from orchtw.pki import certificates
 from orchtw.pki.cluster_signing import CLIENT, LEGACY, NODE_CLIENT, NODE_SERVING, ClusterSigning
@@ -41,15 +42,15 @@ class ClusterSigningTests(SynchronousTestCase):
 
     def test_own(self) -> None:
         """Without flags the server's own authority signs for all, if there is one."""
-        self.assertEqual(self.signers(ClusterSigning(Config(), self.own)), ["CN=own"] * 4)
-        self.assertEqual(self.signers(ClusterSigning(Config())), [""] * 4)
-        self.assertEqual(ClusterSigning(Config(), self.own).files, ())
+        self.assertEqual(self.signers(ClusterSigning(SigningOptions(), self.own)), ["CN=own"] * 4)
+        self.assertEqual(self.signers(ClusterSigning(SigningOptions())), [""] * 4)
+        self.assertEqual(ClusterSigning(SigningOptions(), self.own).files, ())
 
     def test_common(self) -> None:
         """The common files are for all signers; they can be read again."""
         certificate, key = self.write("a")
-        config = Config(cluster_signing_cert_file=certificate, cluster_signing_key_file=key)
-        signing = ClusterSigning(config, self.own)
+        config = Config.of(cluster_signing_cert_file=certificate, cluster_signing_key_file=key)
+        signing = ClusterSigning(config.signing, self.own)
         self.assertEqual(self.signers(signing), ["CN=a"] * 4)
         self.assertEqual(signing.files, (certificate, key))
         self.write("a", "b")
@@ -70,7 +71,7 @@ class ClusterSigningTests(SynchronousTestCase):
             }
             expected = [""] * 4
             expected[index] = "CN=a"
-            self.assertEqual(self.signers(ClusterSigning(Config(**given), self.own)), expected)
+            self.assertEqual(self.signers(ClusterSigning(Config.of(**given).signing, self.own)), expected)
 
     def test_wrong_files(self) -> None:
         """A refusal names flag and file."""
@@ -83,11 +84,11 @@ class ClusterSigningTests(SynchronousTestCase):
         flag = "--cluster-signing-key-file"
         cases = {
             (certificate, other): f"{flag}: {other}: is not the key of {certificate}",
-            (certificate, cannot): f"{flag}: {cannot}: is of a kind that cannot sign certificates",
+            (certificate, cannot): f"{flag}: {cannot}: is of a type that cannot sign certificates",
             (key, key): f"--cluster-signing-cert-file: {key}: holds no readable PEM certificate",
         }
         for (first, second), expected in cases.items():
-            config = Config(cluster_signing_cert_file=first, cluster_signing_key_file=second)
+            config = Config.of(cluster_signing_cert_file=first, cluster_signing_key_file=second)
             with self.assertRaises(ConfigError) as caught:
-                ClusterSigning(config)
+                ClusterSigning(config.signing)
             self.assertEqual(caught.exception.problems, (expected,))

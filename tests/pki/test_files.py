@@ -56,7 +56,7 @@ class ReadTests(FilesCase):
     def test_what_is_no_file(self) -> None:
         """A folder or a pipe in a file's place is refused, without waiting for the pipe."""
         os.mkfifo(self.path)
-        self.assertEqual(self.refused(files.read_own, self.path), f"{self.path}: is no regular file")
+        self.assertEqual(self.refused(files.read_own, self.path), f"{self.path}: is not a regular file")
         self.assertIn("Is a directory", self.refused(files.read_own, self.folder))
 
     def test_rights_of_others(self) -> None:
@@ -97,7 +97,8 @@ class FolderTests(FilesCase):
             files.warn_of_rights(self.folder)
         (line,) = map(formatEvent, logged)
         self.assertEqual(
-            line, f"{self.folder}: others have rights on this folder (mode 0755); run: chmod 700 {self.folder}"
+            line,
+            f"{self.folder}: other users have permissions on this folder (mode 0755); run: chmod 700 {self.folder}",
         )
         self.folder.chmod(0o700)
         with capturedLogs() as logged:
@@ -108,7 +109,9 @@ class FolderTests(FilesCase):
         """A file where the folder should be, or above it, is named."""
         self.path.write_bytes(b"")
         self.assertEqual(self.refused(files.make_folder, self.path), f"{self.path}: is a file, not a folder")
-        self.assertIn("the folder cannot be made: Not a directory", self.refused(files.make_folder, self.path / "a"))
+        self.assertIn(
+            "the folder cannot be created: Not a directory", self.refused(files.make_folder, self.path / "a")
+        )
 
     def test_whole_folder(self) -> None:
         """A folder appears with all its files and their rights; nothing is left beside it."""

@@ -37,7 +37,7 @@ class FirstStartTests(SynchronousTestCase):
 
     def start(self, port: int = 6443, now: datetime = NOW, naming: Naming | None = None, **settings: Any) -> Pki:
         """One start of a server on this folder."""
-        config = Config(data_dir=self.data, **settings)
+        config = Config.of(data_dir=self.data, **settings)
         return prepare(config, naming or Naming.orch(), port, now)
 
     def contents(self) -> dict[str, bytes]:
@@ -249,7 +249,8 @@ class FirstStartTests(SynchronousTestCase):
                 path = self.pki.resolve() / name
                 self.assertEqual(
                     self.refused(name),
-                    f"{path}: others have rights on this private key (mode {mode:04o}); run: chmod 600 {path}",
+                    f"{path}: other users have permissions on this private key (mode {mode:04o}); "
+                    f"run: chmod 600 {path}",
                 )
             (self.pki / name).chmod(0o400)
             self.start()
@@ -265,7 +266,7 @@ class FirstStartTests(SynchronousTestCase):
             self.start()
             path = folder.resolve()
             self.assertEqual(
-                lines.pop(), f"{path}: others have rights on this folder (mode 0750); run: chmod 700 {path}"
+                lines.pop(), f"{path}: other users have permissions on this folder (mode 0750); run: chmod 700 {path}"
             )
             self.assertEqual((lines, stat.S_IMODE(folder.stat().st_mode)), ([], 0o750))
             folder.chmod(0o700)
@@ -279,7 +280,7 @@ class FirstStartTests(SynchronousTestCase):
         lines = self.warnings()
         self.start()
         self.assertEqual((file.read_bytes(), stat.S_IMODE(file.stat().st_mode)), (content, 0o600))
-        self.assertIn("others had rights on the administrator's file", lines[0])
+        self.assertIn("removed other users' permissions on the administrator's", lines[0])
 
     def test_planted_links(self) -> None:
         """A link in place of a file or folder of ours is refused by name, and not followed."""
@@ -300,7 +301,7 @@ class FirstStartTests(SynchronousTestCase):
         self.start()
         (self.pki / "sa.key").unlink()
         os.mkfifo(self.pki / "sa.key", 0o600)
-        self.assertIn("is no regular file", self.refused("sa.key"))
+        self.assertIn("is not a regular file", self.refused("sa.key"))
 
     def test_replaced_by_a_link(self) -> None:
         """A file is written beside and renamed: a link in the way is replaced itself, or nothing is written."""
@@ -319,7 +320,7 @@ class FirstStartTests(SynchronousTestCase):
         link = Path(self.mktemp())
         link.symlink_to(self.data.absolute())
         before = self.contents()
-        pki = prepare(Config(data_dir=link), Naming.orch(), 6443, NOW)
+        pki = prepare(Config.of(data_dir=link), Naming.orch(), 6443, NOW)
         self.assertEqual((self.contents(), pki.kubeconfig), (before, link / "admin.kubeconfig"))
 
     def own(self, *, now: datetime = NOW) -> tuple[Path, Path, x509.Certificate]:
@@ -360,7 +361,7 @@ class FirstStartTests(SynchronousTestCase):
         inside.write_bytes(key.read_bytes())
         inside.chmod(0o640)
         line = self.refused(str(inside), tls_cert_file=file, tls_private_key_file=inside)
-        self.assertIn("others have rights on this private key (mode 0640)", line)
+        self.assertIn("other users have permissions on this private key (mode 0640)", line)
         inside.chmod(0o600)
         self.start(tls_cert_file=file, tls_private_key_file=inside)
 
@@ -372,7 +373,7 @@ class FirstStartTests(SynchronousTestCase):
         odd = base64.b64encode(der.replace(P256, PRIME239V1))
         key.write_bytes(b"-----BEGIN PRIVATE KEY-----\n" + odd + b"\n-----END PRIVATE KEY-----\n")
         line = self.refused(str(key), tls_cert_file=file, tls_private_key_file=key)
-        self.assertIn("of a kind that is not supported", line)
+        self.assertIn("of an unsupported type", line)
 
     def test_client_authorities(self) -> None:
         """The generated CA is believed unless --client-ca-file names others (reference DESIGN-20)."""

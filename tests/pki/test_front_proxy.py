@@ -23,7 +23,8 @@ class FrontProxyTests(SynchronousTestCase):
         self.now = NOW
 
     def start(self, **settings: Any) -> FrontProxy:
-        return prepare(Config(**settings), self.folder, self.now)
+        config = Config.of(**settings)
+        return prepare(config.aggregation, config.authn.request_header, self.folder, self.now)
 
     def read(self) -> dict[str, bytes]:
         """The files of the folder."""

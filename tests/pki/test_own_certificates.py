@@ -1,4 +1,5 @@
 """Serving certificates of the operator's own, which are never overwritten, and odd names of a machine."""
+# covers: orchtw.pki.certificates
 
 from __future__ import annotations
 
@@ -180,7 +181,7 @@ class CertDirTests(ServingCase):
 
     def test_relative(self) -> None:
         """The folder is taken from where the server was started."""
-        self.assertEqual(Config(cert_dir=Path("certs")).rooted(Path("/x")).cert_dir, Path("/x/certs"))
+        self.assertEqual(Config.of(cert_dir=Path("certs")).rooted(Path("/x")).serving.cert_dir, Path("/x/certs"))
 
 
 class MachineTests(SynchronousTestCase):

@@ -65,11 +65,11 @@ class JoinSecretTests(SynchronousTestCase):
         file = file or self.file
         file.write_bytes(content)
         file.chmod(mode)
-        return join_secret(Config(data_dir=self.folder, join_secret_file=file))
+        return join_secret(file, self.folder)
 
     def test_none(self) -> None:
         """Without the flag there is no secret."""
-        self.assertIsNone(join_secret(Config(data_dir=self.folder)))
+        self.assertIsNone(join_secret(None, self.folder))
 
     def test_content(self) -> None:
         """White space around it does not count, since editors add it."""
@@ -82,7 +82,7 @@ class JoinSecretTests(SynchronousTestCase):
             error.problems, (f"--join-secret-file: {self.file}: must hold 16 to 65536 bytes, it holds 5",)
         )
         self.assertRaises(ConfigError, self.read, b"x" * 70_000)
-        self.assertRaises(ConfigError, join_secret, Config(data_dir=self.folder, join_secret_file=Path("/none")))
+        self.assertRaises(ConfigError, join_secret, Path("/none"), self.folder)
 
     def test_permissions(self) -> None:
         """In the data folder it is for the owner alone, as keys are."""
@@ -98,19 +98,19 @@ class JoinedFolderTests(SynchronousTestCase):
     def test_folder(self) -> None:
         """It has the same authorities and keys, certificates of its own by them, and private files are private."""
         naming, now = Naming.orch(), datetime.now(UTC)
-        configs = [Config(data_dir=Path(self.mktemp())) for _ in range(2)]
+        configs = [Config.of(data_dir=Path(self.mktemp())) for _ in range(2)]
         first = first_start.prepare(configs[0], naming, 1, now)
-        self.assertTrue(first_start.has_keys(configs[0]))
-        self.assertFalse(first_start.has_keys(configs[1]))
-        handed = read_keys(configs[0].data_dir / "pki")
+        self.assertTrue(first_start.has_keys(configs[0].generic.data_dir))
+        self.assertFalse(first_start.has_keys(configs[1].generic.data_dir))
+        handed = read_keys(configs[0].generic.data_dir / "pki")
         second = first_start.prepare(configs[1], naming, 2, now, handed)
         self.assertEqual((second.own.certificate, second.client_ca_pem), (first.own.certificate, first.client_ca_pem))
         self.assertEqual(second.derived_key(b"x"), first.derived_key(b"x"))
         self.assertEqual(second.front_proxy.authorities, first.front_proxy.authorities)
         self.assertNotEqual(second.serving_chain, first.serving_chain)
         self.assertEqual(second.serving_chain[0].issuer, first.own.certificate.subject)
-        self.assertEqual(read_keys(configs[1].data_dir / "pki"), handed)
-        for file in (configs[1].data_dir / "pki").iterdir():
+        self.assertEqual(read_keys(configs[1].generic.data_dir / "pki"), handed)
+        for file in (configs[1].generic.data_dir / "pki").iterdir():
             self.assertEqual(file.stat().st_mode & 0o777, 0o600 if file.suffix == ".key" else 0o644, file)
-        folders = [{each.name for each in (config.data_dir / "pki").iterdir()} for config in configs]
+        folders = [{each.name for each in (config.generic.data_dir / "pki").iterdir()} for config in configs]
         self.assertEqual(*folders)

@@ -25,7 +25,7 @@ class ServingCase(SynchronousTestCase):
         self.data, self.folder = Path(self.mktemp()), Path(self.mktemp())
 
     def start(self, **settings: Any) -> Pki:
-        return prepare(Config(data_dir=self.data, **settings), Naming.orch(), 6443, NOW)
+        return prepare(Config.of(data_dir=self.data, **settings), Naming.orch(), 6443, NOW)
 
     def names(self, **settings: Any) -> frozenset[str]:
         """Return the hosts of the serving certificate."""

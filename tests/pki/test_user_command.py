@@ -25,7 +25,7 @@ from orchtw.pki.user_command import main
 class UserCommandTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.data = Path(self.mktemp())
-        prepare(Config(data_dir=self.data), Naming.orch(), 6443, datetime.now(UTC))
+        prepare(Config.of(data_dir=self.data), Naming.orch(), 6443, datetime.now(UTC))
 
     def command(self, *arguments: str) -> tuple[int, str]:
         """Return the exit status and the output."""

@@ -1,4 +1,5 @@
 """Plugins of other packages, as their entry points describe them."""
+# covers: orchtw.plugins.records
 
 from __future__ import annotations
 
@@ -100,8 +101,8 @@ class FlagTests(EntryPointCase):
     def test_values(self) -> None:
         """A plugin's flag has its default, or what the command line says (reference EXT-4)."""
         plugins = Plugins.of_records({"Example": AdmissionPlugin(make=make, flags=(flag("example-word"),))})
-        self.assertEqual(parse([], plugins).plugin_flags, {"example-word": "nothing"})
-        self.assertEqual(parse(["--example-word=a"], plugins).plugin_flags, {"example-word": "a"})
+        self.assertEqual(parse([], plugins).plugins.values, {"example-word": "nothing"})
+        self.assertEqual(parse(["--example-word=a"], plugins).plugins.values, {"example-word": "a"})
 
     def test_without_the_plugin(self) -> None:
         """Without its plugin a flag is unknown (reference EXT-4)."""

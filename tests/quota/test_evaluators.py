@@ -1,4 +1,5 @@
 """Usage by each kind of object (reference PLUG-26, PLUG-27, PLUG-60)."""
+# covers: orchtw.quota.pods
 
 from __future__ import annotations
 

@@ -10,8 +10,9 @@ from orchtw.registry.at_rest import JsonAtRest, ProtobufAtRest, at_rest
 from orchtw.registry.stored import Stored
 from orchtw.registry.strategies import strategy_for
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import unwrap
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 from tests.registry.widgets import GROUP, PREFIX, schema_of, widget

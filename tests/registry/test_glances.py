@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.client.owner_references import OwnerMetadata, OwnerMetadataReader
 from orchtw.errors import StatusError
 from orchtw.registry.stored import Stored
 from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.splice import set_protobuf_version
 from orchtw.schema.codec.wire import delimited, tag, varint
-from orchtw.watch.entry import Glance
+from orchtw.watch.entry import Glance, unread
 from orchtw.wire.objects import Object
 from tests.properties import examples
 from tests.registry.test_stored import TARGETS, pod, target
@@ -58,6 +59,67 @@ class KindTests(SynchronousTestCase):
                 self.assertEqual(stored.glance(value, 7), whole(stored, value), stored.prefix)
 
         check()
+
+    def test_place(self) -> None:
+        """The metadata of an unread object can be read in its place, and those of a read one as before: the same,
+        but for the version.
+        """
+
+        @examples(EXAMPLES_PER_KIND)
+        @given(st.integers(0, 2**32))
+        def check(seed: int) -> None:
+            reader = OwnerMetadataReader()
+            for stored in stored_kinds():
+                random = Random(f"{seed} {stored.prefix}")
+                obj: Object = stored.codec.normalise(Arbitrary(random).struct(stored.codec.schema))
+                obj["metadata"]["name"] = "x"
+                obj["metadata"].pop("resourceVersion", None)
+                value = value_of(stored, stored.codec.encode_protobuf(obj))
+                look = lambda entry, value, stored=stored: stored.glance(value, 7)  # noqa: E731
+                entry = unread("a/x", "a", "x", 7, look, value)
+                before = reader.read(*stored.message(entry))
+                self.assertEqual(stored.message(entry)[0], value)
+                self.assertTrue(entry.raw)
+                self.assertEqual(stored.message(entry), (entry.raw, 0))
+                self.assertEqual(before, reader.read(entry.raw))
+                self.assertEqual(before, OwnerMetadata.of(obj["metadata"]))
+
+        check()
+
+    def test_place_in_other_bytes(self) -> None:
+        """Of bytes that are not an envelope of the kind, no place is told: they are read as a whole."""
+        stored = target("pods").stored
+        raw = stored.codec.encode_protobuf(pod())
+        good = value_of(stored, raw)
+        starts = [stored._at_rest.start(value) for value in (good, good[:-1], good + b"x", b"", raw, b"{}")]
+        self.assertEqual([bool(start) for start in starts], [True, False, False, False, False, False])
+        self.assertEqual(good[starts[0] :][: len(raw)], raw)
+
+    def test_told(self) -> None:
+        """A writer tells other processes the same as they would find (reference STORE-28)."""
+
+        @examples(EXAMPLES_PER_KIND)
+        @given(st.integers(0, 2**32))
+        def check(seed: int) -> None:
+            for stored in stored_kinds():
+                random = Random(f"{seed} {stored.prefix}")
+                obj: Object = stored.codec.normalise(Arbitrary(random).struct(stored.codec.schema))
+                obj["metadata"]["name"] = "x"
+                obj["metadata"].pop("resourceVersion", None)
+                prepared = stored.prepare(obj)
+                self.assertTrue(prepared.terms)
+                found = stored.glance(prepared.value, 7, prepared.terms)
+                self.assertEqual(found, stored.glance(prepared.value, 7), stored.prefix)
+
+        check()
+
+    def test_untold(self) -> None:
+        """Nothing is told of kinds that are decoded at once, nor many labels."""
+        definitions = target("customresourcedefinitions", "apiextensions.orch.io").stored
+        obj: Object = {"metadata": {"name": "x"}}
+        self.assertEqual(definitions.prepare(definitions.codec.normalise(obj)).terms, b"")
+        labels = {f"label-{number}": "x" * 60 for number in range(100)}
+        self.assertEqual(target("pods").stored.prepare(pod(labels=labels)).terms, b"")
 
     def test_empty(self) -> None:
         """Of an object without anything, fields have the texts of what is absent."""

@@ -1,4 +1,5 @@
 """The records of kinds: what each changes, and that a kind of another group changes nothing."""
+# covers: orchtw.registry.traits
 
 from __future__ import annotations
 

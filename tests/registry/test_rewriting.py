@@ -12,7 +12,8 @@ from orchtw.naming.names import Naming
 from orchtw.registry.rewriting import StoredNames
 from orchtw.registry.targets import storage_prefix
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.kind_codec import KindCodec
 from tests.schema.arbitrary import Arbitrary
 from tests.schema.codec.envelopes import opened
 

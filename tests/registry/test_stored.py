@@ -13,8 +13,9 @@ from orchtw.registry.stored import STORED, Stored
 from orchtw.registry.system_metadata import ordered
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
+from orchtw.schema.tables.lasting_rows import lasting_row
 from orchtw.storage.cache.resource import DamagedObject
-from orchtw.watch.entry import Entry
+from orchtw.watch.entry import ROW_BYTES, Entry
 from orchtw.watch.room import Room
 from orchtw.wire.objects import Object
 from orchtw.wire.packing import Packed
@@ -137,7 +138,7 @@ class RoomTests(SynchronousTestCase):
         self.counted = [count + form for count, form in zip(self.counted, forms, strict=True)]
 
     def check(self, form: type | None) -> None:
-        """Return the forms of the entry, and the counted bytes."""
+        """Check the form of the entry's JSON, and that the counted bytes are those of its forms."""
         self.assertEqual(type(self.entry.json) if self.entry.json is not None else None, form)
         self.assertEqual(tuple(self.counted), self.entry.forms())
 
@@ -167,10 +168,29 @@ class RoomTests(SynchronousTestCase):
     def test_spared(self) -> None:
         """All that can be made again goes; that the object is stored in another form does not."""
         self.stored.json_tail(self.entry)
-        self.entry.other = {STORED: "v0", ("cells",): ([], 1)}
+        self.entry.other = {STORED: "v0", ("cells",): lasting_row(["x"], 1)}
         self.stored.spare(self.entry, drop=True)
         self.assertEqual((self.entry.json, self.entry.other), (None, {STORED: "v0"}))
         self.assertEqual(self.entry.forms(), (0, 0, 0))
+
+    def test_parts(self) -> None:
+        """The length and the beginning of an object's JSON are the same, packed or not, and leave it as it is."""
+        for form in (bytes, Packed):
+            self.assertEqual(self.stored.listed_size(self.entry), len(self.tail))
+            for size in (1, 100, len(self.tail)):
+                self.assertEqual(self.stored.listed_head(self.entry, size), self.tail[:size])
+            self.check(form)
+            self.stored.spare(self.entry, drop=False)
+            self.counted = list(self.entry.forms())
+
+    def test_packed_row(self) -> None:
+        """The row of a Table stays with packed JSON, and forms in other versions go."""
+        self.stored.json_tail(self.entry)
+        row = lasting_row(["x"], 1)
+        self.entry.other = {STORED: "v0", ("cells",): row, ("v2", "", "json"): b"{}"}
+        self.stored.spare(self.entry, drop=False)
+        self.assertEqual(self.entry.other, {STORED: "v0", ("cells",): row})
+        self.assertEqual(self.entry.forms()[2], ROW_BYTES + len(row))
 
     def test_no_object(self) -> None:
         """An entry with malformed bytes is damaged, and the cache is told (reference STORE-23)."""

@@ -47,7 +47,7 @@ def schema_of(resource: ResourceType, schemas: Schemas) -> StructSchema:
             field("notes", MapSchema(Scalar.STRING)),
             field("box", StructSchema("", [field("lid", Scalar.BOOL)], unknown=NodeForm.ANY)),
         ],
-        description="What is wanted.",
+        description="Wanted state of the widget.",
     )
     fields = [
         Field(name="metadata", node=schemas.struct(OBJECT_META), optional=True, omitempty=True),

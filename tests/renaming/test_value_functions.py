@@ -1,4 +1,5 @@
 """Translations of values, compiled from schema nodes and the table of positions."""
+# covers: orchtw.renaming.positions
 
 from __future__ import annotations
 

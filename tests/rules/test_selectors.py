@@ -1,4 +1,5 @@
 """Label and field selectors: grammar, meaning and refusals (reference READ-18, READ-20)."""
+# covers: orchtw.rules.field_selectors
 
 from __future__ import annotations
 

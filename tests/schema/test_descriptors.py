@@ -1,4 +1,5 @@
 """Packaged descriptors, and their agreement with the protos."""
+# covers: orchtw.commands.generate
 
 from __future__ import annotations
 

@@ -94,6 +94,17 @@ class RecordedStream:
     def stopProducing(self) -> None: ...
 
 
+class Echo:
+    """The default app: it responds with the target of each request and remembers the request."""
+
+    def __init__(self) -> None:
+        self.seen: list[Request] = []
+
+    async def __call__(self, request: Request) -> Response:
+        self.seen.append(request)
+        return Response(body=request.path.encode())
+
+
 class Wire:
     """One open connection to `app`: feed bytes, take bytes. One `beside` another shares its clock and edge."""
 
@@ -108,7 +119,8 @@ class Wire:
         known: bool = False,
         beside: Wire | None = None,
     ) -> None:
-        self.seen: list[Request] = []
+        self.echo = Echo()
+        self.seen = self.echo.seen
         self.clock = Clock() if beside is None else beside.clock
         self.edge = beside.edge if beside else Edge(
             app or self.echo,
@@ -125,11 +137,6 @@ class Wire:
             self.transport.seen_peer = KNOWN_PEER
         self.channel.makeConnection(self.transport)
         self.channel.handshakeCompleted()
-
-    async def echo(self, request: Request) -> Response:
-        """The default app: answers with the target, remembers the request."""
-        self.seen.append(request)
-        return Response(body=request.path.encode())
 
     def send(self, data: bytes) -> bytes:
         """Deliver `data`; returns what the server wrote on it."""

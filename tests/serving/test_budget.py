@@ -1,3 +1,5 @@
+"""The budget of bytes that all connections share."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,22 +1,43 @@
+"""Compression of response bodies by gzip."""
+
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import attrs
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 from twisted.internet.error import ConnectionDone
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.request import Request, Response
-from orchtw.serving.compression import GzipCache, accepts_gzip, text_size
+from orchtw.request import MarkedPieces, Request, Response
+from orchtw.serving.compression import accepts_gzip
 from orchtw.serving.response_bodies import unframed
 from tests.serving.edge_doubles import GET, Wire, ok
 
 GZIP_GET = GET[:-2] + b"Accept-Encoding: gzip\r\n\r\n"
 PIECES = [b'{"kind":"Pod","number":%d}' % i * 100 for i in range(1000)]
+
+
+class Marked(MarkedPieces):
+    """Pieces that are marked by their contents, but for the first one; counts what is made of them."""
+
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        self.pieces = pieces
+        self.made: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def __getitem__(self, index: Any) -> Any:
+        self.made.append(index)
+        return self.pieces[index]
+
+    def mark(self, index: int) -> bytes | None:
+        return self.pieces[index] if index else None
 
 
 class Threads:
@@ -133,60 +154,48 @@ class GzipBodyTests(SynchronousTestCase):
         self.assertTrue(wire.transport.taken().endswith(b"0\r\n\r\n" + ok(b"2")))
 
 
-@attrs.frozen
-class Selection:
-    """An identity's part that clients choose, with something derived that does not make it what it is."""
+class MarkedPiecesTests(SynchronousTestCase):
+    """Pieces of lists that have been compressed for another list."""
 
-    text: str
-    derived: str = attrs.field(default="x" * 100_000, eq=False)
+    def setUp(self) -> None:
+        self.threads = Threads()
+        self.bodies: list[Marked] = []
+        self.identity = "list"
+        self.wire = Wire(app_of(self.response), run_in_thread=self.threads)
 
+    def response(self) -> Response:
+        body = self.bodies[-1]
+        return Response(body=body, length=sum(map(len, body.pieces)), identity=self.identity)
 
-class Resource:
-    """An identity's part that is only itself."""
+    def ask(self, pieces: Sequence[bytes]) -> list[int]:
+        """Check the answer with these pieces; return which of them were made."""
+        self.bodies.append(Marked(pieces))
+        written = self.wire.send(GZIP_GET)
+        while self.threads.jobs:
+            self.assertEqual(len(self.threads.jobs), 1)
+            self.threads.run_one()
+            written += self.wire.transport.taken()
+        body = unframed(written.partition(b"\r\n\r\n")[2])
+        self.assertEqual(gzip.decompress(body), b"".join(pieces))
+        return self.bodies[-1].made
 
-    name = "x" * 100_000
+    def test_again(self) -> None:
+        """A piece that was compressed before is not made again, wherever it stands; one without a mark is."""
+        self.assertEqual(self.ask(PIECES), list(range(len(PIECES))))
+        self.assertEqual(self.ask(PIECES), [0])
+        changed = [*PIECES[:300], b"new" * 1000, *PIECES[301:]]
+        self.assertEqual(self.ask(changed), [0, 300])
+        self.assertEqual(self.ask([b"head", *PIECES[500:], *changed[300:400]]), [0])
 
+    def test_another_identity(self) -> None:
+        """Pieces of another identity are others, whatever their marks."""
+        self.ask(PIECES)
+        self.identity = "other"
+        self.assertEqual(len(self.ask(PIECES)), len(PIECES))
 
-class GzipCacheTests(SynchronousTestCase):
-    def test_long_identities(self) -> None:
-        """150 bodies of selectors and tokens of 1 MB each leave nothing behind (reference LIMIT-12)."""
-        cache = GzipCache()
-        for i in range(150):
-            long = str(i) + "x" * 1_000_000
-            for identity in ((Selection(long), 1), (frozenset({long}),), ("a", ("b", long)), (tuple(str(i) * 3000),)):
-                cache.put(identity, b"body")
-        self.assertEqual(len(cache), 0)
-
-    def test_usual_identities(self) -> None:
-        """Lists that clients share are cached: a resource, a version, a usual selector."""
-        cache, identity = GzipCache(), (Resource(), Selection("app in (a,b)"), 7, None, "")
-        cache.put(identity, b"body")
-        self.assertEqual((cache.get(identity), text_size(identity)), (b"body", 12 + 5))
-
-    def test_bound(self) -> None:
-        """Bodies and identities together stay within the bound, however short the bodies are."""
-        cache = GzipCache(32 << 20)
-        for i in range(10_000):
-            cache.put((i,), b"body")
-        self.assertLessEqual(len(cache), 512)
-        for i in range(10):
-            cache.put((i, "long"), b"x" * (8 << 20))
-        self.assertLessEqual(len(cache), 4)
-        cache.put("longer", b"x" * ((8 << 20) + 1))
-        self.assertIsNone(cache.get("longer"))
-
-    def test_give_up(self) -> None:
-        """Unused entries are evicted, the coldest first (reference LIMIT-19)."""
-        cache = GzipCache()
-        for name in "abcd":
-            cache.put(name, b"x" * 100_000)
-        each = cache.used_bytes // 4
-        cache.give_up(each)
-        self.assertEqual(len(cache), 4)
-        cache.get("a")
-        cache.give_up(each)
-        self.assertEqual([cache.get(name) is None for name in "abcd"], [False, True, False, False])
-        cache.give_up(4 * each)
-        self.assertEqual((len(cache), cache.used_bytes), (3, 3 * each))
-        cache.give_up(4 * each)
-        self.assertEqual((len(cache), cache.used_bytes), (0, 0))
+    @given(st.lists(st.lists(st.integers(0, 11), min_size=1, max_size=200), min_size=1, max_size=4))
+    def test_any_order(self, lists: list[list[int]]) -> None:
+        """Whatever has been kept, the answer is the same as without compression."""
+        contents = [bytes([65 + number]) * (number * number * 1000) for number in range(12)]
+        for numbers in lists:
+            self.ask([b"x" * 150_000, *map(contents.__getitem__, numbers)])

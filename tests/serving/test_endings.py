@@ -1,4 +1,5 @@
 """Notifications of the end of a response, with its outcome."""
+# covers: orchtw.serving.responding
 
 from __future__ import annotations
 

@@ -1,3 +1,6 @@
+"""HTTP/1.1 connections: exchanges, failures, upgrades and the end of the server."""
+# covers: orchtw.serving.edge, orchtw.serving.exchange
+
 from __future__ import annotations
 
 import json
@@ -113,6 +116,43 @@ class ExchangeTests(SynchronousTestCase):
         self.assertEqual(wire.send(get), ok(b"")[:-4].replace(b"Length: 0", b"Length: 3") + b"\r\n\r\n")
         self.assertIn(b"Content-Length: 300000\r\n\r\n", wire.send(get))
         self.assertEqual(wire.send(GET), ok(b"2"))
+
+    def test_at_once(self) -> None:
+        """An answer that needs no waiting is sent as one that the app has been asked for, whatever the connection."""
+        lines = "Content-Type: text/plain\r\nX: y\r\n"
+
+        def response(size: int, lines: str) -> Response:
+            return Response(content_type="text/plain", headers=[("X", "y")], body=b"x" * size, lines=lines)
+
+        def sent(size: int, given: str, request: bytes, *, last: bool = False, draining: bool = False) -> object:
+            ready = response(size, given)
+            ready.last = last
+            wire = Wire(answering(ready))
+            wire.edge.draining = draining
+            if given:
+                wire.edge.at_once = lambda _request: ready
+            return wire.send(request), wire.closed, wire.edge.in_flight
+
+        closing = GET.replace(b"Host", b"Connection: close\r\nHost")
+        for request in (GET, closing, GET.replace(b"1.1", b"1.0"), GET.replace(b"GET", b"HEAD")):
+            for size in (0, 1, 16000, 16001, 300_000):
+                self.assertEqual(sent(size, lines, request), sent(size, "", request))
+        for way in ({"last": True}, {"draining": True}):
+            self.assertEqual(sent(5, lines, GET, **way), sent(5, "", GET, **way))
+
+    def test_asked_at_once(self) -> None:
+        """The app is asked for what cannot be answered at once; a request that is counted is counted once."""
+        wire = Wire()
+        asked = []
+
+        def at_once(request: Request) -> Response | None:
+            asked.append(request.path)
+            return None if len(asked) == 1 else Response(body=b"2", lines="X: y\r\n")
+
+        wire.edge.at_once = at_once
+        self.assertEqual(wire.send(GET), ok(b"/one"))
+        self.assertEqual(wire.send(GET + GET).count(b"X: y\r\n\r\n2"), 2)
+        self.assertEqual((asked, len(wire.seen), wire.edge.in_flight), (["/one"] * 3, 1, 0))
 
     def test_bodiless_codes(self) -> None:
         """204 and 304 have neither body nor Content-Length (RFC 9110 §8.6)."""

@@ -1,3 +1,6 @@
+"""The listener on real sockets: transfers, closing, limits and binding."""
+# covers: orchtw.serving.tls, orchtw.serving.tls_port
+
 from __future__ import annotations
 
 import gzip
@@ -150,7 +153,7 @@ class ClosingTests(ListenerTestCase):
         super().setUp()
 
     async def gone(self) -> None:
-        """Return once the server has no connection."""
+        """Wait until the server has no connection."""
         while self.listener._listening.transports:
             await deferLater(reactor, 0)
 

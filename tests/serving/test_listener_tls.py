@@ -157,7 +157,7 @@ class TLSTests(ListenerTestCase):
         self.assertEqual(cipher and cipher[0], "ECDHE-ECDSA-AES256-GCM-SHA384")
 
     async def test_alpn(self) -> None:
-        """http/1.1 is the only protocol; who offers only others goes on without (reference DESIGN-11)."""
+        """A listener without HTTP/2 chooses http/1.1; other offers are passed over (reference DESIGN-11)."""
         for offered, expected in ((["h2", "http/1.1"], "http/1.1"), (["h2"], None)):
             context = self.context(alpn=offered)
             client = await self.away(lambda context=context: connect(self.listener.port, context))  # type: ignore[misc]

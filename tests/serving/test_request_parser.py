@@ -1,3 +1,5 @@
+"""Request heads and bodies out of bytes, whole or byte by byte."""
+
 from __future__ import annotations
 
 import sys
@@ -343,3 +345,76 @@ class SplitTargetTests(SynchronousTestCase):
         }
         for target, expected in cases.items():
             self.assertEqual(split_target(target), expected)
+
+
+HEADS = (
+    b"Host: a\r\nUser-Agent: b\r\n\r\n",
+    b"Host: a\r\nuser-agent: b\r\n\r\n",
+    b"Host: a\r\nConnection: close\r\n\r\n",
+    b"Host: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
+    b"Host: a\r\nContent-Length: 2\r\n\r\nab",
+    b"Host: a\r\nContent-Length: 0\r\n\r\n",
+    b"Host: a\r\nX: 1\r\nX: 2\r\n\r\n",
+    b"Host: a\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n",
+    b"Host: a\r\nX: \xe9\r\n\r\n",
+    b"X: 1\r\n\r\n",
+    b"Host: a\r\nHost: a\r\n\r\n",
+    b"Host: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n",
+)
+LINES = (
+    b"GET /a HTTP/1.1\r\n", b"GET /b?c=%20d&e HTTP/1.1\r\n", b"GET /b HTTP/1.0\r\n", b"HEAD /a HTTP/1.1\r\n",
+    b"POST /a HTTP/1.1\r\n", b"GET http://a/b HTTP/1.1\r\n", b"GET * HTTP/1.1\r\n", b"GET /a#b HTTP/1.1\r\n",
+    b"\r\nGET /a HTTP/1.1\r\n", b"GET  /a HTTP/1.1\r\n", b"GET /\xe9 HTTP/1.1\r\n", b"GET /a b HTTP/1.1\r\n",
+    b"GET /a HTTP/1.1\r\nX: GET /b HTTP/1.1\r\n", b"GET /" + b"x" * 2000 + b" HTTP/1.1\r\n",
+    b"GET /?" + b"&" * 1000 + b" HTTP/1.1\r\n", b"get /a HTTP/1.1\r\n", b"GET /a HTTP/1.1\n",
+)  # fmt: skip
+
+
+class SameHeadTests(SynchronousTestCase):
+    """Heads that repeat the last one but for the target (`RequestParser`)."""
+
+    def told(self, parser: RequestParser, data: bytes) -> tuple[object, ...]:
+        """Feed a parser, and return all that comes of it."""
+        rest = parser.feed(data)
+        found = [
+            (each.method, each.path, each.query, dict(each.headers), each.repeated, each.body, flags, size)
+            for each, flags, size in parser.ready
+        ]
+        parser.ready.clear()
+        return rest, found, str(parser.refusal), parser.closed, parser.mid, parser.expects_continue
+
+    @given(st.lists(st.tuples(st.sampled_from(LINES), st.sampled_from(HEADS)), min_size=1, max_size=6), st.data())
+    @examples(300)
+    def test_as_parsed(self, requests: list[tuple[bytes, bytes]], data: st.DataObject) -> None:
+        """A head that is known again means what llhttp makes of it, whatever comes before and in whatever parts."""
+        short, whole = RequestParser(EdgeLimits()), RequestParser(EdgeLimits())
+        with mock.patch.object(RequestParser, "_same_again", return_value=False):
+            expected = []
+            cuts = [data.draw(st.sampled_from((0, 0, 0, 1, 7))) for _ in requests]
+            parts = [
+                part for (line, head), cut in zip(requests, cuts, strict=True)
+                for part in ((line + head)[:cut], (line + head)[cut:]) if part
+            ]  # fmt: skip
+            for part in parts:
+                expected.append(self.told(whole, part))
+        self.assertEqual([self.told(short, part) for part in parts], expected)
+
+    def test_known_again(self) -> None:
+        """The second such head is not parsed again, and its request shares what is known of the first."""
+        parser = RequestParser(EdgeLimits())
+        parser.feed(LINES[0] + HEADS[0])
+        with mock.patch.object(RequestParser, "on_message_begin", side_effect=AssertionError):
+            parser.feed(LINES[1] + HEADS[0])
+        (first, _, _), (second, flags, size) = parser.ready
+        self.assertEqual((second.path, second.query, flags, size), ("/b", "c=%20d&e", KEEP_ALIVE, 0))
+        self.assertIs(first.same_head, second.same_head)
+        self.assertEqual(second.headers, {"host": "a", "user-agent": "b"})
+
+    def test_released(self) -> None:
+        """A connection that sleeps or is closed keeps no head."""
+        for release in (RequestParser.sleep, RequestParser.close):
+            parser = RequestParser(EdgeLimits())
+            parser.feed(LINES[0] + HEADS[0])
+            parser.ready.clear()
+            release(parser)
+            self.assertIsNone(parser._same_head)  # noqa: SLF001

@@ -1,3 +1,5 @@
+"""The server as a Twisted Web resource."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,5 @@
 """A watch stream on its connection: producer first, backpressure, the end."""
+# covers: orchtw.watch.bookmarks
 
 from __future__ import annotations
 
@@ -44,6 +45,9 @@ class Channel:
 
     def abort(self) -> None:
         self.calls.append("abort")
+
+    def reset(self) -> None:
+        self.calls.append("reset")
 
 
 class WatchStreamTests(SynchronousTestCase):

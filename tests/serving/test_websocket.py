@@ -316,6 +316,11 @@ class WebSocketTests(SynchronousTestCase):
         self.stream.channel.abort()
         self.assertTrue(self.socket.transport.disconnected)
 
+    def test_reset(self) -> None:
+        """A stream that a fault cuts drops the connection, too."""
+        self.stream.channel.reset()
+        self.assertTrue(self.socket.transport.disconnected)
+
     def test_failing_stream(self) -> None:
         """A stream that fails when it is told of the end is logged, and the connection ends all the same."""
 

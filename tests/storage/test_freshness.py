@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Timeout
 from orchtw.storage.freshness import MOST_RECENT, WAIT_S, Freshness
-from orchtw.watch.log import LogHead
+from orchtw.watch.log import HeadRevision
 from tests.client.world import MemoryStore
 
 ANY = 0
@@ -24,7 +24,7 @@ class FreshnessCase(SynchronousTestCase):
         self.store = MemoryStore(self.clock)
         self.store.now = 5
         self.store.shared = self.shared
-        self.head = LogHead(5)
+        self.head = HeadRevision(5)
         self.freshness = Freshness(self.store, self.head, self.clock)
 
     def waiting(self, wanted: int | None) -> Deferred[None]:

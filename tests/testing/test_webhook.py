@@ -1,4 +1,5 @@
 """The webhook for tests, well and badly behaved."""
+# covers: orchtw.testing.webhook_connection
 
 from __future__ import annotations
 

@@ -37,12 +37,12 @@ class EntryCase(ServedCase):
         self._names = count()
 
     def fresh_name(self, obj: Object) -> dict[str, Any]:
-        """A change that gives a copy of `obj` a name of its own, if the kind lets names be chosen."""
+        """Return the change that gives a copy of `obj` a name of its own; empty if the kind's name is generated."""
         name = obj["metadata"].get("name")
         return {"metadata.name": f"{name}-{next(self._names)}"} if name else {}
 
     def entries(self) -> list[Entry]:
-        """Those that the test is about."""
+        """Return the entries of the file that the test is about, each with its number."""
         found = orjson.loads((FILES / self.file).read_bytes())["entries"]
         numbered = [Entry(number, fact) for number, fact in enumerate(found) if number not in self.beyond]
         return [entry for entry in numbered if not self.kinds or entry.fact["kind"] in self.kinds]

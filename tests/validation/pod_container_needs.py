@@ -119,7 +119,7 @@ SECURITY: Examples = {
     207: windows("gmsaCredentialSpecName", "A", "a.b"),
     208: [
         windows("gmsaCredentialSpec", "", detail="gmsaCredentialSpec cannot be an empty string"),
-        Shown("tests.registry.groups.test_containers.ContainerTests.test_long_credentials"),
+        Shown("tests.registry.groups.core.test_containers.ContainerTests.test_long_credentials"),
     ],
     209: [
         user("", " cannot be an empty string"),

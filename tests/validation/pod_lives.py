@@ -9,9 +9,9 @@ from tests.validation.examples import GONE, Accepted, Changes, Refused, Shown, S
 
 PODS = "tests.validation.test_pod.PodTests"
 BINDINGS = "tests.verbs.test_binding.BindingTests"
-LOGS = "tests.verbs.test_connections.LogTests"
+LOGS = "tests.proxy.test_log.LogTests"
 EVICTIONS = "tests.verbs.test_eviction.EvictionTests"
-DELETIONS = "tests.registry.groups.test_pods.GraceTests"
+DELETIONS = "tests.registry.groups.core.test_pods.GraceTests"
 SECCOMP = "seccomp.security.alpha.orch.io/pod"
 CONTAINER_SECCOMP = "container.seccomp.security.alpha.orch.io/c"
 PROFILE = "spec.securityContext.seccompProfile"
@@ -81,7 +81,7 @@ LIVES: Examples = {
         field=annotation("orch.io/config.mirror"),
         detail="may not add mirror pod annotation",
     ),
-    355: Shown("tests.registry.groups.test_pods.PodRulesTests.test_ephemeral_containers_alone"),
+    355: Shown("tests.registry.groups.core.test_pods.PodRulesTests.test_ephemeral_containers_alone"),
     356: Shown(f"{BINDINGS}.test_to_something_else"),
     357: Shown(f"{BINDINGS}.test_to_something_else"),
     358: Shown(f"{BINDINGS}.test_incomplete"),

@@ -235,7 +235,7 @@ SPECS: Examples = {
             on="create",
             detail="regex",
         ),
-        Shown("tests.registry.groups.test_pods.PodRulesTests.test_stored_slashes"),
+        Shown("tests.registry.groups.core.test_pods.PodRulesTests.test_stored_slashes"),
     ],
     307: secured("sysctls", [{"name": "a", "value": "1"}] * 2, [{"name": "a", "value": "1"}]),
     308: secured("fsGroupChangePolicy", "Often", "OnRootMismatch"),

@@ -1,4 +1,5 @@
 """Configurations of webhooks (reference HOOK-2, KIND-34)."""
+# covers: orchtw.rules.webhook_clients
 
 from __future__ import annotations
 

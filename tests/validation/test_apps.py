@@ -1,4 +1,6 @@
 """Workloads of the apps group (reference KIND-28, KIND-61)."""
+# covers: orchtw.registry.groups.apps.daemon_sets, orchtw.registry.groups.apps.deployments
+# covers: orchtw.registry.groups.apps.stateful_sets, orchtw.registry.groups.core.controller_rules
 
 from __future__ import annotations
 

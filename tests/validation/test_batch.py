@@ -1,4 +1,5 @@
 """Jobs and cron jobs (reference KIND-28, KIND-62, KIND-63)."""
+# covers: orchtw.registry.groups.batch.cron_jobs, orchtw.registry.groups.batch.job_validation
 
 from __future__ import annotations
 
@@ -72,7 +73,7 @@ class BatchTests(case.EntryCase):
             field="spec.selector.matchExpressions[0].operator",
         ),
         13: Refused(change={**MANUAL, "spec.template.metadata": {"labels": {"app": "b"}}}, accepts=MANUAL),
-        14: Shown("tests.registry.groups.test_batch.JobTests.test_uid"),
+        14: Shown("tests.registry.groups.batch.test_jobs.JobTests.test_uid"),
         15: Refused(
             on="update",
             before={"spec.suspend": True},
@@ -199,9 +200,9 @@ class BatchTests(case.EntryCase):
             Accepted(change={"spec.schedule": "CRON_TZ=UTC 0-30/10,45 ? 1 JAN-MAR mon"}),
             Shown("tests.rules.test_cron.ScheduleTests.test_refusals"),
         ],
-        45: Shown("tests.registry.groups.test_batch.CronJobTests.test_zone_twice"),
-        46: Shown("tests.registry.groups.test_batch.CronJobTests.test_zone"),
-        47: Shown("tests.registry.groups.test_batch.CronJobTests.test_zone"),
+        45: Shown("tests.registry.groups.batch.test_jobs.CronJobTests.test_zone_twice"),
+        46: Shown("tests.registry.groups.batch.test_jobs.CronJobTests.test_zone"),
+        47: Shown("tests.registry.groups.batch.test_jobs.CronJobTests.test_zone"),
         48: negative("spec.startingDeadlineSeconds"),
         49: [
             Stored(expected={"spec.concurrencyPolicy": "Allow"}),
@@ -241,7 +242,7 @@ class BatchTests(case.EntryCase):
         62: [
             Stored(change={"spec.timeZone": "Europe/Berlin"}, expected={"spec.timeZone": GONE}),
             Stored(on="update", change={"spec.timeZone": "Europe/Berlin"}, expected={"spec.timeZone": GONE}),
-            Shown("tests.registry.groups.test_batch.CronJobTests.test_stored_zone"),
+            Shown("tests.registry.groups.batch.test_jobs.CronJobTests.test_stored_zone"),
         ],
         63: Shown("tests.writes.test_deletion.PropagationTests.test_kinds_that_orphan"),
         64: Warned(

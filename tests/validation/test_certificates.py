@@ -1,4 +1,6 @@
 """Certificate signing requests (reference CSR-2 to CSR-10)."""
+# covers: orchtw.registry.groups.certificates.request_validation, orchtw.registry.groups.certificates.requests
+# covers: orchtw.registry.groups.certificates.status_validation
 
 from __future__ import annotations
 
@@ -213,9 +215,9 @@ class CertificatesTests(case.EntryCase):
             ),
         ),
         37: (
-            Shown("tests.admission.test_certificate_plugins.CertificatePluginTests.test_approve"),
-            Shown("tests.admission.test_certificate_plugins.CertificatePluginTests.test_sign"),
-            Shown("tests.admission.test_certificate_plugins.CertificatePluginTests.test_administrators"),
+            Shown("tests.admission.plugins.test_certificate_plugins.CertificatePluginTests.test_approve"),
+            Shown("tests.admission.plugins.test_certificate_plugins.CertificatePluginTests.test_sign"),
+            Shown("tests.admission.plugins.test_certificate_plugins.CertificatePluginTests.test_administrators"),
         ),
         38: Stored(expected={"metadata.generation": GONE}),
     }

@@ -1,4 +1,6 @@
 """Namespaces, secrets, config maps, accounts, limits and quotas (reference KIND-30, KIND-34)."""
+# covers: orchtw.registry.groups.core.limit_range_validation, orchtw.registry.groups.core.namespaces
+# covers: orchtw.registry.groups.core.quota_validation, orchtw.registry.groups.core.secret_validation
 
 from __future__ import annotations
 
@@ -112,7 +114,7 @@ class CoreRestTests(case.EntryCase):
         16: Stored(on="update", change={"metadata.labels.a": "b"}, expected={"metadata.generation": GONE}),
         17: Shown(f"{__name__}.NamespaceTests.test_no_deletecollection"),
         18: Refused(change={"data": {"a b": ""}}, accepts={"data": {"a.b-c_D": ""}}, field="data[a b]"),
-        19: Shown("tests.registry.test_payload.PayloadTests.test_secret"),
+        19: Shown("tests.registry.groups.core.test_payload.PayloadTests.test_secret"),
         20: [
             Stored(
                 change={"data": {"a": encoded("1"), "b": encoded("2")}, "stringData": {"a": "3"}},
@@ -199,7 +201,7 @@ class CoreRestTests(case.EntryCase):
             accepts={"data": {"a": ""}, "binaryData": {"b": ""}},
             field="data[a]",
         ),
-        40: Shown("tests.registry.test_payload.PayloadTests.test_config_map"),
+        40: Shown("tests.registry.groups.core.test_payload.PayloadTests.test_config_map"),
         41: [
             Refused(before={"immutable": True}, change={"immutable": value}, accepts={"metadata.labels.a": "b"})
             for value in (False, GONE)
@@ -409,7 +411,7 @@ class CoreRestTests(case.EntryCase):
         94: Stored(change={"status.hard": {"pods": "2"}}, expected={"status": {}}),
         95: Stored(change={"spec.hard": {}, "status.used": {"pods": "1"}}, expected={"spec.hard": {"pods": "2"}}),
         96: Stored(expected={"metadata.generation": GONE}),
-        122: Shown("tests.verbs.test_component_statuses.ComponentStatusTests.test_warning"),
+        122: Shown("tests.verbs.test_componentstatuses.ComponentStatusTests.test_warning"),
     }
 
     def test_limit_range_without_name(self) -> None:

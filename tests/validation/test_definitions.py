@@ -1,4 +1,6 @@
 """Definitions of custom resources as they are written one after the other, and from older times."""
+# covers: orchtw.registry.groups.apiextensions.definition, orchtw.registry.groups.apiextensions.names
+# covers: orchtw.registry.groups.apiextensions.schemas
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Endpoint slices (reference KIND-52)."""
+# covers: orchtw.registry.groups.discovery
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Events of both groups (reference KIND-31)."""
+# covers: orchtw.registry.groups.core.event_validation
 
 from __future__ import annotations
 

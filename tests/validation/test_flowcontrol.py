@@ -1,4 +1,5 @@
 """Flow schemas and priority levels (reference FLOW-3, KIND-34)."""
+# covers: orchtw.registry.groups.flowcontrol.flow_schemas, orchtw.registry.groups.flowcontrol.priority_levels
 
 from __future__ import annotations
 

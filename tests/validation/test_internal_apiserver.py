@@ -1,4 +1,5 @@
 """Versions in which servers store (reference KIND-34)."""
+# covers: orchtw.registry.groups.apiserverinternal
 
 from __future__ import annotations
 

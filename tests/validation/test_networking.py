@@ -1,4 +1,5 @@
 """Ingresses, their classes and network policies (reference KIND-29, KIND-34)."""
+# covers: orchtw.registry.groups.networking.ingresses, orchtw.registry.groups.networking.network_policies
 
 from __future__ import annotations
 
@@ -186,8 +187,8 @@ class NetworkingTests(case.EntryCase):
         ),
         34: Stored(change={"spec.rules[0].host": "a.b"}, expected={"spec.rules[0].host": GONE}),
         35: (
-            Shown("tests.admission.test_default_ingress_class.DefaultIngressClassTests.test_default"),
-            Shown("tests.admission.test_default_ingress_class.DefaultIngressClassTests.test_several"),
+            Shown("tests.admission.plugins.test_default_ingress_class.DefaultIngressClassTests.test_default"),
+            Shown("tests.admission.plugins.test_default_ingress_class.DefaultIngressClassTests.test_several"),
         ),
         36: Shown(f"{__name__}.NetworkingTests.test_class_annotation"),
         37: Refused(change={"spec.controller": ""}),

@@ -1,4 +1,5 @@
 """Rules of Nodes (reference KIND-34)."""
+# covers: orchtw.registry.groups.core.node_validation
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
 """Pods and templates of pods, but for their containers (reference KIND-35, KIND-36, KIND-37, KIND-38)."""
+# covers: orchtw.registry.groups.core.pod_annotations, orchtw.registry.groups.core.pod_dns
+# covers: orchtw.registry.groups.core.pod_security, orchtw.registry.groups.core.pod_statuses
+# covers: orchtw.registry.groups.core.pod_templates, orchtw.registry.groups.core.pod_updates
+# covers: orchtw.registry.groups.core.pod_warnings, orchtw.registry.groups.core.scheduling_terms
+# covers: orchtw.registry.groups.core.volume_files, orchtw.registry.groups.core.volume_sources
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Roles and bindings (reference KIND-34)."""
+# covers: orchtw.registry.groups.rbac
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ BINDING = {
     "subjects": [{"kind": "ServiceAccount", "name": "s", "namespace": "n"}, {"kind": "User", "name": "u"}],
 }
 CLUSTER_BINDING = {**BINDING, "kind": "ClusterRoleBinding"}
-ESCALATION = "tests.assembly.test_rbac.EscalationTests"
+ESCALATION = "tests.authz.test_live_roles.EscalationTests"
 UNSELECTABLE = {"matchLabels": {"a": "b c"}}
 
 

@@ -33,7 +33,7 @@ class SchedulingTests(case.EntryCase):
         4: Refused(change={"value": 1001}),
         5: Refused(change={"preemptionPolicy": "Never"}),
         6: Accepted(change={"globalDefault": True, "description": "any text"}),
-        7: Shown("tests.admission.test_priority.PriorityTests.test_one_default_class"),
+        7: Shown("tests.admission.plugins.test_priority.PriorityTests.test_one_default_class"),
         8: (
             Stored(change={"metadata.generation": 3}, expected={"metadata.generation": 1}),
             Stored(on="update", change={"description": "new"}, expected={"metadata.generation": 1}),

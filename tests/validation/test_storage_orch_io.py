@@ -1,4 +1,5 @@
 """Classes of storage, drivers and attachments (reference KIND-34)."""
+# covers: orchtw.registry.groups.storage.attachments, orchtw.registry.groups.storage.drivers
 
 from __future__ import annotations
 

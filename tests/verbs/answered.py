@@ -18,7 +18,7 @@ class Case(TestCase):
         self.folder = Path(self.mktemp())
         self.server = InProcessServer(reactor, self.folder)
         await self.server.start()
-        self.addCleanup(self.server.stop)
+        self.addCleanup(lambda: self.server.stop())  # which may be another one by then
 
     async def send(
         self, method: str, url: str, code: int, body: Any = None, headers: dict[str, str] | None = None
@@ -27,6 +27,11 @@ class Case(TestCase):
         answer = await self.server.request(method, url, body, headers)
         self.assertEqual(answer.code, code, answer.body[:1000])
         return answer
+
+    async def ask(self, method: str, url: str, body: Any = None, code: int = 200, **headers: str) -> Any:
+        """Return the JSON of a response that must have this code; header names have underscores for hyphens."""
+        answer = await self.send(method, url, code, body, {k.replace("_", "-"): v for k, v in headers.items()})
+        return answer.json
 
     async def message(self, method: str, url: str, code: int, body: Any = None) -> str:
         """The text of a refusal."""

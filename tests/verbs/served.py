@@ -101,7 +101,7 @@ class ServedCase(SynchronousTestCase):
         }
         self.server = InProcessServer(self.clock, self.mktemp(), **settings)
         self.start(str(sorted((key, value) for key, value in settings.items() if key not in _OF_REQUESTS)))
-        self.addCleanup(lambda: self.run_async(self.server.instance.stop()))
+        self.addCleanup(lambda: self.run_async(self.server.instance.lifecycle.stop()))
 
     def start(self, begun: str) -> None:
         """Start the server; what it has written then is kept under that name."""

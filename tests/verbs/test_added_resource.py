@@ -11,13 +11,13 @@ import orjson
 from twisted.internet import reactor
 from twisted.internet.defer import ensureDeferred
 from twisted.internet.task import deferLater
-from twisted.trial.unittest import TestCase
 
 from orchtw.naming.names import Naming
 from orchtw.responses.watch_wires import Wires
 from orchtw.testing.in_process import ClientAnswer, InProcessServer
 from orchtw.testing.in_process_watch import InProcessWatch, WatchEnded
 from tests.registry.widgets import GROUP, PREFIX, versions
+from tests.verbs.answered import Case
 
 V1 = f"/apis/{GROUP}/v1"
 WIDGETS = f"{V1}/namespaces/default/widgets"
@@ -31,13 +31,11 @@ def widget(name: str, version: str = "v1", **more: Any) -> dict[str, Any]:
     return {"apiVersion": f"{GROUP}/{version}", "kind": "Widget", "metadata": {"name": name}, **more}
 
 
-class AddedResourceCase(TestCase):
+class AddedResourceCase(Case):
     """A server in this process to which widgets have been added."""
 
     async def setUp(self) -> None:  # type: ignore[override]
-        self.folder = self.mktemp()
-        await self.begin()
-        self.addCleanup(lambda: self.server.stop())
+        await super().setUp()
         await self.add("v1", "v1beta1")
 
     async def begin(self) -> None:
@@ -50,12 +48,6 @@ class AddedResourceCase(TestCase):
 
     def remove(self) -> None:
         self.server.instance.resources.targets.remove(GROUP, "widgets")
-
-    async def ask(self, method: str, url: str, body: Any = None, code: int = 200, **headers: str) -> Any:
-        """The JSON of an answer that must have this code."""
-        answer = await self.server.request(method, url, body, {k.replace("_", "-"): v for k, v in headers.items()})
-        self.assertEqual(answer.code, code, answer.body)
-        return answer.json
 
     async def refused(self, method: str, url: str, body: Any, headers: Mapping[str, str]) -> ClientAnswer:
         return await self.server.request(method, url, body, headers)

@@ -1,4 +1,5 @@
 """Custom resources over HTTP: what their definition makes of the verbs."""
+# covers: orchtw.verbs.scale
 
 from __future__ import annotations
 
@@ -6,7 +7,6 @@ from typing import Any
 
 import orjson
 from twisted.internet import reactor
-from twisted.trial.unittest import TestCase
 
 from orchtw.naming.names import Naming
 from orchtw.responses.transforms import Transforms
@@ -15,6 +15,7 @@ from orchtw.schema.codec.envelope import unwrap
 from orchtw.testing.in_process import InProcessServer
 from orchtw.wire.objects import Object
 from tests.registry.custom.definitions import GROUP, SCALE, SCHEMA, lamp, serve, served, struct, version
+from tests.verbs.answered import Case
 
 V1 = f"/apis/{GROUP}/v1"
 LAMPS = f"{V1}/namespaces/default/lamps"
@@ -25,20 +26,8 @@ MERGE, JSON_PATCH, APPLY = (
 )  # fmt: skip
 
 
-class CustomCase(TestCase):
+class CustomCase(Case):
     """A server in this process that serves lamps."""
-
-    async def setUp(self) -> None:  # type: ignore[override]
-        self.folder = self.mktemp()
-        self.server = InProcessServer(reactor, self.folder)
-        await self.server.start()
-        self.addCleanup(lambda: self.server.stop())
-
-    async def ask(self, method: str, url: str, body: Any = None, code: int = 200, **headers: str) -> Any:
-        """The JSON of an answer that must have this code."""
-        answer = await self.server.request(method, url, body, {k.replace("_", "-"): v for k, v in headers.items()})
-        self.assertEqual(answer.code, code, answer.body)
-        return answer.json
 
     async def create(self, name: str = "a", code: int = 201, **more: Any) -> Any:
         return await self.ask("POST", LAMPS, lamp(name, **more), code)

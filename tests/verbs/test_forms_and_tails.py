@@ -55,7 +55,7 @@ class TableTests(Case):
             headers={"authorization": f"Bearer {TOKEN}", **TABLE},
             peer=Peer(address="test", port=0),
         )
-        response = await self.server.instance.app(request)
+        response = await self.server.instance.front.app(request)
         recorder = Recorder()
         assert response.stream is not None
         response.stream.start(recorder)

@@ -131,7 +131,7 @@ class Run:
             self.events.append((revision, "DELETED", name))
 
     async def list(self, _: str) -> None:
-        """Return the present state."""
+        """List without a limit: the items are the present state."""
         answer = (await self.server.request("GET", CONFIG_MAPS)).json
         self.compare(answer["items"], self.state)
 
@@ -213,7 +213,7 @@ class Run:
             headers={"authorization": f"Bearer {TOKEN}"},
             peer=Peer(address="test", port=0),
         )
-        response = await self.server.instance.app(request)
+        response = await self.server.instance.front.app(request)
         recorder = Recorder()
         assert response.stream is not None
         response.stream.start(recorder)

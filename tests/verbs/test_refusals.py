@@ -61,7 +61,7 @@ RESOURCES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
 
 
 class RefusalTests(Case):
-    """Ask as bob, who has no rights."""
+    """Requests of bob, who has no rights."""
 
     async def refused(self, method: str, url: str, accept: str = "", **headers: str) -> Any:
         """The Status of a refusal, from whatever form it has."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -87,11 +87,16 @@ class ReaderTests(Case):
         async def entry(target: Target, entry: Entry, *args: Any, **params: Any) -> str:
             return entry.name
 
+        async def encode_large(target: Target, entries: Sequence[Entry], accept: Negotiated) -> None:
+            """Do nothing: the first reader of a kind asks for this, before others in the process have."""
+
         return SimpleNamespace(
             cacher=self.world.cacher,
             store=self.store,
             tokens=Tokens(b"s" * 32, self.world.naming),
-            representations=SimpleNamespace(entry=entry, wire=lambda *args, **params: None),
+            representations=SimpleNamespace(
+                entry=entry, encode_large=encode_large, wire=lambda *args, **params: None
+            ),
             lists=ListMetrics(Registry()),
             chunked_lists=True,
             naming=self.world.naming,

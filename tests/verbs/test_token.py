@@ -227,7 +227,7 @@ class OwnAddressTests(TokenCase):
         answer, claims = self.issued()
         self.assertEqual((claims["iss"], claims["aud"]), ("https://now.example.com", ["api", "other"]))
         self.assertEqual(self.code_with(answer["status"]["token"]), 200)
-        tokens = self.server.instance._accounts
+        tokens = self.server.instance.membership.accounts
         for issuer, code in (("https://before.example.com", 200), ("https://never.example.com", 401)):
             other = attrs.evolve(tokens, issuers=(issuer,))
             token = other.bound(self.account, ["api"], int(time.time()), (600, 0), None)

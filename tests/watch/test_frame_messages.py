@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.watch.frame_messages import json_messages, protobuf_messages
+from orchtw.watch.frame_messages import json_messages, protobuf_frames, protobuf_messages
 from orchtw.watch.frames import protobuf_frame
 from tests.properties import examples
 
@@ -26,3 +26,4 @@ class ProtobufMessagesTests(SynchronousTestCase):
         """Each frame is a message without its four bytes of length, whatever is in it."""
         frames = [protobuf_frame("ADDED", envelope) for envelope in envelopes]
         self.assertEqual(list(protobuf_messages(b"".join(frames))), [frame[4:] for frame in frames])
+        self.assertEqual(list(protobuf_frames(b"".join(frames))), frames)

@@ -45,12 +45,43 @@ class EventLogTests(SynchronousTestCase):
         self.assertEqual([event.revision for event in log.since(7)], [9])
         self.assertEqual(log.since(100), [])
 
+    def test_forgotten(self) -> None:
+        """A log that is told to forget has no events, holds no bytes, and expires watches from before."""
+        log = filled(EventLog(0), 5, size=100)
+        held = log.superseded_bytes
+        log.forget(7)
+        self.assertEqual((len(log), log.superseded_bytes, log.dropped_bytes, log.oldest), (0, 0, held, 7))
+        self.assertRaises(Expired, log.since, 6)
+        self.assertEqual(log.since(7), [])
+        log.append(8, "a", None, entry("a", 8), 0.0)
+        self.assertEqual([event.revision for event in log.since(7)], [8])
+
     def test_before_the_oldest_is_gone(self) -> None:
         """A cursor older than the kept history raises Expired with both revisions (reference WATCH-2)."""
         log = filled(EventLog(0, max_events=2, min_events=0), 5)
         self.assertEqual(len(log.since(3)), 2)
         error = self.assertRaises(Expired, log.since, 2)
         self.assertEqual(error.message, "too old resource version: 2 (3)")
+
+    def test_revision_at(self) -> None:
+        """The state at a time is that before the first event after it, never one older than the log."""
+        log = EventLog(10)
+        self.assertIsNone(log.revision_at(0.0))
+        for revision, time in ((15, 1.0), (20, 2.0), (20, 2.0), (30, 3.0)):
+            log.append(revision, "a", None, entry("a", revision), time)
+        found = [log.revision_at(time) for time in (0.0, 1.0, 1.5, 2.0, 2.9, 3.0, 9.0)]
+        self.assertEqual(found, [14, 19, 19, 29, 29, None, None])
+
+    def test_reach(self) -> None:
+        """States are known from the oldest revision on, or since the last event that the history has forgotten."""
+        log = EventLog(10, history_s=5.0)
+        self.assertEqual(log.reach(100.0), 10)
+        for revision in (15, 20, 30):
+            log.append(revision, "a", None, entry("a", revision), revision / 10)
+        for now, reach in ((0.0, 10), (6.6, 15), (6.9, 15), (7.5, 20), (100.0, 30)):
+            self.assertEqual(log.reach(now), reach)
+            self.assertRaises(Expired, log.undoing, reach - 1, now) if reach > 10 else None
+            log.undoing(reach, now)
 
     def test_start_revision_is_the_oldest(self) -> None:
         """A cursor before the revision at which a log began raises Expired."""

@@ -1,4 +1,5 @@
 """Members and their groups: joining, transitions, backpressure, catching up, expiry, bookmarks and deadlines."""
+# covers: orchtw.watch.group, orchtw.watch.recent
 
 from __future__ import annotations
 

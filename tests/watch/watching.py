@@ -13,7 +13,7 @@ from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import NO_LABELS, Entry
 from orchtw.watch.frames import FRAME_BYTES, Wire
 from orchtw.watch.gate import Done, Gate
-from orchtw.watch.log import EventLog, LogHead
+from orchtw.watch.log import EventLog, HeadRevision
 from orchtw.watch.recent import RecentBudget
 from orchtw.watch.selection import Selection
 from orchtw.watch.turns import ReactorTurns
@@ -138,7 +138,7 @@ class Watched:
     """One resource: its state, log and dispatcher, without a store."""
 
     def __init__(self, max_events: int = 100_000, min_events: int = 0) -> None:
-        self.head = LogHead()
+        self.head = HeadRevision()
         self.log = EventLog(0, max_events=max_events, min_events=min_events)
         self.timers = TimerWheel(0.0)
         self.budget = RecentBudget()

@@ -17,7 +17,7 @@ REASON = "Not enough memory to allocate buffer for parsing"
 
 class LoadsTests(SynchronousTestCase):
     def test_values(self) -> None:
-        """Return the value of a text, or orjson's message for invalid JSON."""
+        """A text becomes its value, and invalid JSON raises orjson's error, which is a ValueError."""
         self.assertEqual(loads(b'{"a":[1,null]}'), {"a": [1, None]})
         error = self.assertRaises(orjson.JSONDecodeError, loads, "{")
         self.assertIsInstance(error, ValueError)

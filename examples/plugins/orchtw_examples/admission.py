@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import Given
 from orchtw.admission.host import AdmissionHost
-from orchtw.config import Config
 from orchtw.flags.flag import LIST, Flag
 from orchtw.plugins import AdmissionPlugin
 from orchtw.schema.catalogue import ResourceType
@@ -41,9 +43,9 @@ def _creator(obj: object) -> str | None:
     return creator
 
 
-def make(host: AdmissionHost, config: Config, given: Given | None) -> CreatedBy:
-    """The plugin for the resources of `--created-by-resources`."""
-    return CreatedBy(config.plugin_flags["created-by-resources"])
+def make(host: AdmissionHost, values: Mapping[str, Any], given: Given | None) -> CreatedBy:
+    """Return the plugin for the resources of `--created-by-resources`."""
+    return CreatedBy(values["created-by-resources"])
 
 
 CREATED_BY = AdmissionPlugin(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Mapping
+from typing import Any
 
 from orchtw.authn.method import AuthnHost, authenticated, plain
-from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
 from orchtw.flags.flag import PATH, Flag
 from orchtw.plugins import AuthenticationPlugin
@@ -23,11 +24,11 @@ class SignedNames:
         self._key = key
 
     def token(self, name: str) -> str:
-        """The token of a user."""
+        """Return the token of a user."""
         return f"{name}.{hmac.digest(self._key, name.encode(), 'sha256').hex()}"
 
     def find(self, token: str) -> UserInfo | None:
-        """The user of a token; None for tokens of another form. Raises Unauthorized (401) for a wrong signature."""
+        """Return the user of a token, None for other tokens. Raises Unauthorized (401) for a wrong signature."""
         name, dot, signature = token.rpartition(".")
         if not dot or not name or len(signature) != 64:
             return None
@@ -36,9 +37,9 @@ class SignedNames:
         return authenticated(UserInfo(name=name))
 
 
-def make(host: AuthnHost, config: Config) -> SignedNames | None:
-    """The source with the key of `--signed-names-key-file`; None without the flag."""
-    path = config.plugin_flags[FLAG]
+def make(host: AuthnHost, values: Mapping[str, Any]) -> SignedNames | None:
+    """Return the source with the key of `--signed-names-key-file`; None without the flag."""
+    path = values[FLAG]
     if path is None:
         return None
     try:

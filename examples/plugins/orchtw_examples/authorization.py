@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from orchtw.authz.decision import ALLOWED, NO_OPINION, AuthzHost, Decision, ResourceRule, UserRules
-from orchtw.config import Config
 from orchtw.plugins import AuthorizationPlugin
 from orchtw.request import RequestInfo, UserInfo
 
@@ -26,8 +28,8 @@ class ReadersRead:
         return UserRules(resources=(ResourceRule(verbs=READS, groups=("*",), resources=("*",)),))
 
 
-def make(host: AuthzHost, config: Config) -> ReadersRead:
-    """The mode, which needs no settings."""
+def make(host: AuthzHost, values: Mapping[str, Any]) -> ReadersRead:
+    """Return the mode, which needs no settings."""
     return ReadersRead()
 
 

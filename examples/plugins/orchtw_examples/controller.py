@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
-from orchtw.config import Config
 from orchtw.controllers.controller import Controller, ControllerHost
 from orchtw.errors import NotFound
 from orchtw.plugins import ControllerPlugin
@@ -46,8 +46,8 @@ class Greeter(Controller):
         return None
 
 
-def make(host: ControllerHost, config: Config) -> Greeter:
-    """The controller, which needs no settings."""
+def make(host: ControllerHost, values: Mapping[str, Any]) -> Greeter:
+    """Return the controller, which needs no settings."""
     return Greeter(host)
 
 

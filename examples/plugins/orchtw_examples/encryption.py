@@ -42,7 +42,7 @@ class ChaCha:
 
 
 def make(fields: Fields) -> ChaCha:
-    """The provider of `chacha: {name: ..., secret: <base64 of 32 bytes>}`."""
+    """Return the provider of `chacha: {name: ..., secret: <base64 of 32 bytes>}`."""
     fields.only("name", "secret")
     name = fields.text("name")
     if not name or ":" in name:

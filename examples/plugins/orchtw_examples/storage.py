@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import attrs
 
-from orchtw.config import Config
+from orchtw.config.storage import StorageOptions
 from orchtw.flags.flag import PATH, Flag
 from orchtw.plugins import StoragePlugin
 from orchtw.storage.interface import StoreHost
@@ -16,10 +18,10 @@ from orchtw.storage.sqlite.store import SqliteStore, in_folder
 FLAG = "volatile-storage-dir"
 
 
-def make(host: StoreHost, config: Config) -> SqliteStore:
-    """A store in a new folder below `--volatile-storage-dir`, by default the system's for temporary files."""
-    folder = Path(tempfile.mkdtemp(prefix="orchtw-volatile-", dir=config.plugin_flags[FLAG]))
-    return in_folder(host, attrs.evolve(config, data_dir=folder))
+def make(host: StoreHost, values: Mapping[str, Any]) -> SqliteStore:
+    """Return a store in a new folder below `--volatile-storage-dir`, by default the system's for temporary files."""
+    folder = Path(tempfile.mkdtemp(prefix="orchtw-volatile-", dir=values[FLAG]))
+    return in_folder(attrs.evolve(host, folder=folder), StorageOptions())
 
 
 VOLATILE = StoragePlugin(

@@ -1,4 +1,7 @@
-"""The built-in admission plugins, one per file, and the registry of their names as the flags spell them."""
+"""Built-in admission plugins, one per module or package, and the registry of their names in flags.
+
+Large ones that are off by default are imported if the flags name them.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +20,17 @@ from orchtw.admission.plugins.default_storage_class import DefaultStorageClass
 from orchtw.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from orchtw.admission.plugins.deny_exec import DenyExec
 from orchtw.admission.plugins.deny_service_external_ips import DenyServiceExternalIPs
-from orchtw.admission.plugins.event_rate_limit import EventRateLimit
 from orchtw.admission.plugins.extended_resource_toleration import ExtendedResourceToleration
-from orchtw.admission.plugins.image_policy.plugin import ImagePolicyWebhook
 from orchtw.admission.plugins.limit_pod_hard_anti_affinity_topology import LimitPodHardAntiAffinityTopology
 from orchtw.admission.plugins.limit_ranger import LimitRanger
 from orchtw.admission.plugins.mutating_webhook import MutatingWebhook
 from orchtw.admission.plugins.namespace_auto_provision import NamespaceAutoProvision
 from orchtw.admission.plugins.namespace_exists import NamespaceExists
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
-from orchtw.admission.plugins.node_restriction.plugin import NodeRestriction
 from orchtw.admission.plugins.owner_references import OwnerReferencesPermissionEnforcement
 from orchtw.admission.plugins.persistent_volume_claim_resize import PersistentVolumeClaimResize
 from orchtw.admission.plugins.persistent_volume_label import PersistentVolumeLabel
-from orchtw.admission.plugins.pod_node_selector import PodNodeSelector
 from orchtw.admission.plugins.pod_security.plugin import PodSecurity
-from orchtw.admission.plugins.pod_security_policy.plugin import PodSecurityPolicy
-from orchtw.admission.plugins.pod_toleration_restriction import PodTolerationRestriction
 from orchtw.admission.plugins.priority import Priority
 from orchtw.admission.plugins.resource_quota.plugin import ResourceQuota
 from orchtw.admission.plugins.runtime_class import RuntimeClassPlugin
@@ -42,48 +39,87 @@ from orchtw.admission.plugins.service_account import ServiceAccountPlugin
 from orchtw.admission.plugins.storage_object_in_use_protection import StorageObjectInUseProtection
 from orchtw.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
 from orchtw.admission.plugins.validating_webhook import ValidatingWebhook
-from orchtw.config import Config
+from orchtw.config.admission import AdmissionOptions
 
-PLUGINS: Mapping[str, Callable[[AdmissionHost, Config, Given | None], ChainPlugin]] = {
-    "AlwaysAdmit": lambda host, config, given: AlwaysAdmit(),
-    "AlwaysDeny": lambda host, config, given: AlwaysDeny(host.naming.api_server_user),
-    "AlwaysPullImages": lambda host, config, given: AlwaysPullImages(),
-    "CertificateApproval": lambda host, config, given: CertificateApproval.of(host),
-    "CertificateSigning": lambda host, config, given: CertificateSigning.of(host),
-    "CertificateSubjectRestriction": lambda host, config, given: CertificateSubjectRestriction.of(host),
-    "DefaultIngressClass": lambda host, config, given: DefaultIngressClass.of(host),
-    "DefaultStorageClass": lambda host, config, given: DefaultStorageClass.of(host),
-    "DefaultTolerationSeconds": lambda host, config, given: DefaultTolerationSeconds.of(host, config),
-    "DenyEscalatingExec": lambda host, config, given: DenyExec.escalating(host),
-    "DenyExecOnPrivileged": lambda host, config, given: DenyExec.privileged(host),
-    "DenyServiceExternalIPs": lambda host, config, given: DenyServiceExternalIPs(),
-    "EventRateLimit": lambda host, config, given: EventRateLimit.of(host, given),
-    "ExtendedResourceToleration": lambda host, config, given: ExtendedResourceToleration.of(host),
-    "ImagePolicyWebhook": lambda host, config, given: ImagePolicyWebhook.of(host, given),
-    "LimitPodHardAntiAffinityTopology": lambda host, config, given: LimitPodHardAntiAffinityTopology.of(host),
-    "LimitRanger": lambda host, config, given: LimitRanger.of(host),
-    "NamespaceAutoProvision": lambda host, config, given: NamespaceAutoProvision.of(host),
-    "NamespaceExists": lambda host, config, given: NamespaceExists.of(host),
-    "NamespaceLifecycle": lambda host, config, given: NamespaceLifecycle.of(host),
-    "NodeRestriction": lambda host, config, given: NodeRestriction.of(host),
-    "OwnerReferencesPermissionEnforcement": lambda host, config, given: OwnerReferencesPermissionEnforcement.of(host),
-    "PersistentVolumeClaimResize": lambda host, config, given: PersistentVolumeClaimResize.of(host),
-    "PersistentVolumeLabel": lambda host, config, given: PersistentVolumeLabel(),
-    "PodNodeSelector": lambda host, config, given: PodNodeSelector.of(host, given),
-    "PodSecurity": lambda host, config, given: PodSecurity.of(host, config, given),
-    "PodSecurityPolicy": lambda host, config, given: PodSecurityPolicy.of(host),
-    "PodTolerationRestriction": lambda host, config, given: PodTolerationRestriction.of(host, given),
-    "Priority": lambda host, config, given: Priority.of(host),
-    "ResourceQuota": lambda host, config, given: ResourceQuota.of(host, given),
-    "RuntimeClass": lambda host, config, given: RuntimeClassPlugin.of(host),
-    "SecurityContextDeny": lambda host, config, given: SecurityContextDeny.of(host),
-    "ServiceAccount": lambda host, config, given: ServiceAccountPlugin.of(host),
-    "MutatingAdmissionWebhook": lambda host, config, given: MutatingWebhook(host, given),
-    "ValidatingAdmissionWebhook": lambda host, config, given: ValidatingWebhook(host, given),
-    "StorageObjectInUseProtection": lambda host, config, given: StorageObjectInUseProtection.of(host),
-    "TaintNodesByCondition": lambda host, config, given: TaintNodesByCondition.of(host),
+
+def _event_rate_limit(host: AdmissionHost, options: AdmissionOptions, given: Given | None) -> ChainPlugin:
+    from orchtw.admission.plugins.event_rate_limit import EventRateLimit
+
+    return EventRateLimit.of(host, given)
+
+
+def _image_policy(host: AdmissionHost, options: AdmissionOptions, given: Given | None) -> ChainPlugin:
+    from orchtw.admission.plugins.image_policy.plugin import ImagePolicyWebhook
+
+    return ImagePolicyWebhook.of(host, given)
+
+
+def _node_restriction(host: AdmissionHost, options: AdmissionOptions, given: Given | None) -> ChainPlugin:
+    from orchtw.admission.plugins.node_restriction.plugin import NodeRestriction
+
+    return NodeRestriction.of(host)
+
+
+def _pod_node_selector(host: AdmissionHost, options: AdmissionOptions, given: Given | None) -> ChainPlugin:
+    from orchtw.admission.plugins.pod_node_selector import PodNodeSelector
+
+    return PodNodeSelector.of(host, given)
+
+
+def _pod_security_policy(host: AdmissionHost, options: AdmissionOptions, given: Given | None) -> ChainPlugin:
+    from orchtw.admission.plugins.pod_security_policy.plugin import PodSecurityPolicy
+
+    return PodSecurityPolicy.of(host)
+
+
+def _pod_tolerations(host: AdmissionHost, options: AdmissionOptions, given: Given | None) -> ChainPlugin:
+    from orchtw.admission.plugins.pod_toleration_restriction import PodTolerationRestriction
+
+    return PodTolerationRestriction.of(host, given)
+
+
+PLUGINS: Mapping[str, Callable[[AdmissionHost, AdmissionOptions, Given | None], ChainPlugin]] = {
+    "AlwaysAdmit": lambda host, options, given: AlwaysAdmit(),
+    "AlwaysDeny": lambda host, options, given: AlwaysDeny(host.naming.api_server_user),
+    "AlwaysPullImages": lambda host, options, given: AlwaysPullImages(),
+    "CertificateApproval": lambda host, options, given: CertificateApproval.of(host),
+    "CertificateSigning": lambda host, options, given: CertificateSigning.of(host),
+    "CertificateSubjectRestriction": lambda host, options, given: CertificateSubjectRestriction.of(host),
+    "DefaultIngressClass": lambda host, options, given: DefaultIngressClass.of(host),
+    "DefaultStorageClass": lambda host, options, given: DefaultStorageClass.of(host),
+    "DefaultTolerationSeconds": lambda host, options, given: DefaultTolerationSeconds.of(host, options),
+    "DenyEscalatingExec": lambda host, options, given: DenyExec.escalating(host),
+    "DenyExecOnPrivileged": lambda host, options, given: DenyExec.privileged(host),
+    "DenyServiceExternalIPs": lambda host, options, given: DenyServiceExternalIPs(),
+    "EventRateLimit": _event_rate_limit,
+    "ExtendedResourceToleration": lambda host, options, given: ExtendedResourceToleration.of(host),
+    "ImagePolicyWebhook": _image_policy,
+    "LimitPodHardAntiAffinityTopology": lambda host, options, given: LimitPodHardAntiAffinityTopology.of(host),
+    "LimitRanger": lambda host, options, given: LimitRanger.of(host),
+    "NamespaceAutoProvision": lambda host, options, given: NamespaceAutoProvision.of(host),
+    "NamespaceExists": lambda host, options, given: NamespaceExists.of(host),
+    "NamespaceLifecycle": lambda host, options, given: NamespaceLifecycle.of(host),
+    "NodeRestriction": _node_restriction,
+    "OwnerReferencesPermissionEnforcement": (
+        lambda host, options, given: OwnerReferencesPermissionEnforcement.of(host)
+    ),
+    "PersistentVolumeClaimResize": lambda host, options, given: PersistentVolumeClaimResize.of(host),
+    "PersistentVolumeLabel": lambda host, options, given: PersistentVolumeLabel(),
+    "PodNodeSelector": _pod_node_selector,
+    "PodSecurity": lambda host, options, given: PodSecurity.of(host, given),
+    "PodSecurityPolicy": _pod_security_policy,
+    "PodTolerationRestriction": _pod_tolerations,
+    "Priority": lambda host, options, given: Priority.of(host),
+    "ResourceQuota": lambda host, options, given: ResourceQuota.of(host, given),
+    "RuntimeClass": lambda host, options, given: RuntimeClassPlugin.of(host),
+    "SecurityContextDeny": lambda host, options, given: SecurityContextDeny.of(host),
+    "ServiceAccount": lambda host, options, given: ServiceAccountPlugin.of(host),
+    "MutatingAdmissionWebhook": lambda host, options, given: MutatingWebhook(host, given),
+    "ValidatingAdmissionWebhook": lambda host, options, given: ValidatingWebhook(host, given),
+    "StorageObjectInUseProtection": lambda host, options, given: StorageObjectInUseProtection.of(host),
+    "TaintNodesByCondition": lambda host, options, given: TaintNodesByCondition.of(host),
 }
-"""What `--enable-admission-plugins` can name; they run in the order of `selection.ORDER`.
+"""Factories of plugins by their names in flags; the plugins run in the order of `selection.ORDER`.
 
-A factory is given the plugin's own configuration, if there is one, and raises ConfigError for what is wrong in it.
+A factory gets the plugin's own configuration, if there is one, and raises ConfigError for errors in it.
 """

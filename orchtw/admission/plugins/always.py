@@ -1,4 +1,4 @@
-"""AlwaysAdmit and AlwaysDeny: everything passes, and nothing does (reference PLUG-1)."""
+"""AlwaysAdmit and AlwaysDeny: the plugins that admit and refuse every write (reference PLUG-1)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from orchtw.schema.catalogue import ResourceType
 
 
 class AlwaysAdmit:
-    """Has no opinion; it is there for command lines of old."""
+    """Plugin AlwaysAdmit, which does nothing and remains for old command lines."""
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Nothing, which spares writes the question."""
+        """Handle nothing, so that writes skip the plugin."""
         return False
 
 
 class AlwaysDeny:
-    """Refuses every write, for tests of clients; but not those of `own`, the server's user, that no request asks for.
+    """Plugin AlwaysDeny, for tests of clients: refuses all writes but those that the server makes itself, as `own`.
 
-    Without the namespaces, roles and the like that it makes for itself a server would never be ready.
+    Without the namespaces, roles and the like that it makes, a server would never be ready.
     """
 
     def __init__(self, own: str) -> None:
@@ -28,7 +28,7 @@ class AlwaysDeny:
         return True
 
     async def admit(self, attributes: Attributes) -> None:
-        """Raise Forbidden (403) for every write."""
+        """Raise Forbidden (403) for every write but the server's own."""
         if attributes.request is None and attributes.user.name == self._own:
             return
         raise attributes.forbidden("admission control is denying all modifications")

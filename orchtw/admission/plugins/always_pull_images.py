@@ -1,4 +1,4 @@
-"""AlwaysPullImages: nobody uses an image that another's pull has left on a node (reference PLUG-6)."""
+"""AlwaysPullImages: pulls every image anew, so that a cached private one needs credentials (reference PLUG-6)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _FROM_POLICY_ON: Final = ("imagePullPolicy", "securityContext", "stdin", "stdinO
 
 
 class AlwaysPullImages:
-    """An update is looked at when it brings an image that the pod did not have."""
+    """Plugin AlwaysPullImages; an update counts only if it brings an image that the pod did not have."""
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates and updates of pods."""
+        """Handle creates and updates of Pods."""
         return operation in ("CREATE", "UPDATE") and not subresource and resource.qualified == "pods"
 
     async def admit(self, attributes: Attributes) -> None:
-        """Have every container's image pulled."""
+        """Set the imagePullPolicy of every container to Always."""
         pod = attributes.obj or {}
         if _keeps_images(attributes):
             return
@@ -38,7 +38,7 @@ class AlwaysPullImages:
             attributes.fill({**pod, "spec": {**spec, **changed}})
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403) where somebody has changed a policy since."""
+        """Raise Forbidden (403) for another policy, which a later plugin may have set."""
         if _keeps_images(attributes):
             return
         texts = [

@@ -1,4 +1,4 @@
-"""CertificateApproval: who decides on a request may approve for its signer (reference PLUG-23, CSR-12)."""
+"""CertificateApproval: approving or denying requires verb `approve` on the signer (reference PLUG-23, CSR-12)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from orchtw.values.causes import go_quote
 
 
 class CertificateApproval:
-    """Every write to `approval` counts, whether it approves, denies or changes labels."""
+    """Plugin CertificateApproval; every write to `approval` counts, even one that changes labels only."""
 
     def __init__(self, rights: SignerRights) -> None:
         self._rights = rights
 
     @classmethod
     def of(cls, host: AdmissionHost) -> CertificateApproval:
-        """The plugin over the server's own authorizer."""
+        """Return the plugin, backed by the server's authorizer."""
         return cls(SignerRights.of(host))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
@@ -25,7 +25,7 @@ class CertificateApproval:
         return operation == "UPDATE" and subresource == "approval" and resource.qualified == self._rights.requests
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403): the user may not approve requests to the signer."""
+        """Raise Forbidden (403) unless the user may approve requests for the signer."""
         signer = (attributes.old or {}).get("spec", {}).get("signerName", "")
         if not await self._rights.allow(attributes.user, "approve", signer):
             raise attributes.forbidden(

@@ -1,4 +1,4 @@
-"""CertificateSigning: who issues a certificate or gives up may sign for its signer (reference PLUG-23, CSR-12)."""
+"""CertificateSigning: signing or failing a request requires verb `sign` on the signer (reference PLUG-23, CSR-12)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from orchtw.values.causes import go_quote
 
 
 class CertificateSigning:
-    """Writes to `status` count that change the certificate or the conditions."""
+    """Plugin CertificateSigning; writes to `status` count if they change the certificate or the conditions."""
 
     def __init__(self, rights: SignerRights) -> None:
         self._rights = rights
 
     @classmethod
     def of(cls, host: AdmissionHost) -> CertificateSigning:
-        """The plugin over the server's own authorizer."""
+        """Return the plugin, backed by the server's authorizer."""
         return cls(SignerRights.of(host))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
@@ -25,7 +25,7 @@ class CertificateSigning:
         return operation == "UPDATE" and subresource == "status" and resource.qualified == self._rights.requests
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403): the user may not sign requests to the signer."""
+        """Raise Forbidden (403) unless the user may sign requests for the signer."""
         old, new = attributes.old or {}, attributes.obj or {}
         before, after = old.get("status") or {}, new.get("status") or {}
         if all((before.get(key) or None) == (after.get(key) or None) for key in ("certificate", "conditions")):

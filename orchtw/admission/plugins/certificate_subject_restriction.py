@@ -1,4 +1,4 @@
-"""CertificateSubjectRestriction: nobody becomes an administrator by a certificate (reference PLUG-24)."""
+"""CertificateSubjectRestriction: no client certificates for the administrators' group (reference PLUG-24)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from orchtw.schema.catalogue import ResourceType
 
 
 class CertificateSubjectRestriction:
-    """Only the signer of clients is concerned: others' certificates are for nodes, or not for this server."""
+    """Plugin CertificateSubjectRestriction, for the signer of client certificates.
+
+    Certificates of other signers are for nodes, or are not accepted by this server.
+    """
 
     def __init__(self, naming: Naming) -> None:
         self._requests = f"certificatesigningrequests.{naming.group('certificates.orch.io')}"
@@ -21,7 +24,7 @@ class CertificateSubjectRestriction:
 
     @classmethod
     def of(cls, host: AdmissionHost) -> CertificateSubjectRestriction:
-        """The plugin for the server's vocabulary."""
+        """Return the plugin for the server's vocabulary."""
         return cls(host.naming)
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
@@ -29,7 +32,7 @@ class CertificateSubjectRestriction:
         return operation == "CREATE" and not subresource and resource.qualified == self._requests
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403): the request is for the administrators' group."""
+        """Raise Forbidden (403) for the administrators' group, or a request that cannot be parsed."""
         spec = (attributes.obj or {}).get("spec", {})
         if spec.get("signerName") != self._signer:
             return

@@ -1,4 +1,4 @@
-"""DefaultIngressClass: an Ingress that names no class gets the default one (reference PLUG-21)."""
+"""DefaultIngressClass: the default class for Ingresses that name none (reference PLUG-21)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from orchtw.schema.catalogue import ResourceType
 from orchtw.wire.objects import Object
 
 IS_DEFAULT = "ingressclass.orch.io/is-default-class"
-"""The annotation of the default class."""
+"""Annotation of the default class."""
 
 
 class DefaultIngressClass:
-    """The annotation of old counts as a class too."""
+    """Plugin DefaultIngressClass; the older annotation counts as a class too."""
 
     def __init__(self, classes: AnnotatedDefaults, ingresses: str, annotation: str) -> None:
         self._classes = classes
@@ -23,7 +23,7 @@ class DefaultIngressClass:
 
     @classmethod
     def of(cls, host: AdmissionHost) -> DefaultIngressClass:
-        """The plugin over the server's own classes."""
+        """Return the plugin, backed by the server's classes."""
         group, translate = host.naming.group("networking.orch.io"), host.naming.translate
         classes = AnnotatedDefaults(host.targets, (group, "v1", "ingressclasses"), translate(IS_DEFAULT))
         return cls(classes, f"ingresses.{group}", translate(CLASS_ANNOTATION))
@@ -33,7 +33,7 @@ class DefaultIngressClass:
         return operation == "CREATE" and not subresource and resource.qualified == self._ingresses
 
     async def admit(self, attributes: Attributes) -> None:
-        """Fill in the class. Forbidden (403) where there are several defaults."""
+        """Set the default class. Raises Forbidden (403) if there are several."""
         ingress: Object = attributes.obj or {}
         spec, annotations = ingress.get("spec") or {}, ingress.get("metadata", {}).get("annotations") or {}
         if spec.get("ingressClassName") is not None or self._annotation in annotations:

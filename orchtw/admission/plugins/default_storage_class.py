@@ -1,4 +1,4 @@
-"""DefaultStorageClass: a claim that names no class gets the default one (reference PLUG-20)."""
+"""DefaultStorageClass: the default class for claims that name none (reference PLUG-20)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from orchtw.schema.catalogue import ResourceType
 from orchtw.wire.objects import Object
 
 IS_DEFAULT: Final = ("storageclass.orch.io/is-default-class", "storageclass.beta.orch.io/is-default-class")
-"""The annotations of the default class, new and old."""
+"""Annotations of the default class, current and older."""
 
 _FROM_CLASS_ON: Final = ("storageClassName", "volumeMode", "dataSource", "dataSourceRef")
 
 
 class DefaultStorageClass:
-    """The annotation of old counts as a class too; the empty class is a choice."""
+    """Plugin DefaultStorageClass; the older annotation counts as a class too, and so does an empty class."""
 
     def __init__(self, classes: AnnotatedDefaults, annotation: str) -> None:
         self._classes = classes
@@ -27,7 +27,7 @@ class DefaultStorageClass:
 
     @classmethod
     def of(cls, host: AdmissionHost) -> DefaultStorageClass:
-        """The plugin over the server's own classes."""
+        """Return the plugin, backed by the server's classes."""
         group, translate = host.naming.group("storage.orch.io"), host.naming.translate
         classes = AnnotatedDefaults(host.targets, (group, "v1", "storageclasses"), *map(translate, IS_DEFAULT))
         return cls(classes, translate(CLASS_ANNOTATION))
@@ -37,7 +37,7 @@ class DefaultStorageClass:
         return operation == "CREATE" and not subresource and resource.qualified == "persistentvolumeclaims"
 
     async def admit(self, attributes: Attributes) -> None:
-        """Fill in the class. Forbidden (403) where there are several defaults."""
+        """Set the default class. Raises Forbidden (403) if there are several."""
         claim: Object = attributes.obj or {}
         spec, annotations = claim.get("spec") or {}, claim.get("metadata", {}).get("annotations") or {}
         if spec.get("storageClassName") is not None or self._annotation in annotations:

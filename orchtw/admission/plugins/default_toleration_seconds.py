@@ -1,6 +1,4 @@
-"""DefaultTolerationSeconds: for how long pods stay on a node that is not ready or cannot be reached
-(reference PLUG-11).
-"""
+"""DefaultTolerationSeconds: how long pods stay on nodes that are not ready or unreachable (reference PLUG-11)."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import AdmissionHost
-from orchtw.config import Config
+from orchtw.config.admission import AdmissionOptions
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
 from orchtw.schema.catalogue import ResourceType
@@ -18,28 +16,28 @@ _EFFECT: Final = "NoExecute"
 
 
 class DefaultTolerationSeconds:
-    """`seconds` has the time for each taint, by its key."""
+    """Plugin DefaultTolerationSeconds; `seconds` are the times by the keys of taints."""
 
     def __init__(self, seconds: dict[str, int]) -> None:
         self._seconds = seconds
 
     @classmethod
-    def of(cls, host: AdmissionHost, config: Config) -> DefaultTolerationSeconds:
-        """The plugin with the times of the flags."""
+    def of(cls, host: AdmissionHost, options: AdmissionOptions) -> DefaultTolerationSeconds:
+        """Return the plugin with the times of the flags."""
         translate = host.naming.translate
         return cls(
             {
-                translate("node.orch.io/not-ready"): config.default_not_ready_toleration_seconds,
-                translate("node.orch.io/unreachable"): config.default_unreachable_toleration_seconds,
+                translate("node.orch.io/not-ready"): options.default_not_ready_toleration_seconds,
+                translate("node.orch.io/unreachable"): options.default_unreachable_toleration_seconds,
             }
         )
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates and updates of pods."""
+        """Handle creates and updates of Pods."""
         return operation in ("CREATE", "UPDATE") and not subresource and resource.qualified == "pods"
 
     async def admit(self, attributes: Attributes) -> None:
-        """Add a toleration for each taint that the pod says nothing of."""
+        """Add a toleration for each of the taints that none of the pod's tolerations covers."""
         pod = attributes.obj or {}
         spec = pod.get("spec") or {}
         present = spec.get("tolerations") or []

@@ -1,6 +1,4 @@
-"""DenyEscalatingExec and DenyExecOnPrivileged: nobody comes into containers that may more than others
-(reference PLUG-9).
-"""
+"""DenyEscalatingExec and DenyExecOnPrivileged: no exec or attach to privileged pods (reference PLUG-9)."""
 
 from __future__ import annotations
 
@@ -19,13 +17,13 @@ from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 
 SHARED: Final = {"hostNetwork": "host network", "hostPID": "host pid", "hostIPC": "host ipc"}
-"""Fields of pods that share something with their node, and what that is called."""
+"""Fields that share host namespaces with a pod, and their names in refusals."""
 
 _CANNOT: Final = "cannot exec into or attach to a"
 
 
 class DenyExec:
-    """Looks at the pod as it is now. `shared` are the fields of which none may be set; privileged no pod may be."""
+    """Check of the stored pod: none of its fields in `shared` may be set, and no container may be privileged."""
 
     def __init__(self, pods: Stored, shared: Mapping[str, str]) -> None:
         self._pods = pods
@@ -33,20 +31,20 @@ class DenyExec:
 
     @classmethod
     def escalating(cls, host: AdmissionHost) -> DenyExec:
-        """DenyEscalatingExec, over the server's own pods."""
+        """Return plugin DenyEscalatingExec, backed by the server's pods."""
         return cls(_pods(host.targets), SHARED)
 
     @classmethod
     def privileged(cls, host: AdmissionHost) -> DenyExec:
-        """DenyExecOnPrivileged, over the server's own pods."""
+        """Return plugin DenyExecOnPrivileged, backed by the server's pods."""
         return cls(_pods(host.targets), {})
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Handle connections with containers."""
+        """Handle connections to `exec` and `attach` of Pods."""
         return operation == "CONNECT" and resource.qualified == "pods" and subresource in ("exec", "attach")
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403): the pod may more, or there is none."""
+        """Raise Forbidden (403) for a pod that has elevated privileges or does not exist."""
         if (due := self._pods.cache.freshness.due(MOST_RECENT)) is not None:
             await attributes.until_known(due)
         entry: Entry | None = self._pods.get(attributes.namespace, attributes.name)

@@ -1,4 +1,4 @@
-"""DenyServiceExternalIPs: no Service may take traffic for an address that is not its own (reference PLUG-5)."""
+"""DenyServiceExternalIPs: no new external IPs of Services (reference PLUG-5)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from orchtw.wire.objects import Object
 
 
 class DenyServiceExternalIPs:
-    """DenyServiceExternalIPs: a Service may keep or drop its external IPs, but not add any."""
+    """Plugin DenyServiceExternalIPs; a Service may keep or drop its external IPs, but not add any."""
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates and updates of services."""
+        """Handle creates and updates of Services."""
         return operation in ("CREATE", "UPDATE") and not subresource and resource.qualified == "services"
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403) for an address that is new."""
+        """Raise Forbidden (403) for a new address."""
         before = _addresses(attributes.old)
         if any(each not in before for each in _addresses(attributes.obj)):
             raise attributes.forbidden("Use of external IPs is denied by admission control.")

@@ -1,5 +1,5 @@
-"""EventRateLimit: how many Events are written, in all and for each namespace, user, or source and object
-(reference PLUG-10, PLUG-84).
+"""EventRateLimit: rate limits of Events for the server, and by namespace, user or source (reference PLUG-10,
+PLUG-84).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from orchtw.values.causes import go_quote
 KIND: Final = "Configuration"
 API_VERSION: Final = "eventratelimit.admission.orch.io/v1alpha1"
 BUCKETS: Final = 4096
-"""That are kept of a type unless the configuration says another number."""
+"""Default number of buckets kept for a type of limit."""
 
 _SERVER: Final = "Server"
 _MOST: Final = 2**31 - 1
@@ -33,7 +33,7 @@ KeyOf = Callable[[Attributes], str]
 
 @attrs.frozen(slots=True, kw_only=True)
 class Limit:
-    """`qps` events a second, `burst` of them at once, for each key of a type; the last `size` keys are kept."""
+    """Limit of `qps` Events a second, with bursts of `burst`, for each of the last `size` keys of a type."""
 
     type: str
     qps: float
@@ -42,7 +42,7 @@ class Limit:
 
 
 class Buckets:
-    """Token buckets by key. A key that has not been seen for long begins with a full bucket, like a new one."""
+    """Token buckets by key. The least recently used are dropped; a dropped key begins with a full bucket again."""
 
     def __init__(self, limit: Limit, seconds: Callable[[], float]) -> None:
         self._limit = limit
@@ -53,7 +53,7 @@ class Buckets:
         return len(self._kept)
 
     def take(self, key: str) -> bool:
-        """Take one token; False: there is none."""
+        """Take one token; False if the bucket is empty."""
         limit, now = self._limit, self._seconds()
         digest = _digest(key)
         tokens, since = self._kept.pop(digest, (float(limit.burst), now))
@@ -66,7 +66,7 @@ class Buckets:
 
 
 class EventRateLimit:
-    """Every limit counts every event, also one that another limit refuses."""
+    """Plugin EventRateLimit; every limit counts every Event, even one that another limit refuses."""
 
     def __init__(self, limits: Sequence[Limit], seconds: Callable[[], float], events: frozenset[str]) -> None:
         self._limits = [(each.type, _KEYS[each.type], Buckets(each, seconds)) for each in limits]
@@ -74,17 +74,17 @@ class EventRateLimit:
 
     @classmethod
     def of(cls, host: AdmissionHost, given: Given | None) -> EventRateLimit:
-        """The plugin over the server's clock. Raises ConfigError."""
+        """Return the plugin with the configured limits. Raises ConfigError."""
         group = host.naming.group("events.orch.io")
         limits = [share(each, host.processes) for each in read(given)]
         return cls(limits, host.clock.seconds, frozenset({"events", f"events.{group}"}))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates and updates of events, in both of their groups."""
+        """Handle creates and updates of Events, in both of their groups."""
         return operation in ("CREATE", "UPDATE") and resource.qualified in self._events
 
     async def validate(self, attributes: Attributes) -> None:
-        """TooManyRequests (429): a limit is reached."""
+        """Raise TooManyRequests (429) if a limit is reached; dry runs do not count."""
         if attributes.dry_run:
             return
         reached = list(self._reached(attributes))
@@ -100,14 +100,17 @@ class EventRateLimit:
 
 
 def share(limit: Limit, processes: int) -> Limit:
-    """Return the limit of one of a server's processes; keys of other types are mostly on one connection each."""
+    """Return the limit of one of the server's processes.
+
+    Only type Server is divided: Events with another key mostly come over one connection, and so to one process.
+    """
     if limit.type != _SERVER:
         return limit
     return attrs.evolve(limit, qps=limit.qps / processes, burst=-(-limit.burst // processes))
 
 
 def _source_and_object(attributes: Attributes) -> str:
-    """Of an event of either group."""
+    """Return the key of an Event of either group: its source and its object."""
     event = attributes.obj or {}
     source = event.get("source") or event.get("deprecatedSource") or {}
     about = event.get("involvedObject") or event.get("regarding") or {}
@@ -116,7 +119,7 @@ def _source_and_object(attributes: Attributes) -> str:
 
 
 def _digest(key: str) -> bytes:
-    """Return a digest of a key, whose length clients choose."""
+    """Return a digest of a key, since clients choose its length."""
     return blake2b(key.encode(errors="surrogatepass"), digest_size=_KEY_BYTES).digest()
 
 
@@ -129,7 +132,7 @@ _KEYS: Final[Mapping[str, KeyOf]] = {
 
 
 def read(given: Given | None) -> Sequence[Limit]:
-    """The configuration. Raises ConfigError for one that is missing or wrong."""
+    """Return the configured limits. Raises ConfigError for a missing or invalid configuration."""
     if given is None:
         raise ConfigError("EventRateLimit: no config specified")
     file = given.fields()

@@ -1,6 +1,4 @@
-"""ExtendedResourceToleration: who asks for a special resource may run on the nodes set apart for it
-(reference PLUG-12).
-"""
+"""ExtendedResourceToleration: pods tolerate the taints of the resources that they request (reference PLUG-12)."""
 
 from __future__ import annotations
 
@@ -15,22 +13,22 @@ from orchtw.wire.objects import Object
 
 
 class ExtendedResourceToleration:
-    """The taint of such a node has the name of the resource as its key."""
+    """Plugin ExtendedResourceToleration; the key of the taint is the name of the resource."""
 
     def __init__(self, naming: Naming) -> None:
         self._naming = naming
 
     @classmethod
     def of(cls, host: AdmissionHost) -> ExtendedResourceToleration:
-        """The plugin with the names of the server."""
+        """Return the plugin for the server's vocabulary."""
         return cls(host.naming)
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates and updates of pods."""
+        """Handle creates and updates of Pods."""
         return operation in ("CREATE", "UPDATE") and not subresource and resource.qualified == "pods"
 
     async def admit(self, attributes: Attributes) -> None:
-        """Add a toleration for each extended resource that is asked for, unless it is there."""
+        """Add a toleration for each extended resource that a pod requests, unless present."""
         pod = attributes.obj or {}
         spec = pod.get("spec") or {}
         present = spec.get("tolerations") or []
@@ -52,7 +50,7 @@ class ExtendedResourceToleration:
 
 
 def _with(tolerations: list[Object], wanted: Object) -> list[Object]:
-    """The tolerations and a wanted one, which takes the place of one that differs in its time only."""
+    """Return the tolerations with `wanted`, which replaces those that differ from it in tolerationSeconds only."""
     matches = [_untimed(each) == wanted for each in tolerations]
     if any(matches):
         return [wanted if found else each for each, found in zip(tolerations, matches, strict=True)]

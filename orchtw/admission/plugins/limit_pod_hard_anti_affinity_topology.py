@@ -1,4 +1,4 @@
-"""LimitPodHardAntiAffinityTopology: one pod must not keep others out of whole zones (reference PLUG-8)."""
+"""LimitPodHardAntiAffinityTopology: required anti-affinity cannot span more than a node (reference PLUG-8)."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from orchtw.schema.catalogue import ResourceType
 
 
 class LimitPodHardAntiAffinityTopology:
-    """`hostname` is the one key of a topology that anti-affinity may require."""
+    """Plugin LimitPodHardAntiAffinityTopology; `hostname` is the only topologyKey that required terms may have."""
 
     def __init__(self, hostname: str) -> None:
         self._hostname = hostname
 
     @classmethod
     def of(cls, host: AdmissionHost) -> LimitPodHardAntiAffinityTopology:
-        """The plugin with the label of the server's vocabulary."""
+        """Return the plugin with the label of the server's vocabulary."""
         return cls(host.naming.translate("orch.io/hostname"))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates and updates of pods."""
+        """Handle creates and updates of Pods."""
         return operation in ("CREATE", "UPDATE") and not subresource and resource.qualified == "pods"
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403) for another key."""
+        """Raise Forbidden (403) for any other key."""
         spec = (attributes.obj or {}).get("spec") or {}
         anti = (spec.get("affinity") or {}).get("podAntiAffinity") or {}
         for term in anti.get("requiredDuringSchedulingIgnoredDuringExecution") or ():

@@ -1,4 +1,4 @@
-"""LimitRanger: who asks for nothing gets the defaults, and nothing is too small or large (reference PLUG-33)."""
+"""LimitRanger: default resources of containers, and limits for containers, pods and claims (reference PLUG-33)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import AdmissionHost
 from orchtw.naming.names import Naming
 from orchtw.quota.limit_ranges import LimitRange, shown
-from orchtw.registry.by_namespace import ByNamespace
 from orchtw.registry.emission_order import put
+from orchtw.registry.listers.by_namespace import ByNamespace
 from orchtw.schema.catalogue import ResourceType
 from orchtw.wire.objects import Object
 
@@ -18,7 +18,7 @@ _FROM_ANNOTATIONS_ON: Final = ("annotations", "ownerReferences", "finalizers", "
 
 
 class LimitRanger:
-    """Limit ranges of a namespace are obeyed in the order of their names, each by itself."""
+    """Plugin LimitRanger; the limit ranges of a namespace apply one after the other, by name."""
 
     def __init__(self, ranges: ByNamespace[LimitRange], naming: Naming) -> None:
         self._ranges = ranges
@@ -26,12 +26,12 @@ class LimitRanger:
 
     @classmethod
     def of(cls, host: AdmissionHost) -> LimitRanger:
-        """The plugin over the server's own limit ranges."""
+        """Return the plugin, backed by the server's limit ranges."""
         stored = host.targets.stored_target("", "v1", "limitranges").stored
         return cls(ByNamespace(stored, LimitRange.of), host.naming)
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates of pods, whose containers never change again; creates and updates of claims."""
+        """Handle creates of Pods, whose resources cannot change later, and creates and updates of claims."""
         if subresource:
             return False
         if resource.qualified == "pods":
@@ -39,7 +39,7 @@ class LimitRanger:
         return resource.qualified == "persistentvolumeclaims" and operation in ("CREATE", "UPDATE")
 
     async def admit(self, attributes: Attributes) -> None:
-        """Give a pod's containers what they do not ask for, and say so in an annotation."""
+        """Set missing requests and limits of a pod's containers, and note them in an annotation."""
         ranges = self._ranges.of(attributes.namespace)
         pod = attributes.obj
         if not ranges or pod is None or attributes.resource.qualified != "pods":
@@ -59,7 +59,7 @@ class LimitRanger:
         return pod
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403) for what is too small or too large; what is ending may be anything."""
+        """Raise Forbidden (403) for amounts out of bounds; objects that are being deleted are not checked."""
         ranges = self._ranges.of(attributes.namespace)
         obj, old = attributes.obj, attributes.old
         if not ranges or obj is None or (old is not None and old["metadata"].get("deletionTimestamp")):

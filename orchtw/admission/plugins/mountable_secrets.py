@@ -1,11 +1,11 @@
-"""Which secrets a pod refers to, and whether its account lets it (reference PLUG-46)."""
+"""Secrets of pods, and the check that the service account may use them (reference PLUG-46)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from orchtw.registry.service_account_lookup import ServiceAccount
+from orchtw.registry.listers.service_accounts import ServiceAccount
 from orchtw.wire.objects import Object
 
 _AT_START: Final[Mapping[str, str]] = {"initContainers": "init container", "containers": "container"}
@@ -18,7 +18,7 @@ _IN_VOLUMES: Final = {
 
 
 def check_secrets(spec: Object, account: ServiceAccount) -> str:
-    """Why a new pod may not use the secrets that it does, or nothing."""
+    """Return why a new pod may not use one of its secrets, or an empty string."""
     because = _because(account)
     for volume in spec.get("volumes") or ():
         name = (volume.get("secret") or {}).get("secretName", "")
@@ -33,7 +33,7 @@ def check_secrets(spec: Object, account: ServiceAccount) -> str:
 
 
 def check_ephemeral(spec: Object, account: ServiceAccount) -> str:
-    """The same of the containers that a pod gets while it runs."""
+    """Return why the ephemeral containers of a pod may not use one of their secrets, or an empty string."""
     return _check_containers(spec, account, _LATER)
 
 
@@ -52,7 +52,7 @@ def _because(account: ServiceAccount) -> str:
 
 
 def secret_names(spec: Object) -> Iterator[str]:
-    """Every secret that a pod names: for images, in the environment of its containers, and in volumes."""
+    """Yield the names of the secrets in a pod's imagePullSecrets, container environments and volumes."""
     yield from (each.get("name", "") for each in spec.get("imagePullSecrets") or ())
     for key in (*_AT_START, *_LATER):
         for container in spec.get(key) or ():
@@ -72,7 +72,7 @@ def _names_in(volume: Object) -> Iterator[str]:
 
 
 def _in_environment(container: Object) -> Iterator[tuple[str, str]]:
-    """Each place of a container's environment that takes a secret's values, and the secret's name."""
+    """Yield each entry of a container's environment that refers to a secret, and the secret's name."""
     for variable in container.get("env") or ():
         reference = (variable.get("valueFrom") or {}).get("secretKeyRef")
         if reference:

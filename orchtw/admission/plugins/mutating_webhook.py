@@ -1,4 +1,4 @@
-"""MutatingAdmissionWebhook: webhooks change objects, one after the other (reference HOOK-15, HOOK-17, HOOK-18)."""
+"""MutatingAdmissionWebhook: webhooks that change objects, called in turn (reference HOOK-15, HOOK-17, HOOK-18)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from orchtw.wire.objects import Object
 
 @attrs.define(slots=True)
 class _Rounds:
-    """State that the second round of a write needs of the first.
+    """State of the first round that the second one needs.
 
-    `before` may be called again and have been called, `again` are those of them that a later change concerns. `left`
-    is the object as the webhooks left it.
+    `before` has the keys of webhooks with reinvocationPolicy IfNeeded that were called since the last change, `again`
+    those that a later change concerns. `left` is the object as the webhooks left it.
     """
 
     before: set[str] = attrs.field(factory=set)
@@ -33,21 +33,22 @@ class _Rounds:
     left: Object | None = None
 
     def changed(self) -> None:
-        """The object is not any more as those before have seen it."""
+        """Note that the object has changed since the calls in `before`."""
         self.again |= self.before
         self.before.clear()
 
 
 class MutatingWebhook:
-    """Calls the mutating webhooks that a write is for, in their order."""
+    """Plugin MutatingAdmissionWebhook: calls the mutating webhooks that match a write, in order."""
 
     def __init__(self, host: AdmissionHost, given: Given | None) -> None:
         self._webhooks = Webhooks(host, given, MUTATING)
         self._consultation = Consultation(host, mutating=True)
         self.handles = self._webhooks.handles
+        self.in_force = self._webhooks.in_force
 
     async def admit(self, attributes: Attributes) -> None:
-        """Let each change the object; the first refusal is raised."""
+        """Call the matching webhooks, which may change the object. Raises the first refusal."""
         selection = await self._webhooks.selected(attributes)
         if selection is not None:
             matches = selection.wanted()
@@ -89,7 +90,7 @@ class MutatingWebhook:
         return mutated
 
     async def _patched(self, hook: Hook, view: WebhookView, views: Views, asked: Attributes) -> Patched | None:
-        """The object after the webhook's patch; None: there is no patch."""
+        """Call a webhook and return the result of its patch; None if there is no patch."""
         answer = await self._consultation.allowed(hook, view, asked)
         if not answer.patch:
             return None

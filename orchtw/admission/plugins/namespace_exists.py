@@ -1,36 +1,31 @@
-"""NamespaceExists: nothing is written where there is no namespace (reference PLUG-3)."""
+"""NamespaceExists: no writes in a namespace that does not exist (reference PLUG-3)."""
 
 from __future__ import annotations
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import AdmissionHost
-from orchtw.admission.plugins.namespace_lifecycle import NamespaceLookup
 from orchtw.errors import NotFound
-from orchtw.registry.namespace_lookup import Namespaces
+from orchtw.registry.listers.lister import Lister
+from orchtw.registry.listers.namespaces import Namespaces, NamespaceState
 from orchtw.schema.catalogue import ResourceType
 
 
 class NamespaceExists:
-    """A namespace that another process has just made counts too, though the cache may not know of it yet."""
+    """Plugin NamespaceExists; a namespace just created by another process counts, even if not yet in the cache."""
 
-    def __init__(self, namespaces: NamespaceLookup) -> None:
+    def __init__(self, namespaces: Lister[NamespaceState]) -> None:
         self._namespaces = namespaces
 
     @classmethod
     def of(cls, host: AdmissionHost) -> NamespaceExists:
-        """The plugin over the server's own namespaces."""
+        """Return the plugin, backed by the server's namespaces."""
         return cls(Namespaces(host.targets))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Writes in namespaces, deletions as well."""
+        """Handle writes in namespaces, deletes included."""
         return resource.namespaced and operation != "CONNECT"
 
     async def validate(self, attributes: Attributes) -> None:
-        """NotFound (404): there is no such namespace."""
-        if self._namespaces.phase_of(attributes.namespace) is not None:
-            return
-        if (due := self._namespaces.due()) is not None:
-            await attributes.until_known(due)
-            if self._namespaces.phase_of(attributes.namespace) is not None:
-                return
-        raise NotFound.of("namespaces", "", attributes.namespace)
+        """Raise NotFound (404) if the namespace does not exist."""
+        if await attributes.find(self._namespaces, "", attributes.namespace) is None:
+            raise NotFound.of("namespaces", "", attributes.namespace)

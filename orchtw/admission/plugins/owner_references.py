@@ -1,5 +1,7 @@
-"""OwnerReferencesPermissionEnforcement: setting owner references needs the right to delete the object, blocking an
-owner's deletion the right to change its finalizers (reference PLUG-4, PLUG-83).
+"""OwnerReferencesPermissionEnforcement: rights that owner references need (reference PLUG-4, PLUG-83).
+
+Changing ownerReferences needs the right to delete the object, and setting blockOwnerDeletion the right to update the
+owner's finalizers.
 """
 
 from __future__ import annotations
@@ -22,20 +24,20 @@ _NO_FINALIZERS: Final = (
     "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on"
 )
 MOST: Final = 100
-"""References that make their owners wait and that one write may bring: each is a question to the authorizer."""
+"""Limit of references in one write that begin to block their owner's deletion: each needs an authorization."""
 
 References = Sequence[Object]
 
 
 class Kinds(Protocol):
-    """Lookup of kinds by group and name."""
+    """Lookup of resources by apiVersion and kind."""
 
     def find(self, api_version: str, kind: str) -> Sequence[ResourceType]:
-        """The resources of a kind."""
+        """Return the resources of a kind."""
 
 
 class OwnerReferencesPermissionEnforcement:
-    """The status of a pod is left out: its owners cannot change there."""
+    """Plugin OwnerReferencesPermissionEnforcement; it ignores the status of pods, which cannot change owners."""
 
     def __init__(self, authorizer: Authorizer, kinds: Kinds) -> None:
         self._authorizer = authorizer
@@ -43,15 +45,15 @@ class OwnerReferencesPermissionEnforcement:
 
     @classmethod
     def of(cls, host: AdmissionHost) -> OwnerReferencesPermissionEnforcement:
-        """The plugin over the server's own authorizer."""
+        """Return the plugin, backed by the server's authorizer."""
         return cls(host.authorizer, ServedKinds(host.targets))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Handle creates and updates of all kinds."""
+        """Handle creates and updates of all kinds, except pod status."""
         return operation in ("CREATE", "UPDATE") and (resource.qualified, subresource) != ("pods", "status")
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403): the user has not the rights that the new references need."""
+        """Raise Forbidden (403) if the user lacks the rights that the new references need."""
         new, old = _owners(attributes.obj), _owners(attributes.old)
         if new == old:
             return
@@ -93,7 +95,7 @@ class OwnerReferencesPermissionEnforcement:
         namespace: str,
         name: str,
     ) -> str:
-        """Why the user may not do this: the authorizer's reason and error; empty: they may."""
+        """Return why the user may not do this, as the authorizer's reason and error; empty if allowed."""
         asked = RequestInfo(
             is_resource=True,
             verb=verb,
@@ -117,6 +119,6 @@ def _owners(obj: Object | None) -> References:
 
 
 def _newly_blocking(new: References, old: References) -> Iterator[Object]:
-    """The references that keep an owner from being deleted, and did not before."""
+    """Return the references that block their owner's deletion, and did not before."""
     before = {each.get("uid"): each.get("blockOwnerDeletion") for each in old}
     return (each for each in new if each.get("blockOwnerDeletion") and not before.get(each.get("uid")))

@@ -1,4 +1,4 @@
-"""PersistentVolumeClaimResize: claims grow where their class lets them (reference PLUG-22)."""
+"""PersistentVolumeClaimResize: claims grow only if their class allows expansion (reference PLUG-22)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Final
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import AdmissionHost
 from orchtw.registry.groups.core.claim_validation import CLASS_ANNOTATION
-from orchtw.registry.storage_class_lookup import StorageClasses
+from orchtw.registry.listers.lister import Lister
+from orchtw.registry.listers.storage_classes import expandable_classes
 from orchtw.schema.catalogue import ResourceType
 from orchtw.values.quantity import Quantity
 from orchtw.wire.objects import Object
@@ -19,30 +20,30 @@ _STATIC: Final = (
 
 
 class PersistentVolumeClaimResize:
-    """A claim's class may stand in the annotation of old, which counts before the field."""
+    """Plugin PersistentVolumeClaimResize; the older class annotation takes precedence over the field."""
 
-    def __init__(self, classes: StorageClasses, annotation: str) -> None:
+    def __init__(self, classes: Lister[bool], annotation: str) -> None:
         self._classes = classes
         self._annotation = annotation
 
     @classmethod
     def of(cls, host: AdmissionHost) -> PersistentVolumeClaimResize:
-        """The plugin over the server's own classes."""
-        return cls(StorageClasses(host.targets, host.naming), host.naming.translate(CLASS_ANNOTATION))
+        """Return the plugin, backed by the server's classes."""
+        return cls(expandable_classes(host.targets, host.naming), host.naming.translate(CLASS_ANNOTATION))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
         """Handle updates of PersistentVolumeClaims."""
         return operation == "UPDATE" and not subresource and resource.qualified == "persistentvolumeclaims"
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403): the claim grows, and is not bound, or its class does not let it."""
+        """Raise Forbidden (403) for the growth of an unbound claim, or one whose class does not allow expansion."""
         claim, before = attributes.obj or {}, attributes.old or {}
         if _size(claim).compare(_size(before)) <= 0:
             return
         if (before.get("status") or {}).get("phase") != "Bound":
             raise attributes.forbidden(_UNBOUND)
         name = self._class_of(claim)
-        if not name or name != self._class_of(before) or not await self._classes.may_expand(name):
+        if not name or name != self._class_of(before) or not await attributes.find(self._classes, "", name):
             raise attributes.forbidden(_STATIC)
 
     def _class_of(self, claim: Object) -> str:

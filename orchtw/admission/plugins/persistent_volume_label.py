@@ -1,4 +1,4 @@
-"""PersistentVolumeLabel: labels of cloud providers' zones, of which this server knows none (reference PLUG-22)."""
+"""PersistentVolumeLabel: zone labels from cloud providers, which this server does not have (reference PLUG-22)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from orchtw.schema.catalogue import ResourceType
 
 
 class PersistentVolumeLabel:
-    """Without a cloud provider there is nothing to add, in the release neither."""
+    """Plugin PersistentVolumeLabel, which does nothing, as in the release without a cloud provider."""
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Handle nothing: labels come from cloud providers."""
+        """Handle nothing: there are no cloud providers."""
         return False

@@ -1,9 +1,9 @@
-"""PodNodeSelector: where the pods of a namespace run (reference PLUG-17, PLUG-81)."""
+"""PodNodeSelector: node selectors for the pods of a namespace (reference PLUG-17, PLUG-81)."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
-from typing import Final, Protocol
+from collections.abc import Mapping
+from typing import Final
 
 import attrs
 
@@ -13,7 +13,8 @@ from orchtw.admission.host import AdmissionHost
 from orchtw.errors import ConfigError, NotFound
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
-from orchtw.registry.namespace_settings import NamespaceSettings
+from orchtw.registry.listers.lister import Lister
+from orchtw.registry.listers.namespace_annotations import namespace_annotations
 from orchtw.schema.catalogue import ResourceType
 from orchtw.values.names import label_value, qualified_name
 from orchtw.wire.objects import Object
@@ -27,7 +28,7 @@ Selector = Mapping[str, str]
 
 @attrs.frozen(slots=True, kw_only=True)
 class Selectors:
-    """Configuration: the selector of namespaces that have none, and what is allowed in each."""
+    """Configuration: the selector of namespaces without an annotation, and the allowed labels by namespace."""
 
     default: Selector = attrs.field(factory=dict)
     allowed: Mapping[str, Selector] = attrs.field(factory=dict)
@@ -41,35 +42,29 @@ class Annotated:
     wrong: str = ""
 
 
-class NodeSelectorLookup(Protocol):
-    """Lookup of node selectors of namespaces."""
-
-    def find(self, namespace: str) -> Annotated | None:
-        """Of one of them; None: it is not there."""
-
-    def due(self) -> Awaitable[None] | None:
-        """Return what to await before a namespace counts as missing, or None."""
-
-
 class PodNodeSelector:
-    """A pod is given the selector of its namespace; with a list of what is allowed it may have nothing else."""
+    """Plugin PodNodeSelector: merges the namespace's selector into those of its pods.
 
-    def __init__(self, selectors: Selectors, namespaces: NodeSelectorLookup) -> None:
+    The result may be limited to a list of allowed labels.
+    """
+
+    def __init__(self, selectors: Selectors, namespaces: Lister[Annotated]) -> None:
         self._selectors = selectors
         self._namespaces = namespaces
 
     @classmethod
     def of(cls, host: AdmissionHost, given: Given | None) -> PodNodeSelector:
-        """The plugin over the server's own namespaces. Raises ConfigError."""
+        """Return the plugin, backed by the server's namespaces. Raises ConfigError."""
         annotation = host.naming.translate(ANNOTATION)
-        return cls(read(given), NamespaceSettings(host.targets, lambda found: annotated(found.get(annotation))))
+        namespaces = namespace_annotations(host.targets, lambda found: annotated(found.get(annotation)))
+        return cls(read(given), namespaces)
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
         """Handle creates of Pods."""
         return operation == "CREATE" and not subresource and resource.qualified == "pods"
 
     async def admit(self, attributes: Attributes) -> None:
-        """Give a pod its namespace's selector. Forbidden (403): as `validate` says."""
+        """Merge the namespace's selector into the pod's. Raises what `validate` raises."""
         pod: Object = attributes.obj or {}
         spec = pod.get("spec") or {}
         wanted, own = await self._selector(attributes), spec.get("nodeSelector") or {}
@@ -81,7 +76,10 @@ class PodNodeSelector:
             attributes.fill({**pod, "spec": spec})
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403): the pod wants what its namespace does not."""
+        """Raise Forbidden (403) if a pod's selector conflicts with its namespace's, or has disallowed labels.
+
+        Raises NotFound (404) for a missing namespace.
+        """
         spec = (attributes.obj or {}).get("spec") or {}
         self._check(attributes, await self._selector(attributes), spec.get("nodeSelector") or {})
 
@@ -93,10 +91,7 @@ class PodNodeSelector:
             raise attributes.forbidden("pod node label selector labels conflict with its namespace whitelist")
 
     async def _selector(self, attributes: Attributes) -> Selector:
-        found = self._namespaces.find(attributes.namespace)
-        if found is None and (due := self._namespaces.due()) is not None:
-            await attributes.until_known(due)
-            found = self._namespaces.find(attributes.namespace)
+        found = await attributes.find(self._namespaces, "", attributes.namespace)
         if found is None:
             raise NotFound.of("namespaces", "", attributes.namespace)
         if found.wrong:
@@ -113,7 +108,7 @@ def annotated(text: str | None) -> Annotated:
 
 
 def read(given: Given | None) -> Selectors:
-    """The configuration. Raises ConfigError for one that is missing or wrong."""
+    """Return the configured selectors. Raises ConfigError for a missing or invalid configuration."""
     if given is None:
         raise ConfigError("PodNodeSelector: no config specified")
     file = given.fields()
@@ -130,7 +125,7 @@ def read(given: Given | None) -> Selectors:
 
 
 def parse(text: str) -> Selector:
-    """Labels as `a=b,c=d`. Raises ValueError with one line."""
+    """Parse a selector such as `a=b,c=d`. Raises ValueError with one line."""
     found = {}
     for part in text.split(",") if text else ():
         key, equals, value = part.partition("=")

@@ -1,9 +1,9 @@
-"""PodTolerationRestriction: what the pods of a namespace tolerate, and may (reference PLUG-18, PLUG-80, PLUG-82)."""
+"""PodTolerationRestriction: default and allowed tolerations by namespace (reference PLUG-18, PLUG-80, PLUG-82)."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import attrs
 
@@ -16,7 +16,8 @@ from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
 from orchtw.registry.groups.core.pods import qos_class
 from orchtw.registry.groups.core.scheduling_terms import check_toleration
-from orchtw.registry.namespace_settings import NamespaceSettings
+from orchtw.registry.listers.lister import Lister
+from orchtw.registry.listers.namespace_annotations import namespace_annotations
 from orchtw.rules.tolerations import MOST, Cover, merged
 from orchtw.schema.catalogue import ResourceType
 from orchtw.wire.json_values import loads
@@ -36,47 +37,40 @@ Tolerations = Sequence[Object]
 
 @attrs.frozen(slots=True, kw_only=True)
 class Restriction:
-    """Default and allowed tolerations (empty: all). None: those of the cluster apply."""
+    """Default and allowed tolerations; None: those of the configuration apply. An empty `allowed` allows all.
+
+    `wrong` is the error in a namespace's annotations, or empty.
+    """
 
     default: Tolerations | None = None
     allowed: Tolerations | None = None
     wrong: str = ""
 
 
-class TolerationLookup(Protocol):
-    """Lookup of tolerations of namespaces."""
-
-    def find(self, namespace: str) -> Restriction | None:
-        """Of one of them; None: it is not there."""
-
-    def due(self) -> Awaitable[None] | None:
-        """Return what to await before a namespace counts as missing, or None."""
-
-
 class PodTolerationRestriction:
-    """A namespace's own word counts before that of the configuration, each of the two lists for itself."""
+    """Plugin PodTolerationRestriction; each of a namespace's two lists takes precedence over the configured one."""
 
-    def __init__(self, cluster: Restriction, namespaces: TolerationLookup, pressure: str) -> None:
+    def __init__(self, cluster: Restriction, namespaces: Lister[Restriction], pressure: str) -> None:
         self._cluster = cluster
         self._namespaces = namespaces
         self._pressure: Object = {"key": pressure, "operator": "Exists", "effect": "NoSchedule"}
 
     @classmethod
     def of(cls, host: AdmissionHost, given: Given | None) -> PodTolerationRestriction:
-        """The plugin over the server's own namespaces. Raises ConfigError."""
+        """Return the plugin, backed by the server's namespaces. Raises ConfigError."""
         translate = host.naming.translate
         names = translate(DEFAULTS), translate(WHITELIST)
-        namespaces = NamespaceSettings(host.targets, lambda found: annotated(found, *names))
+        namespaces = namespace_annotations(host.targets, lambda found: annotated(found, *names))
         return cls(read(given), namespaces, translate(PRESSURE))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates and updates of pods."""
+        """Handle creates and updates of Pods."""
         return operation in ("CREATE", "UPDATE") and not subresource and resource.qualified == "pods"
 
     async def admit(self, attributes: Attributes) -> None:
-        """Add what pods here tolerate: new ones, and in times of little memory all that have asked for some.
+        """Add the default tolerations to a new pod, and that of memory pressure to every pod that is not BestEffort.
 
-        Forbidden (403): as `validate` says.
+        Raises what `validate` raises, and Forbidden (403) for too many tolerations.
         """
         pod: Object = attributes.obj or {}
         spec = pod.get("spec") or {}
@@ -98,7 +92,7 @@ class PodTolerationRestriction:
         self._check(attributes, here, both)
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403): the pod tolerates what is not allowed."""
+        """Raise Forbidden (403) for a toleration that is not allowed, and NotFound (404) for a missing namespace."""
         spec = (attributes.obj or {}).get("spec") or {}
         self._check(attributes, await self._find(attributes), spec.get("tolerations") or ())
 
@@ -116,10 +110,7 @@ class PodTolerationRestriction:
             raise attributes.forbidden(f"{merging} conflict with its {whose} whitelist")
 
     async def _find(self, attributes: Attributes) -> Restriction:
-        found = self._namespaces.find(attributes.namespace)
-        if found is None and (due := self._namespaces.due()) is not None:
-            await attributes.until_known(due)
-            found = self._namespaces.find(attributes.namespace)
+        found = await attributes.find(self._namespaces, "", attributes.namespace)
         if found is None:
             raise NotFound.of("namespaces", "", attributes.namespace)
         if found.wrong:
@@ -128,7 +119,7 @@ class PodTolerationRestriction:
 
 
 def annotated(annotations: Mapping[str, str], defaults: str, whitelist: str) -> Restriction:
-    """Parse annotations: lists as JSON; an empty list counts as set."""
+    """Parse a namespace's annotations, lists in JSON; an empty list counts as set."""
     try:
         return Restriction(
             default=_parsed(defaults, annotations.get(defaults)),
@@ -156,7 +147,7 @@ def _parsed(name: str, text: str | None) -> Tolerations | None:
 
 
 def _mistyped(toleration: Any) -> str:
-    """Where a value has no type of a toleration, and what it must be; empty: nowhere."""
+    """Return the field whose value has a wrong type, with the right type; empty if all are right."""
     if not isinstance(toleration, dict):
         return ": must be a toleration"
     for name in _TEXTS:
@@ -168,13 +159,13 @@ def _mistyped(toleration: Any) -> str:
 
 
 def _clean(toleration: Object) -> Object:
-    """As the API shows it."""
+    """Return a toleration with its known and non-empty fields only."""
     found = {name: toleration[name] for name in _TEXTS if toleration.get(name)}
     return found if toleration.get(_SECONDS) is None else {**found, _SECONDS: toleration[_SECONDS]}
 
 
 def read(given: Given | None) -> Restriction:
-    """The configuration, without one no restriction. Raises ConfigError for one that is wrong."""
+    """Return the configured restriction, or an empty one. Raises ConfigError for an invalid configuration."""
     if given is None:
         return Restriction()
     file = given.fields()

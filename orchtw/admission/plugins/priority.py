@@ -1,14 +1,13 @@
-"""Priority: pods get the priority of their class, and there is one default class (reference PLUG-13, PLUG-14)."""
+"""Priority: sets the priority of pods by their class, and allows one default class (reference PLUG-13, PLUG-14)."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from typing import Final, Protocol
+from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import AdmissionHost
 from orchtw.registry.emission_order import put
-from orchtw.registry.priority_class_lookup import PriorityClass, PriorityClasses
+from orchtw.registry.listers.priority_classes import PriorityClass, PriorityClasses
 from orchtw.schema.catalogue import ResourceType
 from orchtw.wire.objects import Object
 
@@ -21,40 +20,30 @@ _FROM_CLASS_ON: Final = (
 _KEPT: Final = ("priority", "preemptionPolicy")
 
 
-class PriorityClassLookup(Protocol):
-    """The classes there are."""
-
-    def find(self, name: str) -> PriorityClass | None:
-        """The class of that name, or None."""
-
-    def default(self) -> PriorityClass | None:
-        """The class of pods that name none, or None."""
-
-    def due(self) -> Awaitable[None] | None:
-        """Return what to await before a class counts as missing, or None."""
-
-
 class Priority:
-    """A class that another process has just made counts too, though the cache may not know of it yet."""
+    """Plugin Priority; a class just created by another process counts, even if not yet in the cache."""
 
-    def __init__(self, classes: PriorityClassLookup, classes_resource: str) -> None:
+    def __init__(self, classes: PriorityClasses, classes_resource: str) -> None:
         self._classes = classes
         self._classes_resource = classes_resource
 
     @classmethod
     def of(cls, host: AdmissionHost) -> Priority:
-        """The plugin over the server's own classes."""
+        """Return the plugin, backed by the server's classes."""
         group = host.naming.group("scheduling.orch.io")
         return cls(PriorityClasses(host.targets, host.naming), f"priorityclasses.{group}")
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates and updates of pods and of classes."""
+        """Handle creates and updates of Pods and PriorityClasses."""
         if subresource or operation not in ("CREATE", "UPDATE"):
             return False
         return resource.qualified in ("pods", self._classes_resource)
 
     async def admit(self, attributes: Attributes) -> None:
-        """Give a pod its priority. Forbidden (403): it has another one, or a class that is not there."""
+        """Set the priority of a new pod, or restore one that an update leaves out.
+
+        Raises Forbidden (403) for a value other than the class's, and for a missing class.
+        """
         pod = attributes.obj
         if attributes.resource.qualified != "pods" or pod is None:
             return
@@ -92,16 +81,13 @@ class Priority:
         return given
 
     async def _find(self, attributes: Attributes, name: str) -> PriorityClass:
-        found = self._classes.find(name)
-        if found is None and (due := self._classes.due()) is not None:
-            await attributes.until_known(due)
-            found = self._classes.find(name)
+        found = await attributes.find(self._classes, "", name)
         if found is None:
             raise attributes.forbidden(f"no PriorityClass with name {name} was found")
         return found
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403) for a second default class."""
+        """Raise Forbidden (403) for a second default class."""
         obj = attributes.obj
         if attributes.resource.qualified == "pods" or obj is None or not obj.get("globalDefault"):
             return

@@ -1,15 +1,15 @@
-"""RuntimeClass: a pod costs what its class says, and runs where that runs (reference PLUG-15, PLUG-80)."""
+"""RuntimeClass: the overhead and scheduling of pods by their class (reference PLUG-15, PLUG-80)."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
-from typing import Protocol
+from collections.abc import Mapping
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import AdmissionHost
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
-from orchtw.registry.runtime_class_lookup import RuntimeClass, RuntimeClasses
+from orchtw.registry.listers.lister import Lister
+from orchtw.registry.listers.runtime_classes import RuntimeClass, runtime_classes
 from orchtw.rules.tolerations import merged
 from orchtw.schema.catalogue import ResourceType
 from orchtw.values.causes import go_quote
@@ -20,33 +20,26 @@ _NO_MATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined O
 _NO_OVERHEAD = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 
-class RuntimeClassLookup(Protocol):
-    """The classes there are."""
-
-    def find(self, name: str) -> RuntimeClass | None:
-        """The class of that name, or None."""
-
-    def due(self) -> Awaitable[None] | None:
-        """Return what to await before a class counts as missing, or None."""
-
-
 class RuntimeClassPlugin:
-    """A class that another process has just made counts too, though the cache may not know of it yet."""
+    """Plugin RuntimeClass; a class just created by another process counts, even if not yet in the cache."""
 
-    def __init__(self, classes: RuntimeClassLookup) -> None:
+    def __init__(self, classes: Lister[RuntimeClass]) -> None:
         self._classes = classes
 
     @classmethod
     def of(cls, host: AdmissionHost) -> RuntimeClassPlugin:
-        """The plugin over the server's own classes."""
-        return cls(RuntimeClasses(host.targets, host.naming))
+        """Return the plugin, backed by the server's classes."""
+        return cls(runtime_classes(host.targets, host.naming))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
         """Handle creates of Pods."""
         return operation == "CREATE" and not subresource and resource.qualified == "pods"
 
     async def admit(self, attributes: Attributes) -> None:
-        """Give a pod what its class has. Forbidden (403): there is no such class, or the pod says something else."""
+        """Set a pod's overhead, nodeSelector and tolerations by its class.
+
+        Raises Forbidden (403) for a missing class, and for values of the pod that conflict with the class.
+        """
         pod: Object = attributes.obj or {}
         spec = pod.get("spec") or {}
         name = spec.get("runtimeClassName")
@@ -64,7 +57,7 @@ class RuntimeClassPlugin:
             attributes.fill({**pod, "spec": changed})
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403): the pod costs something else than its class says."""
+        """Raise Forbidden (403) for a missing class, or an overhead other than the class's."""
         spec: Object = (attributes.obj or {}).get("spec") or {}
         name, given = spec.get("runtimeClassName"), spec.get("overhead")
         overhead = None if name is None else (await self._find(attributes, name)).overhead
@@ -74,17 +67,14 @@ class RuntimeClassPlugin:
             raise attributes.forbidden(_NO_MATCH)
 
     async def _find(self, attributes: Attributes, name: str) -> RuntimeClass:
-        found = self._classes.find(name)
-        if found is None and (due := self._classes.due()) is not None:
-            await attributes.until_known(due)
-            found = self._classes.find(name)
+        found = await attributes.find(self._classes, "", name)
         if found is None:
             raise attributes.forbidden(f"pod rejected: RuntimeClass {go_quote(name)} not found")
         return found
 
 
 def _schedule(attributes: Attributes, spec: Object, found: RuntimeClass) -> None:
-    """Let a pod run on the nodes of its class, in `spec`, whose values stay as they are."""
+    """Add the class's nodeSelector and tolerations to `spec`, without changing its values in place."""
     own = spec.get("nodeSelector") or {}
     for key, value in found.node_selector.items():
         if (other := own.get(key, value)) != value:
@@ -102,7 +92,7 @@ def _schedule(attributes: Attributes, spec: Object, found: RuntimeClass) -> None
 
 
 def _same(given: Mapping[str, str], overhead: Mapping[str, str]) -> bool:
-    """Report whether two lists of amounts are equal, however they are written."""
+    """Report whether two overheads are equal, however their quantities are written."""
     if given == overhead:
         return True
     if given.keys() != overhead.keys():

@@ -1,4 +1,4 @@
-"""SecurityContextDeny: pods set no users, groups and SELinux options of their own (reference PLUG-7)."""
+"""SecurityContextDeny: no users, groups or SELinux options of a pod's own (reference PLUG-7)."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _LISTS: Final = ("initContainers", "containers")
 
 
 class SecurityContextDeny:
-    """The first field that is set is told of."""
+    """Plugin SecurityContextDeny; a refusal names the first field that is set."""
 
     @classmethod
     def of(cls, host: AdmissionHost) -> SecurityContextDeny:
-        """The plugin, which needs nothing of the server."""
+        """Return the plugin, which needs nothing from the server."""
         return cls()
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates and updates of pods."""
+        """Handle creates and updates of Pods."""
         return operation in ("CREATE", "UPDATE") and not subresource and resource.qualified == "pods"
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403) for a pod that sets one of the fields."""
+        """Raise Forbidden (403) for a pod that sets one of the fields."""
         spec: Object = (attributes.obj or {})["spec"]
         security = spec.get("securityContext") or {}
         for key, name in _OF_PODS.items():

@@ -1,12 +1,9 @@
-"""ServiceAccount: pods run as an account that is there, and get its token and pull secrets
-(reference PLUG-45 to PLUG-48).
-"""
+"""ServiceAccount: pods run as an existing account, with its token and secrets (reference PLUG-45 to PLUG-48)."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from random import Random
-from typing import Final, Protocol
+from typing import Final
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
@@ -17,14 +14,15 @@ from orchtw.admission.plugins.mountable_secrets import check_ephemeral, check_se
 from orchtw.naming.names import Naming
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
-from orchtw.registry.service_account_lookup import ServiceAccount, ServiceAccounts
+from orchtw.registry.listers.lister import Lister
+from orchtw.registry.listers.service_accounts import ServiceAccount, service_accounts
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.validation.metadata import generate_name
 from orchtw.wire.objects import Object
 
 DEFAULT: Final = "default"
 WAITS_S: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.3, 0.4, 0.5)
-"""Between looks at an account `default` that is missing: a controller makes it just after its namespace."""
+"""Delays between lookups of a missing account `default`, which a controller creates just after its namespace."""
 
 TOKEN_S: Final = 3607
 _EPHEMERAL: Final = "ephemeralcontainers"
@@ -36,20 +34,10 @@ _AFTER_MOUNTS: Final = (
 )
 
 
-class AccountLookup(Protocol):
-    """The accounts there are."""
-
-    def find(self, namespace: str, name: str) -> ServiceAccount | None:
-        """The account, or None."""
-
-    def due(self) -> Awaitable[None] | None:
-        """Return what to await before an account counts as missing, or None."""
-
-
 class ServiceAccountPlugin:
-    """An account that another process has just made counts too, though the cache may not know of it yet."""
+    """Plugin ServiceAccount; an account just created by another process counts, even if not yet in the cache."""
 
-    def __init__(self, accounts: AccountLookup, naming: Naming, clock: IReactorTime, random: Random) -> None:
+    def __init__(self, accounts: Lister[ServiceAccount], naming: Naming, clock: IReactorTime, random: Random) -> None:
         self._accounts = accounts
         self._clock = clock
         self._random = random
@@ -60,20 +48,18 @@ class ServiceAccountPlugin:
 
     @classmethod
     def of(cls, host: AdmissionHost) -> ServiceAccountPlugin:
-        """The plugin over the server's own accounts."""
-        # The names of volumes are no secret, and the system's randomness is a third of what a pod costs here.
-        return cls(ServiceAccounts(host.targets, host.naming), host.naming, host.clock, Random())
+        """Return the plugin, backed by the server's accounts."""
+        # Volume names are no secret, and the system's randomness would be a third of the plugin's time for a pod.
+        return cls(service_accounts(host.targets, host.naming), host.naming, host.clock, Random())
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates of pods, and containers that they get later."""
+        """Handle creates of Pods, and updates of their ephemeral containers."""
         if resource.qualified != "pods":
             return False
         return (operation, subresource) in (("CREATE", ""), ("UPDATE", _EPHEMERAL))
 
     async def admit(self, attributes: Attributes) -> None:
-        """Give a pod its account and what comes with it. Forbidden (403): there is no such account, and see
-        `validate`.
-        """
+        """Set a pod's account, token volume and imagePullSecrets. Raises what `validate` raises."""
         pod = attributes.obj
         if pod is None or attributes.operation != "CREATE" or self._is_mirror(pod):
             return await self.validate(attributes)
@@ -91,7 +77,10 @@ class ServiceAccountPlugin:
         return None
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403): the account is missing, or must list a secret and does not; a mirror pod uses either."""
+        """Raise Forbidden (403) if the account is missing, or does not list a secret that it must list.
+
+        A mirror pod may use neither an account nor secrets.
+        """
         pod = attributes.obj or {}
         spec: Object = pod.get("spec") or {}
         if attributes.operation != "CREATE":
@@ -115,15 +104,12 @@ class ServiceAccountPlugin:
 
     async def _find(self, attributes: Attributes, name: str) -> ServiceAccount:
         namespace = attributes.namespace
-        found = self._accounts.find(namespace, name)
-        if found is None and (due := self._accounts.due()) is not None:
-            await attributes.until_known(due)
-            found = self._accounts.find(namespace, name)
+        found = await attributes.find(self._accounts, namespace, name)
         for wait_s in WAITS_S if name == DEFAULT else ():
             if found is not None:
                 break
             await deferLater(self._clock, wait_s)
-            found = self._accounts.find(namespace, name)
+            found = self._accounts.get(namespace, name)
         if found is None:
             why = f'serviceaccount "{name}" not found'
             raise attributes.forbidden(f"error looking up service account {namespace}/{name}: {why}")
@@ -131,14 +117,14 @@ class ServiceAccountPlugin:
 
     @staticmethod
     def _mounts(account: ServiceAccount, spec: Object) -> bool:
-        """Report whether a pod gets a token: its own setting precedes its account's."""
+        """Report whether a pod gets a token: its own setting takes precedence over its account's."""
         own = spec.get("automountServiceAccountToken")
         if own is None:
             own = account.mounts
         return True if own is None else bool(own)
 
     def _mounted(self, spec: Object) -> Object:
-        """The spec with a volume of the account's token, and mounts of it where nothing else is mounted."""
+        """Return the spec with a token volume, mounted in each container that has no mount at its path."""
         volumes = spec.get("volumes") or []
         present = next((each["name"] for each in volumes if each["name"].startswith(self._prefix)), "")
         name = present or generate_name(self._prefix, self._random)
@@ -183,6 +169,6 @@ class ServiceAccountPlugin:
 
 
 def _refuse(attributes: Attributes, account: ServiceAccount, why: str) -> None:
-    """Forbidden (403) for what a pod may not use, if its account says that it matters."""
+    """Raise Forbidden (403) with `why`, if it is not empty and the account limits secrets."""
     if why and account.limits_secrets:
         raise attributes.forbidden(why)

@@ -1,6 +1,6 @@
-"""StorageObjectInUseProtection: claims and volumes that are in use do not go away (reference PLUG-22).
+"""StorageObjectInUseProtection: finalizers that keep claims and volumes while they are in use (reference PLUG-22).
 
-Controllers take the finalizers off again.
+Controllers remove the finalizers.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ _FROM_FINALIZERS_ON: Final = ("finalizers", "clusterName", "managedFields")
 
 
 class StorageObjectInUseProtection:
-    """`finalizers` has the one for each resource."""
+    """Plugin StorageObjectInUseProtection; `finalizers` has one for each resource."""
 
     def __init__(self, finalizers: Mapping[str, str]) -> None:
         self._finalizers = finalizers
 
     @classmethod
     def of(cls, host: AdmissionHost) -> StorageObjectInUseProtection:
-        """The plugin with the finalizers of the server's vocabulary."""
+        """Return the plugin with the finalizers of the server's vocabulary."""
         translate = host.naming.translate
         return cls(
             {"persistentvolumeclaims": translate(CLAIM_FINALIZER), "persistentvolumes": translate(VOLUME_FINALIZER)}
         )
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates of claims and volumes."""
+        """Handle creates of PersistentVolumeClaims and PersistentVolumes."""
         return operation == "CREATE" and not subresource and resource.qualified in self._finalizers
 
     async def admit(self, attributes: Attributes) -> None:
-        """Add the finalizer, unless it is there."""
+        """Add the finalizer, unless present."""
         obj = attributes.obj or {}
         meta = dict(obj.get("metadata") or {})
         finalizer = self._finalizers[attributes.resource.qualified]

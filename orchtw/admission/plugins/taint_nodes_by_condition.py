@@ -1,4 +1,4 @@
-"""TaintNodesByCondition: nothing is scheduled to a new node until it is said to be ready (reference PLUG-16)."""
+"""TaintNodesByCondition: no pods are scheduled to a new node before it is ready (reference PLUG-16)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _FROM_TAINTS_ON: Final = ("taints", "configSource", "externalID")
 
 
 class TaintNodesByCondition:
-    """`not_ready` is the key of the taint."""
+    """Plugin TaintNodesByCondition; `not_ready` is the key of the taint."""
 
     def __init__(self, not_ready: str) -> None:
         self._not_ready = not_ready
 
     @classmethod
     def of(cls, host: AdmissionHost) -> TaintNodesByCondition:
-        """The plugin with the taint of the server's vocabulary."""
+        """Return the plugin with the taint of the server's vocabulary."""
         return cls(host.naming.translate("node.orch.io/not-ready"))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
@@ -29,7 +29,7 @@ class TaintNodesByCondition:
         return operation == "CREATE" and not subresource and resource.qualified == "nodes"
 
     async def admit(self, attributes: Attributes) -> None:
-        """Add the taint, unless it is there."""
+        """Add the taint, unless present."""
         node = attributes.obj or {}
         spec = dict(node.get("spec") or {})
         taints = spec.get("taints") or []

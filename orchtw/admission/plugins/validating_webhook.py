@@ -1,4 +1,4 @@
-"""ValidatingAdmissionWebhook: webhooks refuse what is to be stored, all asked at once (reference HOOK-15)."""
+"""ValidatingAdmissionWebhook: webhooks that may refuse a write, called concurrently (reference HOOK-15)."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ from orchtw.admission.webhooks.views import Views, WebhookView
 from orchtw.errors import StatusError
 
 AT_ONCE: Final = 128
-"""Calls about one write: each has the object's JSON in it."""
+"""Limit of concurrent calls about one write: each holds the object's JSON."""
 
 
 class ValidatingWebhook:
-    """Calls the validating webhooks that a write is for."""
+    """Plugin ValidatingAdmissionWebhook: calls the validating webhooks that match a write."""
 
     def __init__(self, host: AdmissionHost, given: Given | None) -> None:
         self._webhooks = Webhooks(host, given, VALIDATING)
         self._consultation = Consultation(host, mutating=False)
         self.handles = self._webhooks.handles
+        self.in_force = self._webhooks.in_force
 
     async def validate(self, attributes: Attributes) -> None:
-        """Ask all of them; when all have answered, the refusal that came first is raised."""
+        """Call all matching webhooks; when all have answered, raises the refusal that came first."""
         selection = await self._webhooks.selected(attributes)
         if selection is None:
             return
@@ -54,7 +55,7 @@ class ValidatingWebhook:
         shown: list[WebhookView] = []
         for match in matches:
             view = await views.of(match.resource)
-            await view.texts()  # before several want them at once
+            await view.texts()  # encoded once, before several calls need them
             shown.append(view)
         refusals: list[Exception] = []
         room = DeferredSemaphore(AT_ONCE)

@@ -1,7 +1,7 @@
-"""Admission webhooks: servers elsewhere that may change or refuse writes, as API objects say (reference HOOK-1).
+"""Admission webhooks: external servers, set up by API objects, that may change or refuse writes (reference HOOK-1).
 
-`configurations` follows those objects and keeps them compiled (`hook`, `rules`), `plans` says which of them a kind of
-write may concern, `selection` which of these one write does. `review` is what is asked, `answer` what came back,
-`calls` makes a call and knows why it failed, `patch` applies what a mutating webhook wants. The two plugins are
-`plugins.mutating_webhook` and `plugins.validating_webhook`; nobody else imports this package.
+`configurations` follows those objects and keeps them compiled (`hook`, `rules`), `plans` caches the webhooks that a
+kind of write may match, `selection` narrows them to those that one write matches. `review` encodes requests, `answer`
+decodes responses, `calls` makes calls and reports why they failed, `patch` applies the patches of mutating webhooks.
+Only the two plugins, `plugins.mutating_webhook` and `plugins.validating_webhook`, import this package.
 """

@@ -10,8 +10,8 @@ import attrs
 
 from orchtw.admission.webhooks.review import KIND
 from orchtw.errors import BadRequest
-from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.json_text import load_json
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.codec.mismatch import describe, shortened
 from orchtw.values.causes import go_quote
 from orchtw.wire.objects import Object
@@ -22,7 +22,7 @@ UNREADABLE: Final = "failed to call webhook: "
 
 
 class BadAdmissionReview(Exception):
-    """Error in a response, in the release's words; `code` is the status that it counts as."""
+    """Error: a response is invalid, in the release's words; `code` is the status that the call counts as."""
 
     def __init__(self, why: str, code: int) -> None:
         super().__init__(why)
@@ -31,7 +31,7 @@ class BadAdmissionReview(Exception):
 
 @attrs.frozen(slots=True, kw_only=True)
 class ReviewAnswer:
-    """`status` is the Status that a refusal carries, if it has one; `patch` the JSON of a patch, if there is one."""
+    """Response of a webhook: `status` is the Status of a refusal, or None; `patch` the JSON of a patch, or empty."""
 
     allowed: bool
     status: Object | None = None
@@ -42,7 +42,7 @@ class ReviewAnswer:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Expected:
-    """Expected response: `codec` is that of the review that was sent, whose group and version it names."""
+    """Expected response; `version`, `uid` and `codec` are those of the review that was sent."""
 
     version: str
     uid: str
@@ -50,7 +50,7 @@ class Expected:
     codec: KindCodec
 
     def read(self, text: bytes) -> ReviewAnswer:
-        """The answer in a text. Raises BadAnswer."""
+        """Parse a response. Raises BadAdmissionReview."""
         try:
             review = load_json(text)
         except ValueError as error:
@@ -70,7 +70,7 @@ class Expected:
         )
 
     def _response(self, review: Object) -> Object | None:
-        """The response with its members of the right types."""
+        """Return the `response` member with values of the right types, or None. Raises BadAdmissionReview."""
         if review.get("response") is None:
             return None
         try:
@@ -80,7 +80,10 @@ class Expected:
         return found
 
     def _check(self, review: Object, response: Object) -> None:
-        """Check that the response belongs to this request. In v1beta1 it needs neither uid nor type."""
+        """Check the response's uid and the review's kind; v1beta1 ignores the uid and does not need the kind.
+
+        Raises BadAdmissionReview.
+        """
         v1 = self.version == "v1"
         if v1 and response["uid"] != self.uid:
             raise _invalid(f"expected response.uid={go_quote(self.uid)}, got {go_quote(shortened(response['uid']))}")

@@ -1,8 +1,7 @@
-"""Calls of webhooks: who is asked how, for how long, and what came of it (reference HOOK-10, HOOK-14)."""
+"""Calls of webhooks: limits of time and number, and errors (reference HOOK-10, HOOK-14)."""
 
 from __future__ import annotations
 
-import os
 from math import ceil
 from typing import Any, Final
 
@@ -17,19 +16,19 @@ from orchtw.admission.webhooks.views import WebhookView
 from orchtw.errors import TooManyRequests
 from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller, CallFailed
-from orchtw.outbound.limits import CallTurns
+from orchtw.outbound.limits import CallLimit
 from orchtw.request import Request
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.values.uuids import SIZE, uuid_text
+from orchtw.values.uuids import new_uuid
 
 ANSWER_BYTES: Final = 6 << 20
-"""Of an answer: a patch of as much as an object may be, in base64, and something about it."""
+"""Size limit of a response: a patch as large as an object, in base64, and a margin."""
 
 _BAD_REQUEST: Final = 400
 
 
 class Calls:
-    """Makes them, of one kind of webhooks; each webhook has a bounded number of them at a time."""
+    """Caller of mutating or of validating webhooks; the concurrent calls of each webhook are limited."""
 
     def __init__(self, caller: Caller, clock: Any, naming: Naming, codecs: Codecs, *, mutating: bool) -> None:
         self._caller = caller
@@ -38,25 +37,25 @@ class Calls:
         self._codecs = codecs
         self._mutating = mutating
         self._agent = f"{naming.api_server}-admission"
-        self._turns: dict[str, CallTurns] = {}
+        self._turns: dict[str, CallLimit] = {}
 
     def late(self, request: Request | None) -> bool:
-        """Report whether no client waits for the response any more."""
+        """Report whether the client has left or the request's time is over."""
         if request is None:
             return False
         ends_at_s = request.ends_at_s
         return request.client_gone or (ends_at_s is not None and self._clock.seconds() >= ends_at_s)
 
     async def ask(self, hook: Hook, view: WebhookView, asked: Attributes) -> ReviewAnswer:
-        """Ask a webhook about a write.
+        """Call a webhook about a write.
 
-        Raises CallingFailed, BadRequest (400) for a dry run that it must not see, and Timeout (504).
+        Raises CallingFailed, BadRequest (400) for a dry run of a webhook with side effects, and Timeout (504).
         """
         if asked.dry_run and not hook.harmless:
             raise no_dry_run(hook.name)
         if hook.broken:
             raise CallingFailed(hook.name, hook.broken, _BAD_REQUEST)
-        uid = uuid_text(os.urandom(SIZE))
+        uid = new_uuid()
         try:
             body = self._reviews.body(hook.review, uid, view.attributes, asked, *await view.texts())
         except TypeError as problem:
@@ -74,13 +73,16 @@ class Calls:
             raise CallingFailed(hook.name, str(problem), problem.code) from None
 
     async def _posted(self, hook: Hook, body: bytes, request: Request | None) -> bytes:
-        """The answer's text; a client that leaves ends the call."""
+        """Post a review and return the response; a client that leaves cancels the call.
+
+        Raises CallFailed and Timeout (504).
+        """
         time_s: float = hook.timeout_s
         if request is not None and request.ends_at_s is not None:
             time_s = min(time_s, request.ends_at_s - self._clock.seconds())
         if self.late(request):
             raise out_of_time()
-        turns = self._turns.setdefault(hook.key, CallTurns())
+        turns = self._turns.setdefault(hook.key, CallLimit())
         running = Deferred.fromCoroutine(
             self._caller.post(
                 hook.remote,

@@ -1,4 +1,4 @@
-"""The webhook configurations that there are, compiled as they come and go (reference HOOK-5, HOOK-6)."""
+"""Webhook configurations, compiled again when they change (reference HOOK-5, HOOK-6)."""
 
 from __future__ import annotations
 
@@ -20,29 +20,30 @@ from orchtw.watch.log import Event
 from orchtw.wire.objects import Object
 
 SLICE_S: Final = 0.01
-"""How long configurations are compiled before others have their turn."""
+"""Reactor time for compiling configurations in one turn."""
 
 READY_S: Final = 10.0
-"""How long a write waits for those that are there at the start."""
+"""Longest wait of a write for the configurations that exist at the start."""
 
 _name = attrgetter("name")
 
 
 class ConfigurationSource(Protocol):
-    """Where the objects are."""
+    """Source of the stored configurations."""
 
     @property
     def cache(self) -> ResourceCache:
-        """Their cache, once it is filled."""
+        """Return their cache, once it is filled."""
 
     def load(self, entry: Entry) -> Object:
-        """An object of it."""
+        """Return the object of an entry."""
 
 
 class Configurations:
-    """Those of one kind. A small one counts before its writer is answered, a large one soon after.
+    """Compiled configurations of one kind, which follow the cache from the first look at `ready` on.
 
-    It begins to follow the cache when first asked. `changed` is called after each change.
+    A small one takes effect before its writer is answered, a large one soon after. `changed` is called after each
+    change.
     """
 
     _log = Logger()
@@ -63,7 +64,7 @@ class Configurations:
 
     @property
     def ready(self) -> bool:
-        """Report whether all configurations of the start are known."""
+        """Report whether all configurations that existed at the start are compiled."""
         if not self._following:
             self._following = True
             self._source.cache.follow(self)
@@ -77,7 +78,7 @@ class Configurations:
         return not self._sorted
 
     async def settled(self) -> bool:
-        """Wait a while, and report whether the configurations are known."""
+        """Wait up to READY_S, and report whether the configurations are compiled."""
         if self.ready:
             return True
         waiting: Deferred[bool] = Deferred()
@@ -88,22 +89,29 @@ class Configurations:
             if waiting in self._waiting:
                 self._waiting.remove(waiting)
 
+    async def in_force(self) -> None:
+        """Return when every change that the cache has is compiled, if it is followed at all by now."""
+        if self._working:
+            waiting: Deferred[bool] = Deferred()
+            self._waiting.append(waiting)
+            await waiting
+
     def naming(self, plural: str) -> Iterator[Hook]:
-        """The webhooks that may be about a resource, in the order in which they are called."""
+        """Yield the webhooks with a rule that names a resource, in the order of their calls."""
         for each in self._sorted:
             yield from each.naming(plural)
 
-    # Following
+    # Follower of the cache
 
     def take(self, event: Event) -> None:
-        """A configuration has come, changed or gone."""
+        """Compile a configuration that was created or changed, or drop a deleted one, as `Follower.take`."""
         name = event.key
         self._due.pop(name, None)
         self._due[name] = event.new
         self._begin()
 
     def closed(self) -> None:
-        """The kind is one of the release's and does not go away."""
+        """Do nothing: the kind is built in and always served."""
 
     def _begin(self) -> None:
         if not self._working:
@@ -122,14 +130,15 @@ class Configurations:
         self._ready = True
         waiting, self._waiting = self._waiting, []
         for each in waiting:
-            each.callback(True)
+            if not each.called:
+                each.callback(True)
 
     async def _compiled(self, name: str, entry: Entry | None) -> Configuration | None:
         if entry is None:
             return None
         try:
             return await self._run(len(entry.raw), lambda: self._make(self._source.load(entry)))
-        except Exception as problem:  # noqa: BLE001 - one that cannot be read must not be the end of the others
+        except Exception as problem:  # noqa: BLE001 - one that cannot be compiled must not stop the others
             self._log.error("webhook configuration {name} cannot be used: {why}", name=name, why=str(problem))
             return None
 
@@ -144,4 +153,4 @@ class Configurations:
 
     def _failed(self, failure: Failure) -> None:
         self._working = False
-        self._log.failure("webhook configurations are not followed any more", failure=failure)
+        self._log.failure("webhook configurations are no longer watched", failure=failure)

@@ -1,4 +1,4 @@
-"""One webhook asked about one write, and what follows from how that went (reference HOOK-19 to HOOK-25)."""
+"""Consultation of one webhook about one write, and the handling of its outcome (reference HOOK-19 to HOOK-25)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from orchtw.admission.webhooks.views import WebhookView
 T = TypeVar("T")
 
 LOG_INTERVAL_S: Final = 1.0
-"""Between two lines about troubles: writes may come in thousands while a webhook is away."""
+"""Minimum time between two log lines: a webhook that is down may fail thousands of writes."""
 
 _OK: Final = 200
 
 
 class Consultation:
-    """Common base of mutating and validating webhooks."""
+    """Common part of mutating and validating webhooks: calls, annotations, warnings, metrics, failure policies."""
 
     _log = Logger()
 
@@ -40,9 +40,9 @@ class Consultation:
         self._silent_until_s = 0.0
 
     async def allowed(self, hook: Hook, view: WebhookView, asked: Attributes) -> ReviewAnswer:
-        """The webhook's answer, when that is not no.
+        """Return the response of a webhook that allows the write.
 
-        Raises CallingFailed, Denied, and other refusals.
+        Raises Denied, and what `Calls.ask` raises.
         """
         answer = await self._calls.ask(hook, view, asked)
         for key, value in answer.annotations.items():
@@ -55,7 +55,7 @@ class Consultation:
         return answer
 
     async def settled(self, hook: Hook, asked: Attributes, number: int, asking: Awaitable[T]) -> T | None:
-        """Return the result of `asking`; None if the webhook could not be called and its failures are ignored.
+        """Return the result of `asking`; None if the call failed and the webhook's failure policy is Ignore.
 
         Raises what ends the write.
         """
@@ -85,7 +85,7 @@ class Consultation:
                 self._metrics.rejected(hook.name, self._kind, operation, error_type, said)
 
     def _go_on(self, hook: Hook, asked: Attributes, number: int, failure: CallingFailed) -> None:
-        """A webhook need not be asked. Raises Timeout (504) where nobody waits for the write any more."""
+        """Ignore the failure of a webhook. Raises Timeout (504) once the request's time is over."""
         self._tell("failing open: {why}", why=str(failure))
         self._metrics.failed(hook.name, self._kind)
         self.notes.failed_open(asked, hook, number, mutating=self._mutating)

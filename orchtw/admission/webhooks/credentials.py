@@ -22,13 +22,13 @@ _PORT: Final = ":443"
 
 
 class Identities:
-    """Credentials by the names of a file's users."""
+    """Credentials by the names of a kubeconfig's users."""
 
     def __init__(self, users: Mapping[str, Credentials] | None = None) -> None:
         self._users = users or {}
 
     def of(self, target: str) -> Credentials | None:
-        """Those for a host, or a host and port; None: nothing is shown."""
+        """Return the credentials for `host` or `host:port`; None: the server shows none."""
         return next((self._users[name] for name in _names(target) if name in self._users), None)
 
 
@@ -47,7 +47,7 @@ def identities_of(given: Given | None, naming: Naming, reactor: IReactorTime) ->
 
 
 def _names(target: str) -> Iterator[str]:
-    """Yield the names that a target's user may have, the best first."""
+    """Yield the user names that fit a target, the most specific first."""
     yield from _with_wildcards(target)
     if target.endswith(_PORT):
         yield from _with_wildcards(target.removesuffix(_PORT))

@@ -1,4 +1,4 @@
-"""A webhook as its configuration describes it, made ready to be matched and called (reference HOOK-1, HOOK-2)."""
+"""Webhooks compiled from their configuration, ready to be matched and called (reference HOOK-1, HOOK-2)."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _TIMEOUT_S: Final = 10
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Hook:
-    """One webhook. `key` is the same after a change of its configuration.
+    """One webhook. `key` stays the same when its configuration changes.
 
-    `review` is the version of reviews that it is sent. `harmless`: it may be called in dry runs. `patient`: what is
-    wrong with a call does not matter. `again`: it may be called a second time. `broken`: why it cannot be called at
-    all; empty: it can.
+    `review` is the version of the reviews that it gets. `equivalent`: its matchPolicy is Equivalent. `patient`: its
+    failurePolicy is Ignore. `harmless`: it may be called in dry runs. `again`: its reinvocationPolicy is IfNeeded.
+    `broken` is the reason why it cannot be called, or empty.
     """
 
     configuration: str
@@ -52,13 +52,13 @@ class Hook:
 
     @property
     def plurals(self) -> frozenset[str]:
-        """The resources that its rules name, perhaps everything."""
+        """Return the plurals that its rules name, or `*`."""
         return frozenset(plural for rule in self.rules for plural, _ in rule.resources)
 
 
 @attrs.frozen(slots=True, eq=False)
 class Configuration:
-    """The webhooks of one object, in its order."""
+    """Webhooks of one configuration object, in its order."""
 
     name: str
     hooks: tuple[Hook, ...] = ()
@@ -73,7 +73,7 @@ class Configuration:
         return {plural: tuple(hooks) for plural, hooks in found.items()}
 
     def naming(self, plural: str) -> Sequence[Hook]:
-        """The webhooks with a rule that names a resource, in their order."""
+        """Return the webhooks with a rule that names a resource, in order."""
         one, all_of_them = self._of.get(plural, ()), self._of.get(EVERYTHING, ())
         if not one or not all_of_them:
             return one or all_of_them
@@ -82,7 +82,7 @@ class Configuration:
 
 
 def configuration_of(obj: Object, identities: Identities) -> Configuration:
-    """Parse a stored configuration; an invalid webhook is kept as a broken one."""
+    """Compile a stored configuration; an invalid webhook is kept as a broken one."""
     name = obj["metadata"]["name"]
     seen: Counter[str] = Counter()
     hooks = []

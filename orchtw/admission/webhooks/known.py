@@ -1,4 +1,4 @@
-"""The webhooks of one kind of configuration, and which of them a write is for."""
+"""Webhooks of one kind of configuration, and those of them that a write may match."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchtw.admission.webhooks.credentials import identities_of
 from orchtw.admission.webhooks.hook import configuration_of
 from orchtw.admission.webhooks.plans import Plans
 from orchtw.admission.webhooks.selection import Selection, selection
-from orchtw.registry.namespace_lookup import Namespaces
+from orchtw.registry.listers.namespaces import Namespaces
 from orchtw.schema.catalogue import ResourceType
 
 GROUP: Final = "admissionregistration.orch.io"
@@ -22,7 +22,7 @@ VALIDATING: Final = "validatingwebhookconfigurations"
 
 
 class Webhooks:
-    """Follows the configurations under `plural`. Raises ConfigError for credentials that cannot be read."""
+    """Webhooks of the configurations under `plural`. Raises ConfigError for credentials that cannot be read."""
 
     def __init__(self, host: AdmissionHost, given: Given | None, plural: str) -> None:
         group = host.naming.group(GROUP)
@@ -37,11 +37,15 @@ class Webhooks:
         self._namespaces = Namespaces(host.targets)
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Everything but webhook configurations, so that a bad one can be repaired (reference HOOK-6)."""
+        """Handle all but webhook configurations, so that a bad one can be repaired (reference HOOK-6)."""
         return resource.qualified not in self._exempt
 
+    async def in_force(self) -> None:
+        """Return when the configurations that the cache has decide on writes."""
+        await self._configurations.in_force()
+
     async def selected(self, attributes: Attributes) -> Selection | None:
-        """Those that may want to see a write; None: there are none, or it is one of the server's own.
+        """Return the webhooks that may match a write, or None for no match and for the server's own writes.
 
         Raises Forbidden (403) while the configurations are not known.
         """

@@ -16,7 +16,7 @@ _PATCH_TYPE: Final = b'"JSONPatch"'
 
 
 class Notes:
-    """Annotations of requests, by the place of a call: its round, and its number in that round."""
+    """Writer of audit annotations, whose keys have the round of a call and its index in that round."""
 
     def __init__(self, naming: Naming) -> None:
         domain = f"webhook.{naming.group(GROUP)}"
@@ -25,22 +25,22 @@ class Notes:
         self._open = {True: f"failed-open.mutation.{domain}/", False: f"failed-open.validating.{domain}/"}
 
     def called(self, asked: Attributes, hook: Hook, number: int, *, mutated: bool) -> None:
-        """A mutating webhook was called, and has changed something, or not."""
+        """Annotate the call of a mutating webhook, and whether it changed the object."""
         value = {"configuration": hook.configuration, "webhook": hook.name, "mutated": mutated}
         asked.annotate(self._mutation + _place(asked, number), orjson.dumps(value).decode())
 
     def patched(self, asked: Attributes, hook: Hook, number: int, patch: bytes) -> None:
-        """A patch was applied."""
+        """Annotate a patch that was applied."""
         names = orjson.dumps({"configuration": hook.configuration, "webhook": hook.name})[:-1]
         value = b'%b,"patch":%b,"patchType":%b}' % (names, patch, _PATCH_TYPE)
         asked.annotate(self._patch + _place(asked, number), value.decode(), detailed=True)
 
     def failed_open(self, asked: Attributes, hook: Hook, number: int, *, mutating: bool) -> None:
-        """A webhook could not be called, and the request goes on."""
+        """Annotate a failed call after which the request goes on."""
         asked.annotate(self._open[mutating] + _place(asked, number), hook.name)
 
     def said(self, asked: Attributes, hook: Hook, key: str, value: str) -> bool:
-        """Take over an annotation of the webhook's own; whether its key can be one."""
+        """Add an annotation that the webhook sent; False if its key is not a qualified name."""
         whole = f"{hook.name}/{key}"
         if qualified_name(whole):
             return False

@@ -26,9 +26,9 @@ Operations = list[dict[str, Any]]
 
 @attrs.frozen(slots=True)
 class Patched:
-    """The object after a patch, and whether that differs from before; `text` is the patch as audit shows it.
+    """Result of a patch: the object, whether it `changed`, and in `text` the patch as audit annotations show it.
 
-    `warning` is what the client is to be told, if anything.
+    `warning` is a warning for the client, or empty.
     """
 
     obj: Object
@@ -38,7 +38,7 @@ class Patched:
 
 
 def operations_of(patch: bytes) -> Operations:
-    """The operations of a patch. Raises InternalError (500) for a malformed patch."""
+    """Return the operations of a patch. Raises InternalError (500) for a malformed patch."""
     try:
         return parse_json_patch(patch)
     except StatusError as problem:
@@ -46,7 +46,7 @@ def operations_of(patch: bytes) -> Operations:
 
 
 def _keep_version(obj: Object, before: Object) -> None:
-    """Webhooks are shown the version of the old object, and cannot change it."""
+    """Restore the resourceVersion: webhooks are shown that of the old object, and cannot change it."""
     meta, kept = obj.get("metadata"), before.get("metadata")
     if type(meta) is dict and type(kept) is dict:
         meta.pop(VERSION, None)
@@ -55,7 +55,7 @@ def _keep_version(obj: Object, before: Object) -> None:
 
 
 def _keep_owners(obj: Object, before: Object) -> str:
-    """Put owners of fields back that cannot be read after a patch; what to say of that, empty: they can."""
+    """Restore managedFields that the patch made invalid; returns a warning for the client, or an empty one."""
     meta, kept = obj.get("metadata") or {}, before.get("metadata") or {}
     found, owners = meta.get("managedFields"), kept.get("managedFields")
     if found == owners:
@@ -71,9 +71,9 @@ def _keep_owners(obj: Object, before: Object) -> str:
 
 
 def patched(before: Object, text: bytes, operations: Operations, read: Callable[[Object], Object]) -> Patched:
-    """`before`, whose JSON is `text`, after some operations; `read` makes it canonical.
+    """Apply operations to `before`, whose JSON is `text`; `read` makes the result canonical.
 
-    Raises InternalError (500) for operations that do not apply, or leave what is no such object.
+    Raises InternalError (500) for operations that do not apply, or whose result is not an object of the kind.
     """
     try:
         shown = orjson.dumps(operations, option=orjson.OPT_SORT_KEYS)

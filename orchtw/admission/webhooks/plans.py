@@ -1,4 +1,4 @@
-"""Which webhooks a kind of write may concern, worked out once for each until something changes (reference HOOK-7)."""
+"""Webhooks that a kind of write may match, found once and cached until something changes (reference HOOK-7)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from orchtw.rules.selectors import ALL_LABELS, LabelSelector
 from orchtw.schema.catalogue import ResourceType
 
 MAX_PLANS: Final = 10_000
-"""That are kept: some for each resource."""
+"""Limit of cached plans; a resource has several."""
 
 MAX_NAMESPACES: Final = 1_000
-"""For which one plan keeps its choice."""
+"""Limit of namespaces for which one plan caches its choice."""
 
 _VALUES: Final = frozenset({"=", "==", "in"})
 
 
 @attrs.frozen(slots=True)
 class Match:
-    """A webhook, and the resource by which it knows what is written."""
+    """Webhook whose rules match, the resource through which it sees the write, and its position in the calls."""
 
     hook: Hook
     resource: ResourceType
@@ -35,9 +35,9 @@ Group = tuple[LabelSelector, list[Match]]
 
 
 class Choice:
-    """Webhooks whose rules fit, and whose selectors of objects remain to be asked.
+    """Webhooks whose rules match, indexed by their object selectors.
 
-    Each selector is asked once, and not at all where it needs a label that is not there: those of a hundred
+    Each distinct selector is evaluated once, and not at all if it needs a label that the object lacks: a hundred
     configurations take a few microseconds.
     """
 
@@ -56,7 +56,7 @@ class Choice:
             self._file(group)
 
     def of(self, attributes: Attributes, after: int = -1) -> Sequence[Match]:
-        """Those whose selectors of objects hold for a write, in their order, from a position on."""
+        """Return the matches after position `after` whose object selectors fit a write, in order."""
         if self._plain:
             return self.all if after < 0 else [match for match in self.all if match.position > after]
         labels = [found for found in (_labels(attributes.obj), _labels(attributes.old)) if found is not None]
@@ -74,7 +74,7 @@ class Choice:
         return [found[position] for position in sorted(found)]
 
     def _file(self, group: Group) -> None:
-        """Put a selector under a label, or the key of one, without which it cannot hold."""
+        """Index a selector by a label, or the key of one, that it requires."""
         for each in group[0].requirements:
             if each.operator in _VALUES:
                 for value in each.values:
@@ -87,7 +87,7 @@ class Choice:
 
 
 class WebhookPlan:
-    """The webhooks whose rules fit a kind of write, chosen from by namespace."""
+    """Webhooks whose rules match a kind of write, with a choice from them for each namespace."""
 
     def __init__(self, matches: Sequence[Match]) -> None:
         self.whole = Choice(matches)
@@ -96,7 +96,7 @@ class WebhookPlan:
         self._chosen: dict[str, tuple[Mapping[str, str], Choice]] = {}
 
     def within(self, namespace: str, labels: Mapping[str, str]) -> Choice:
-        """Those that want to see what happens in a namespace that has these labels, a mapping that nobody changes."""
+        """Return the webhooks whose namespace selectors match `labels`, an immutable mapping, of the namespace."""
         known = self._chosen.get(namespace)
         if known is not None and known[0] is labels:
             return known[1]
@@ -108,18 +108,18 @@ class WebhookPlan:
 
 
 class Plans:
-    """Makes them of the configurations; `forget` when these or the resources have changed."""
+    """Cache of plans, made from the configurations on demand."""
 
     def __init__(self, configurations: Configurations) -> None:
         self._configurations = configurations
         self._known: dict[tuple[str, str, str, str, str], WebhookPlan] = {}
 
     def forget(self) -> None:
-        """Forget the plans: something has changed."""
+        """Drop all plans, since configurations or resources have changed."""
         self._known.clear()
 
     def of(self, attributes: Attributes) -> WebhookPlan:
-        """The plan of a write."""
+        """Return the plan of a write."""
         resource, subresource = attributes.resource, attributes.subresource
         key = (attributes.operation, resource.plural, resource.version, resource.group, subresource)
         found = self._known.get(key)
@@ -147,7 +147,11 @@ class Plans:
 def _seen_as(
     hook: Hook, operation: str, resource: ResourceType, others: Sequence[ResourceType], subresource: str
 ) -> ResourceType | None:
-    """The resource by which a webhook is asked: the request's own, else that of the first rule that has another."""
+    """Return the resource through which a webhook sees the write, or None if its rules do not match.
+
+    That is the requested one if a rule matches it, else, with matchPolicy Equivalent, the first other one that a rule
+    matches.
+    """
     if any(rule.matches(operation, resource, subresource) for rule in hook.rules):
         return resource
     if not hook.equivalent:
@@ -161,6 +165,6 @@ def _has(resource: ResourceType, subresource: str) -> bool:
 
 
 def _labels(obj: Mapping[str, object] | None) -> Mapping[str, str] | None:
-    """The labels of an object; None: it cannot have any."""
+    """Return the labels of an object; None if it cannot have any."""
     meta = None if obj is None else obj.get("metadata")
     return meta.get("labels") or {} if isinstance(meta, dict) else None

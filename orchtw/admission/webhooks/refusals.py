@@ -1,4 +1,4 @@
-"""Refusals that webhooks are the reason of (reference HOOK-16, HOOK-20, HOOK-21)."""
+"""Refusals of writes because of webhooks (reference HOOK-16, HOOK-20, HOOK-21)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ HIGHEST_CODE: Final = 999
 
 
 class CallingFailed(Exception):
-    """Error: a webhook could not be called, or its response is invalid: `why`; `code` is its status."""
+    """Error: the call of a webhook failed, or its response is invalid; `code` is the status that it counts as."""
 
     def __init__(self, name: str, why: str, code: int) -> None:
         super().__init__(f"failed calling webhook {go_quote(name)}: {why}")
         self.code = code
 
     def refusal(self) -> InternalError:
-        """The 500 of a webhook that must be asked."""
+        """Return the InternalError (500) of a webhook with failure policy Fail."""
         return InternalError.of(str(self))
 
 
 class Denied(StatusError):
-    """A webhook has said no: a Status with the code, the reason and the details that it gave, if any."""
+    """Refusal by a webhook: a Status with the code, reason and details that it gave, if any."""
 
     def __init__(self, name: str, given: Object | None) -> None:
         status: dict[str, Any] = given or {}
@@ -38,16 +38,16 @@ class Denied(StatusError):
 
 
 def no_dry_run(name: str) -> BadRequest:
-    """The 400 of a webhook that may have effects which nobody takes back."""
+    """Return the BadRequest (400) for a dry run of a webhook with side effects."""
     return BadRequest(f"admission webhook {go_quote(name)} does not support dry run")
 
 
 def not_patchable(name: str) -> InternalError:
-    """The 500 of a patch where there is no object."""
+    """Return the InternalError (500) for a patch of a write without an object."""
     why = "attempted to modify the object, which is not supported for this operation"
     return InternalError.of(f"admission webhook {go_quote(name)} {why}")
 
 
 def out_of_time() -> Timeout:
-    """The 504 of a request whose time is over, or whose client has left, while a webhook is called."""
+    """Return the Timeout (504) of a request whose time ended, or whose client left, during a call."""
     return Timeout("Timeout: request did not complete within requested timeout")

@@ -17,22 +17,22 @@ NULL: Final = b"null"
 
 
 class Reviews:
-    """Writes them in one vocabulary."""
+    """Encoder of reviews in one vocabulary."""
 
     def __init__(self, naming: Naming) -> None:
         self.group = naming.group(GROUP)
 
     def api_version(self, version: str) -> str:
-        """The apiVersion of reviews of a version."""
+        """Return the apiVersion of reviews in a version."""
         return f"{self.group}/{version}"
 
     def body(
         self, version: str, uid: str, shown: Attributes, asked: Attributes, obj: bytes = NULL, old: bytes = NULL
     ) -> bytes:
-        """The review of a write, which was `asked` and is `shown` through a resource that the webhook knows.
+        """Return the review of a write: `asked` as requested, `shown` through a resource that the webhook knows.
 
-        `obj` and `old` are the JSON of its objects: large ones go in as they are. Raises TypeError for texts that are
-        no Unicode.
+        `obj` and `old` are the JSON of its objects, copied as it is. Raises TypeError for strings that are not valid
+        Unicode.
         """
         head = orjson.dumps({"kind": KIND, "apiVersion": self.api_version(version)})[:-1]
         begin = orjson.dumps(_request(uid, shown, asked))[:-1]
@@ -45,7 +45,7 @@ class Reviews:
 
 
 def _request(uid: str, shown: Attributes, asked: Attributes) -> Object:
-    """The members up to the objects, in their order."""
+    """Return the members before the objects, in order."""
     subresource = asked.subresource
     found: Object = {"uid": uid, "kind": _kind(shown.kind), "resource": _resource(shown.resource)}
     if subresource:

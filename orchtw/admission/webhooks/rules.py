@@ -1,4 +1,4 @@
-"""Which writes a rule of a webhook is about (reference HOOK-3)."""
+"""Rules of webhooks, and the writes that they match (reference HOOK-3)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ EVERYTHING: Final = "*"
 
 @attrs.frozen(slots=True, kw_only=True)
 class WebhookRule:
-    """`resources` are pairs of a resource and a sub-resource, either of which may be everything.
+    """Rule of a webhook. `resources` are pairs of a plural and a sub-resource, either of which may be `*`.
 
-    An empty sub-resource is the resource itself, and so is everything: `pods/*` has the pods too.
+    An empty sub-resource is the resource itself. A sub-resource `*` matches that too: `pods/*` includes pods.
     """
 
     operations: Collection[str]
@@ -40,7 +40,7 @@ class WebhookRule:
 
 
 def rule_of(spec: Mapping[str, Any]) -> WebhookRule:
-    """A valid rule of a configuration."""
+    """Parse a rule of a configuration, already validated."""
     parts = (each.partition("/") for each in spec.get("resources") or ())
     return WebhookRule(
         operations=frozenset(spec.get("operations") or ()),

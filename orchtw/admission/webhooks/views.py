@@ -1,4 +1,4 @@
-"""One write as webhooks see it: in the versions that they know, as JSON that is made once (reference HOOK-8)."""
+"""Views of one write for webhooks: in the versions that they know, as JSON encoded once (reference HOOK-8)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ VERSION: Final = "resourceVersion"
 
 
 class WebhookView:
-    """The write through one resource; `attributes` are the request's own, or as if it had come through another."""
+    """View of the write through one resource: `attributes` are the request's own, or converted ones.
+
+    `synced` is the number of the request's changes that the converted ones include.
+    """
 
     __slots__ = ("_changes", "_obj", "_old", "attributes", "synced")
 
@@ -29,7 +32,7 @@ class WebhookView:
         self._changes = -1
 
     async def texts(self) -> tuple[bytes, bytes]:
-        """The object, canonical with all defaults, and the old one as JSON."""
+        """Return the object, canonical with all defaults, and the old object as JSON."""
         attributes = self.attributes
         if self._changes != attributes.changes or not (attributes.canonical or attributes.finished):
             await self._complete()
@@ -40,7 +43,7 @@ class WebhookView:
         return self._obj, self._old
 
     async def _complete(self) -> None:
-        """Make the object canonical: another plugin may have changed it."""
+        """Make the object canonical, since another plugin may have changed it."""
         attributes, obj = self.attributes, self.attributes.obj
         if attributes.canonical or attributes.finished or obj is None:
             return
@@ -50,14 +53,14 @@ class WebhookView:
 
 
 class Views:
-    """All of them; what is changed in one of them is changed for the others too."""
+    """Views of one write; a change through one of them shows in the others."""
 
     def __init__(self, attributes: Attributes) -> None:
         self._own = attributes
         self._known = {attributes.resource.api_version: WebhookView(attributes, 0)}
 
     async def of(self, resource: ResourceType) -> WebhookView:
-        """The view through an equivalent resource. Raises InternalError (500) where it cannot be converted."""
+        """Return the view through an equivalent resource. Raises InternalError (500) if conversion fails."""
         found = self._known.get(resource.api_version)
         if found is None or (found.attributes is not self._own and found.synced != self._own.changes):
             try:
@@ -68,7 +71,10 @@ class Views:
         return found
 
     async def put(self, view: WebhookView, obj: Object) -> None:
-        """Let `obj`, canonical with all defaults, be the object."""
+        """Replace the object of a view, and so of the write, by `obj`, canonical with all defaults.
+
+        Raises InternalError (500) if conversion fails.
+        """
         view.attributes.fill(obj)
         if view.attributes is self._own:
             return
@@ -80,7 +86,7 @@ class Views:
 
 
 def _shown(obj: Object, old: Object | None) -> Object:
-    """An object with its metadata in order; the version that it has yet to get is that of the old one."""
+    """Return an object with its metadata in order; if it has no resourceVersion yet, with that of the old object."""
     meta = obj.get("metadata")
     if type(meta) is not dict:
         return obj

@@ -1,5 +1,5 @@
-"""Tokens of service accounts: the keys that sign them, how they are issued, and how they are known again.
+"""Service account tokens: the keys that sign them, how they are issued, and how they are authenticated.
 
-What a token means is decided from the caches on each request, so that deleting the account, Secret or pod revokes it
-at once. The verb that issues tokens on request is in `verbs`, the controller that fills Secrets in `controllers`.
+A token's validity is checked against the caches on each request, so that deleting the account, Secret or pod revokes
+it at once. The verb that issues tokens is in `verbs`, the controller that fills Secrets in `controllers`.
 """

@@ -1,4 +1,4 @@
-"""Claims of a signed token, checked for their form (reference AUTHN-25)."""
+"""Parsing of a service account token's claims, and its signature check (reference AUTHN-25)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orchtw.naming.names import Naming
 from orchtw.wire.json_values import loads
 
 MAX_TOKEN_BYTES: Final = 32 << 10
-"""Ours have less than 4 KiB. Longer ones are not looked at, so that nobody makes the server work for nothing."""
+"""Size limit of a token: ours have less than 4 KiB, and parsing longer ones would let clients waste our time."""
 
 _SIGNATURE_ONLY: Final[Any] = {
     "verify_signature": True,
@@ -30,7 +30,7 @@ _PADDED: Final = 4
 
 @attrs.frozen(slots=True)
 class Reference:
-    """An object that must be there with this uid (empty: with any) for the token to count."""
+    """An object that must exist with this uid (empty: any) for the token to be valid."""
 
     plural: str
     name: str
@@ -39,10 +39,11 @@ class Reference:
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Claims:
-    """A token that was signed by one of our keys. `audiences` None: it names none and counts for all of this API's.
+    """Claims of a token that one of our keys signed.
 
-    The first of `references` is the account. `begins`, `ends` and `warns`, after which it
-    should have been renewed, are seconds since 1970; 0: never.
+    The first of `references` is the account. `audiences` is None if the token names none: it is valid for all of this
+    API's. The token is valid from `begins` to `ends` and should be renewed before `warns`: seconds since the epoch,
+    0 for no such limit.
     """
 
     namespace: str
@@ -59,7 +60,7 @@ class Claims:
 
 
 def unverified_issuer(token: str) -> str | None:
-    """The issuer that a token names, before anybody knows whether it is true; None for what is no JWT."""
+    """Return the issuer that a token names, without verifying the token; None if it is not a JWT."""
     if len(token) > MAX_TOKEN_BYTES or token.count(".") != 2:
         return None
     parts = token.split(".")
@@ -72,7 +73,7 @@ def unverified_issuer(token: str) -> str | None:
 
 
 def verified(token: str, keys: TokenKeys) -> Mapping[str, Any]:
-    """The claims of a token that one of the keys has signed. Raises Unauthorized (401)."""
+    """Verify a token's signature and return its claims. Raises Unauthorized (401)."""
     try:
         header = jwt.get_unverified_header(token)
         for each in keys.candidates(str(header.get("kid", ""))):
@@ -90,7 +91,7 @@ def verified(token: str, keys: TokenKeys) -> Mapping[str, Any]:
 
 
 def legacy_claims(claims: Mapping[str, Any], naming: Naming) -> Claims:
-    """The claims of a token kept in a Secret. Raises Unauthorized (401) for claims that are missing or disagree."""
+    """Parse the claims of a token kept in a Secret. Raises Unauthorized (401) if some are missing or inconsistent."""
     prefix = f"{naming.label_domain}/serviceaccount/"
     namespace, name = _text(claims, f"{prefix}namespace"), _text(claims, f"{prefix}service-account.name")
     uid, secret = _text(claims, f"{prefix}service-account.uid"), _text(claims, f"{prefix}secret.name")
@@ -100,7 +101,7 @@ def legacy_claims(claims: Mapping[str, Any], naming: Naming) -> Claims:
 
 
 def bound_claims(claims: Mapping[str, Any], naming: Naming) -> Claims:
-    """The claims of an issued token. Raises Unauthorized (401) for claims that are missing or disagree."""
+    """Parse the claims of an issued token. Raises Unauthorized (401) if some are missing or inconsistent."""
     own = claims.get(naming.label_domain)
     if not isinstance(own, dict):
         raise Unauthorized("the service account token lacks the claims of one")

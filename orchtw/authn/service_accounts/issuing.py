@@ -1,4 +1,4 @@
-"""Issued tokens: what they claim, and their signature (reference AUTHN-25, AUTHN-30)."""
+"""Issuing of service account tokens: claims, lifetime and signature (reference AUTHN-25, AUTHN-30)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchtw.naming.names import Naming
 from orchtw.wire.objects import Object
 
 WARNED_S: Final = 3607
-"""What node agents ask for by default, and so what a token is asked for by clients that may not renew it."""
+"""Lifetime that node agents request for a pod's default token; an extended token is stale after it (AUTHN-30)."""
 EXTENDED_S: Final = 365 * 24 * 3600
 
 USER_PREFIX: Final = "system:serviceaccount:"
@@ -23,9 +23,9 @@ USER_PREFIX: Final = "system:serviceaccount:"
 class AccountTokens:
     """Rules for issuing and accepting service account tokens.
 
-    The first of `issuers` signs, all are accepted. `audiences` are those of this API. `max_s` caps what is asked for
-    (0: nothing does); `extends` lets tokens of pods live longer than they say (AUTHN-30). `lookup`: tokens in Secrets
-    hold only while their Secret does.
+    The first of `issuers` is put into new tokens, all are accepted. `audiences` are those of this API. `max_s` caps
+    requested lifetimes (0: no limit); `extends` extends the lifetime of pods' tokens (AUTHN-30). With `lookup`, a
+    token in a Secret is valid only while the Secret holds it.
     """
 
     naming: Naming
@@ -39,12 +39,12 @@ class AccountTokens:
 
     @classmethod
     def default(cls, naming: Naming) -> AccountTokens:
-        """Tokens of a server without flags and files, whose key ends with it."""
+        """Return the rules of a server without flags and files, whose key lives as long as the process."""
         issuers = (default_issuer(naming),)
         return cls(naming=naming, keys=TokenKeys.fresh(), issuers=issuers, audiences=issuers)
 
     def lifetime(self, asked_s: int, audiences: Sequence[str], *, pod_bound: bool) -> tuple[int, int]:
-        """Seconds until a token ends, and until its use is worth a warning (0: never)."""
+        """Return the seconds until a token expires, and until its use is counted as stale (0: never)."""
         own = set(audiences) <= set(self.audiences)
         if self.extends and pod_bound and asked_s == WARNED_S and own:
             return EXTENDED_S, asked_s
@@ -53,7 +53,10 @@ class AccountTokens:
     def bound(
         self, account: Object, audiences: Sequence[str], now: int, lifetime: tuple[int, int], bound: Object | None
     ) -> str:
-        """A token for audiences, from `now` on, that ends with the object that it is bound to: a Pod or Secret."""
+        """Issue a token for `audiences`, valid from `now` (seconds since the epoch); see `lifetime` for its lifetime.
+
+        Deleting the Pod or Secret `bound`, if given, revokes it.
+        """
         meta, (ends_s, warns_s) = account["metadata"], lifetime
         own: Object = {"namespace": meta["namespace"]}
         if bound is not None:
@@ -73,7 +76,7 @@ class AccountTokens:
         return _signed(claims, self.keys.signing)
 
     def legacy(self, account: Object, secret_name: str) -> str:
-        """The token to be kept in a Secret; it does not expire."""
+        """Issue a token to be kept in a Secret; it does not expire."""
         meta, prefix = account["metadata"], f"{self.naming.label_domain}/serviceaccount/"
         claims = {
             "iss": self.naming.service_account_issuer,
@@ -92,12 +95,12 @@ def _signed(claims: Mapping[str, Any], signing: SigningKey) -> str:
 
 
 def default_issuer(naming: Naming) -> str:
-    """The issuer where no flag names one: the server's own name inside the cluster."""
+    """Return the issuer for when no flag names one: the server's own name inside the cluster."""
     return f"https://{naming.service_host}.cluster.local"
 
 
 def subject(meta: Object) -> str:
-    """The user name of an account, by its metadata."""
+    """Return the user name of the account with this metadata."""
     return f"{USER_PREFIX}{meta['namespace']}:{meta['name']}"
 
 

@@ -1,4 +1,4 @@
-"""Keys of service account tokens: one that signs, and all that are believed (reference AUTHN-24)."""
+"""Keys of service account tokens: the signing key, and all keys that verify (reference AUTHN-24)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BLOCK: Final = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\r?\n.*?-----END \1---
 
 @attrs.frozen(slots=True, eq=False)
 class VerifyingKey:
-    """A public key, its id (`kid`) and the one algorithm that it is used with."""
+    """A public key, its id (`kid`) and the one algorithm it is used with."""
 
     key: PublicKey
     kid: str
@@ -37,12 +37,12 @@ class VerifyingKey:
 
     @classmethod
     def of(cls, key: PublicKey) -> VerifyingKey:
-        """The key with what follows from it. Raises ValueError for a curve or size that is not used."""
+        """Derive id and algorithm of a key. Raises ValueError for an unsupported curve or RSA size."""
         der = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
         return cls(key, encoded(hashlib.sha256(der).digest()), _algorithm(key))
 
     def jwk(self) -> Mapping[str, str]:
-        """The key as member of a JSON Web Key Set, in the order of the fields."""
+        """Return the key as a JWK, its fields in the reference server's order."""
         if isinstance(self.key, rsa.RSAPublicKey):
             public = self.key.public_numbers()
             known = {"kty": "RSA", "kid": self.kid, "alg": self.algorithm}
@@ -61,14 +61,14 @@ class SigningKey:
 
     @classmethod
     def of(cls, key: PrivateKey) -> SigningKey:
-        """The key with its public half. Raises ValueError as `VerifyingKey.of`."""
+        """Derive the public half of a key. Raises ValueError as `VerifyingKey.of` does."""
         return cls(key, VerifyingKey.of(key.public_key()))
 
 
 class TokenKeys:
-    """The keys that sign, and those by which tokens are believed, each once: the signing ones first.
+    """The signing keys, and all keys that verify tokens: each once, the signing ones first.
 
-    `in_secrets` signs tokens that are kept in Secrets; None: the one that signs all others.
+    `in_secrets` signs the tokens kept in Secrets (default: `signing`).
     """
 
     def __init__(
@@ -81,18 +81,18 @@ class TokenKeys:
         )
 
     def candidates(self, kid: str) -> Sequence[VerifyingKey]:
-        """The keys that may have signed a token: the one it names, or all where it names none that is known."""
+        """Return the keys to verify a token with: the one with its `kid`, or all if the `kid` is unknown."""
         named = [each for each in self.verifying if each.kid == kid]
         return named or self.verifying
 
     @classmethod
     def fresh(cls) -> TokenKeys:
-        """A new pair, which nobody keeps: for a server without files."""
+        """Generate a key pair that is not stored: for a server without files."""
         return cls(SigningKey.of(ec.generate_private_key(ec.SECP256R1())))
 
 
 def read_signing_key(flag: str, path: Path) -> SigningKey:
-    """The private key of a PEM file. Raises ConfigError naming flag and file."""
+    """Return the private key of a PEM file. Raises ConfigError naming flag and file."""
     try:
         key = serialization.load_pem_private_key(_read(flag, path), password=None)
         if isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
@@ -103,7 +103,10 @@ def read_signing_key(flag: str, path: Path) -> SigningKey:
 
 
 def read_verifying_keys(flag: str, path: Path) -> Sequence[VerifyingKey]:
-    """The public halves of all keys in a PEM file, public or private or in certificates. Raises ConfigError."""
+    """Return the public halves of all keys in a PEM file: public keys, private keys and certificates.
+
+    Raises ConfigError naming flag and file.
+    """
     try:
         found = tuple(_public_keys(_read(flag, path)))
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:

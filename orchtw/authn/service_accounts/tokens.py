@@ -1,4 +1,4 @@
-"""Service accounts by their tokens, those in Secrets and issued ones (reference AUTHN-23 to AUTHN-26)."""
+"""Authentication of service account tokens, both issued and kept in Secrets (reference AUTHN-23 to AUTHN-26)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Final, Protocol
 
 import attrs
 
-from orchtw.authn.method import AuthnHost, ShownCredentials, authenticated, common
+from orchtw.authn.lasting import FOREIGN, Vouched
+from orchtw.authn.method import AuthnHost, ShownToken, authenticated, common
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.claims import (
     Claims,
@@ -21,7 +22,7 @@ from orchtw.authn.service_accounts.claims import (
 )
 from orchtw.authn.service_accounts.issuing import USER_PREFIX, AccountTokens
 from orchtw.authn.service_accounts.lookup import Bearer, ServiceAccountLookup
-from orchtw.config import Config
+from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import Unauthorized
 from orchtw.naming.names import Naming
 from orchtw.request import UserInfo
@@ -29,7 +30,7 @@ from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 
 KEPT: Final = 4096
-"""Tokens whose signature is remembered, about 2 KiB each."""
+"""Maximum number of verified tokens kept, about 2 KiB each."""
 
 INVALIDATED: Final = "Token has been invalidated"
 
@@ -38,23 +39,24 @@ class TokenObjects(Protocol):
     """The objects that tokens depend on: see `ServiceAccountLookup`."""
 
     def find(self, plural: str, namespace: str, name: str) -> Entry | None:
-        """The object's present state, or None."""
+        """Return the object's current entry, or None."""
 
     def read(self, plural: str, entry: Entry) -> Bearer:
-        """Return what the token check needs of an object's state."""
+        """Return the part of an object's state that the token check needs."""
 
     def load(self, plural: str, entry: Entry) -> Object:
         """Decode the whole object."""
 
     def due(self, plural: str) -> Awaitable[None] | None:
-        """Return what to await before an object counts as missing, or None."""
+        """Return an awaitable to wait for before an object counts as missing, or None if the cache is up to date."""
 
 
 @attrs.define(slots=True, eq=False)
 class _Known:
-    """A token whose signature and form are right, with what was found out when it was last shown.
+    """A token with a verified signature and valid claims.
 
-    `audiences` are those that it is meant for; `own`, which of them are this API's.
+    `audiences` are those it is valid for, `own` those of them that are this API's. `seen` is the last checked state
+    of each of the token's references.
     """
 
     claims: Claims
@@ -65,9 +67,9 @@ class _Known:
 
 
 class ServiceAccountTokens:
-    """Knows tokens again. Signatures are remembered; whether a token still counts is decided each time.
+    """Authenticator for service account tokens. Signature checks are cached; times and objects are checked each time.
 
-    `seconds` is the time since the epoch; `key` are 32 random bytes that digests of tokens are made with.
+    `seconds` returns the time since the epoch; `key` is 32 random bytes, for the digests of tokens.
     """
 
     def __init__(
@@ -92,13 +94,13 @@ class ServiceAccountTokens:
         self._key = key
         self._known: dict[bytes, _Known] = {}
 
-    def find(self, shown: ShownCredentials) -> UserInfo | None | Awaitable[UserInfo | None]:
-        """The account; None for what is no token of our issuers.
+    def find(self, shown: ShownToken) -> UserInfo | None | Awaitable[UserInfo | None]:
+        """Return the account's user; None if the token is not from one of our issuers.
 
-        Raises Unauthorized (401) for one that is, and does not count (any more).
+        Raises Unauthorized (401) for a token of theirs that is invalid, expired or revoked.
         """
         token = shown.token
-        digest = hashlib.blake2b(token.encode("utf-8", "surrogateescape"), key=self._key, digest_size=32).digest()
+        digest = self._digest(token)
         known = self._known.get(digest) or self._learn(token, digest)
         if known is None:
             return None
@@ -114,23 +116,53 @@ class ServiceAccountTokens:
             raise Unauthorized(INVALIDATED)
         return self._look_again(known, shown, waits)
 
-    def _used(self, known: _Known, shown: ShownCredentials) -> UserInfo:
-        """Note for audit what should not be used any more (reference AUTHN-27)."""
+    def lasts(self, shown: ShownToken) -> Vouched | None:
+        """Hold while the token's time lasts and its objects exist, see `LastingTokens`.
+
+        Tokens whose use is noted for audit are looked at each time.
+        """
+        known = self._known.get(self._digest(shown.token))
+        if known is None:
+            issuer = unverified_issuer(shown.token)
+            ours = issuer == self._naming.service_account_issuer or issuer in self._issuers
+            return None if ours else FOREIGN
+        claims, valid = known.claims, self._metrics.valid_tokens
+        if claims.kept_in_secret or not known.own or shown.audiences != self._audiences:
+            return None
+
+        def count() -> None:
+            valid.value += 1
+
+        used = (count,) if claims.warns else ()
+        return Vouched(known=True, stands=(lambda: self._still_counts(known),), used=used)
+
+    def _still_counts(self, known: _Known) -> bool:
+        """Report whether a token without a Secret is good, and not so old that its use is noted."""
+        claims, now = known.claims, self._seconds()
+        if now < claims.begins or (claims.ends and now > claims.ends) or (claims.warns and now > claims.warns):
+            return False
+        return self._holds(known, "")
+
+    def _digest(self, token: str) -> bytes:
+        return hashlib.blake2b(token.encode("utf-8", "surrogateescape"), key=self._key, digest_size=32).digest()
+
+    def _used(self, known: _Known, shown: ShownToken) -> UserInfo:
+        """Count the use, and annotate the audit event of a legacy or stale token (reference AUTHN-27)."""
         claims = known.claims
         if claims.kept_in_secret:
-            self._metrics.legacy_tokens += 1
+            self._metrics.legacy_tokens.value += 1
             shown.annotations[self._legacy] = known.user.name
         elif claims.warns and (now := self._seconds()) > claims.warns:
             late_s = int(now) - int(claims.warns)
-            self._metrics.stale_tokens += 1
+            self._metrics.stale_tokens.value += 1
             text = f"subject: {known.user.name}, seconds after warning threshold: {late_s}"
             shown.annotations[self._stale] = text
         elif claims.warns:
-            self._metrics.valid_tokens += 1
+            self._metrics.valid_tokens.value += 1
         return known.user
 
-    async def _look_again(self, known: _Known, shown: ShownCredentials, waits: Sequence[Awaitable[None]]) -> UserInfo:
-        """Check again after the caches have caught up: another process may just have written the objects."""
+    async def _look_again(self, known: _Known, shown: ShownToken, waits: Sequence[Awaitable[None]]) -> UserInfo:
+        """Check again once the caches are up to date: another process may just have written the objects."""
         for each in waits:
             await each
         if not self._holds(known, shown.token):
@@ -160,7 +192,7 @@ class ServiceAccountTokens:
             raise Unauthorized("the service account token is not valid yet")
 
     def _holds(self, known: _Known, token: str) -> bool:
-        """Report whether every object that the token depends on exists."""
+        """Report whether every object that the token depends on exists and still validates it."""
         claims = known.claims
         if claims.kept_in_secret and not self._looks_up:
             return True
@@ -179,7 +211,7 @@ class ServiceAccountTokens:
         return True
 
     def _looked_at(self, claims: Claims, reference: Reference, entry: Entry, token: str) -> Bearer | None:
-        """Return the checked state of an object; None if it does not carry the token."""
+        """Return the checked state of an object; None if its uid differs or the Secret holds another token."""
         found = self._objects.read(reference.plural, entry)
         if reference.uid and found.uid != reference.uid:
             return None
@@ -204,8 +236,8 @@ def _user(claims: Claims, naming: Naming) -> UserInfo:
     return authenticated(UserInfo(name=name, uid=account.uid, groups=groups, extra=extra))
 
 
-def from_flags(host: AuthnHost, config: Config) -> ServiceAccountTokens:
-    """The tokens that this server issues, and those by its other keys and issuers."""
+def from_flags(host: AuthnHost, options: AuthenticationOptions) -> ServiceAccountTokens:
+    """Return the authenticator for tokens of this server and of its other keys and issuers."""
     return ServiceAccountTokens(
         host.accounts, ServiceAccountLookup(host.targets), host.seconds, host.key, host.metrics
     )

@@ -1,6 +1,6 @@
-"""The client of controllers that must see all objects of a cluster, those of aggregated API servers too.
+"""Client of controllers that must see all objects of a cluster, even those of aggregated API servers.
 
-Discovery of those servers, requests to them, items, watches, and the client that joins them with the one of this
-process. What aggregated servers store is listed, followed, patched and deleted; nothing new is created there.
-Controllers get the client from their host.
+It has discovery of those servers, requests to them, items, watches, and the client that joins them with the one of
+this process. Objects of aggregated servers are listed, followed, patched and deleted, but never created. Controllers
+get the client from their host.
 """

@@ -1,4 +1,4 @@
-"""Refusals of aggregated API servers as the errors that a client of the release makes of them (reference AGG-17)."""
+"""Error responses of aggregated API servers, as a client of the release reports them (reference AGG-17)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from orchtw.errors import (
 )
 
 UNAVAILABLE: Final = "the server is currently unable to handle the request"
-"""Of a server that does not answer, or not as an API server does."""
+"""Error for a server that does not answer, or not as an API server does."""
 
 LONGEST: Final = 1024
-"""Characters of a message that are kept: it may come to stand in a condition."""
+"""Limit of a message's characters: it may be shown in a condition."""
 
 _CLASSES: Final[tuple[type[StatusError], ...]] = (
     BadRequest, Unauthorized, Forbidden, NotFound, MethodNotAllowed, NotAcceptable, AlreadyExists, Conflict,
@@ -59,7 +59,7 @@ _TEXTS: Final = {
 
 
 class LargeAnswer(InternalError):
-    """An answer that is longer than it may be; `answered` is its status."""
+    """Error about a response beyond the size limit; `answered` is its status."""
 
     def __init__(self, answered: int) -> None:
         super().__init__("the answer of the aggregated API server is too large")
@@ -67,12 +67,12 @@ class LargeAnswer(InternalError):
 
 
 def unavailable() -> StatusError:
-    """The refusal in place of an answer that does not come."""
+    """Return the error for a missing response."""
     return ServiceUnavailable(UNAVAILABLE)
 
 
 def refusal(code: int, body: bytes) -> StatusError:
-    """The error behind an answer that is no success, whose body may be a Status."""
+    """Return the error of an unsuccessful response, whose body may be a Status."""
     try:
         status = orjson.loads(body)
     except ValueError:
@@ -83,7 +83,7 @@ def refusal(code: int, body: bytes) -> StatusError:
 
 
 def of_status(status: dict[str, Any], code: int = 0) -> StatusError:
-    """The error of a Status, which an ERROR event holds as well."""
+    """Return the error of a Status, as in an ERROR event."""
     own = status.get("code")
     code = own if isinstance(own, int) and not isinstance(own, bool) else code
     kind = _BY_REASON.get(status.get("reason") or "") if isinstance(status.get("reason"), str) else None
@@ -94,7 +94,7 @@ def of_status(status: dict[str, Any], code: int = 0) -> StatusError:
 
 
 def made(kind: type[StatusError], text: str, details: dict[str, Any] | None = None) -> StatusError:
-    """An error of that class with that text, whatever its constructor would say."""
+    """Return an error of that class with that text, bypassing its constructor."""
     error = kind.__new__(kind)
     StatusError.__init__(error, text, details)
     return error

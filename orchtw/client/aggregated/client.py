@@ -30,10 +30,10 @@ from orchtw.rules.options import DeleteOptions
 from orchtw.wire.objects import Object
 
 PAGE: Final = 500
-"""Objects of a list that are asked for at a time; of large ones fewer."""
+"""Objects per request of a list; fewer if they are large."""
 
 MOST_ITEMS: Final = 1_000_000
-"""Of one list: more are taken for a server that has no end."""
+"""Limit of one list's items: a longer one is taken for endless."""
 
 ONE: Final = "PartialObjectMetadata"
 MANY: Final = "PartialObjectMetadataList"
@@ -42,10 +42,10 @@ LEAST_WATCH_S, MOST_WATCH_S = 300, 600
 
 
 class AggregatedClient:
-    """See `Client`. What other servers serve is asked of them, as the user of `requests`.
+    """Client for local and aggregated resources; other servers are asked for theirs, as the user of `requests`.
 
-    A group version that an APIService leads elsewhere with is never answered for by this process, whatever it knows.
-    Items of lists and watches of other servers hold their metadata alone.
+    A group version with a remote APIService is always asked of that server. Items of lists and watches of other
+    servers hold only their metadata.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class AggregatedClient:
         self._random = random
 
     async def discover(self) -> Discovered:
-        """See `Client`, as all of these."""
+        """Discover local and remote resources. See `Client`, also for the methods below."""
         local, remote = await self._local.discover(), await self._discovery.discover()
         return Discovered([*local.resources, *remote.resources], remote.failures)
 
     def follow_discovery(self, changed: ResourcesChanged) -> Callable[[], None]:
-        """See `Client`. Of other servers nobody tells what has changed: then `changed` is told of no resource."""
+        """Follow changes. For other servers `changed` is called without resources: they do not report which."""
         ends = self._local.follow_discovery(changed), self._discovery.listen(lambda: changed((), ()))
 
         def end() -> None:
@@ -128,7 +128,7 @@ class AggregatedClient:
         return watch
 
     async def create(self, resource: Resource, namespace: str, obj: Object) -> Object:
-        """Of this process' own resources alone, as `update` and `apply`."""
+        """Create locally, as `update` and `apply` work: other servers are not written to by these."""
         return await self._local.create(resource, namespace, obj)
 
     async def update(
@@ -163,7 +163,7 @@ class AggregatedClient:
         self, resource: Resource, namespace: str, options: DeleteOptions = PLAIN_DELETE, *, labels: str = "",
         fields: str = "",
     ) -> int:
-        """See `Client`. How many other servers delete in one request nobody tells: such count as 0."""
+        """Delete as `Client` says; a deletecollection of another server counts as 0, since its number is unknown."""
         if not resource.remote:
             return await self._local.delete_collection(resource, namespace, options, labels=labels, fields=fields)
         if not (labels or fields) and await self._deleted_together(resource, namespace, options):
@@ -183,7 +183,7 @@ class AggregatedClient:
         return deleted
 
     async def _deleted_together(self, resource: Resource, namespace: str, options: DeleteOptions) -> bool:
-        """Report whether one deletecollection has deleted all of a namespace: not every server has it."""
+        """Report whether one deletecollection has deleted all of a namespace: not every server supports it."""
         if not resource.allows("deletecollection"):
             return False
         service = self._discovery.service_of(resource)
@@ -205,13 +205,13 @@ class AggregatedClient:
 
 
 def _is_gone(found: Object) -> bool:
-    """Report whether a DELETE's response says that the object is gone: a Status does, a terminating object not."""
+    """Report whether the object is gone after a DELETE: the response is a Status, not a terminating object."""
     meta = found.get("metadata")
     return not (isinstance(meta, dict) and meta.get("deletionTimestamp"))
 
 
 def _body(options: DeleteOptions) -> Object:
-    """The DeleteOptions of a request."""
+    """Return the DeleteOptions of a request."""
     conditions = {"uid": options.precondition_uid, "resourceVersion": options.precondition_version}
     body = {
         "kind": "DeleteOptions",

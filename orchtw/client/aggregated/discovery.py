@@ -20,7 +20,7 @@ from orchtw.wire.objects import Object
 
 ASKED_AT_A_TIME: Final = 8
 MOST_RESOURCES: Final = 1000
-"""Of one group version."""
+"""Limit of the resources of one group version."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -34,8 +34,8 @@ class _Part:
 class AggregatedDiscovery:
     """Asks the servers of all APIServices.
 
-    What a server has shown is remembered while its APIService leads there: one that does not answer now still has
-    its kinds. Versions of one plural in a group are one resource, of the first of them in the group's order.
+    Results are kept while the APIService points to the server: one that does not answer now still has its kinds.
+    Versions of one plural in a group are one resource, of the first version in the group's order.
     """
 
     _log = Logger()
@@ -50,14 +50,15 @@ class AggregatedDiscovery:
         services.listen(self._changed)
 
     async def discover(self) -> Discovered:
-        """Return what the servers serve now, and the group versions whose discovery fails."""
+        """Return the resources that the servers serve now, and the group versions whose discovery failed."""
         failures = await self._asked()
         found = [each for each in self._chosen.values() if each.api_version not in failures]
         return Discovered(found, failures)
 
     def listen(self, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call `changed` when another APIService leads elsewhere, or its server comes or goes. What comes back ends
-        it.
+        """Call `changed` when an APIService points to another server, or its server comes or goes.
+
+        Returns a function that ends it.
         """
         self._listeners.append(changed)
         return lambda: self._listeners.remove(changed)
@@ -68,7 +69,7 @@ class AggregatedDiscovery:
         return (group, version) in self._services.remote
 
     def resource_of(self, api_version: str, kind: str) -> Resource | None:
-        """The resource of a kind that has been seen."""
+        """Return the resource of a known kind, or None."""
         return self._by_kind.get((api_version, kind))
 
     def service_of(self, resource: Resource) -> ApiService:
@@ -79,12 +80,12 @@ class AggregatedDiscovery:
         return service
 
     async def serves(self, resource: Resource) -> bool:
-        """Report whether the server shows a resource at this moment. Raises StatusError when it does not answer."""
+        """Report whether the server serves a resource at present. Raises StatusError when it does not answer."""
         service = self.service_of(resource)
         return any(each.plural == resource.plural for each in await self._resources(service))
 
     async def _asked(self) -> dict[str, str]:
-        """Why group versions cannot be asked; all others are known when this returns."""
+        """Ask all servers; return the errors by group version. All others are known when this returns."""
         failures: dict[str, str] = {}
         limit = DeferredSemaphore(ASKED_AT_A_TIME)
         services = list(self._services.remote.values())
@@ -113,7 +114,7 @@ class AggregatedDiscovery:
         )
 
     def _choose(self) -> None:
-        """Make one resource of those of several versions; kinds of all of them lead there."""
+        """Merge the versions of a resource; the kinds of all of them refer to it."""
         self._chosen, self._by_kind = {}, {}
         remote = self._services.remote
         parts = [part for key, part in self._parts.items() if key in remote]
@@ -123,7 +124,7 @@ class AggregatedDiscovery:
                 self._by_kind[resource.api_version, resource.kind] = chosen
 
     def _changed(self, old: ApiService | None, new: ApiService | None) -> None:
-        """See `ApiServices.listen`: what another server served is forgotten."""
+        """Forget the resources of a server that has been replaced, as listener of `ApiServices.listen`."""
         if all(each is None or each.backend is None for each in (old, new)):
             return
         if old is not None and (new is None or new.backend != old.backend or new.group_version != old.group_version):
@@ -142,7 +143,10 @@ def _shown(service: ApiService) -> str:
 
 
 def _resources(found: Object, service: ApiService) -> tuple[Resource, ...]:
-    """The resources of an APIResourceList, without sub-resources. Raises InternalError (500) for anything else."""
+    """Return the resources of an APIResourceList, without sub-resources.
+
+    Raises InternalError (500) for anything else.
+    """
     listed = found.get("resources")
     if not isinstance(listed, list) and (listed is not None or found.get("kind") != "APIResourceList"):
         raise made(InternalError, f"the answer to discovery of {_shown(service)} is no APIResourceList")
@@ -154,7 +158,7 @@ def _resource(one: Mapping[str, Any], service: ApiService) -> Resource | None:
     name, kind, verbs = one.get("name"), one.get("kind"), one.get("verbs")
     if not (isinstance(name, str) and isinstance(kind, str) and kind and isinstance(verbs, list)):
         return None
-    if dns_label(name):  # a sub-resource, or nothing that can stand in a path
+    if dns_label(name):  # a sub-resource, or not valid in a path
         return None
     return Resource(
         group=service.group,

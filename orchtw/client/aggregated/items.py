@@ -20,14 +20,14 @@ _OF_OWNERS: Final = ("apiVersion", "kind", "name", "uid")
 
 @attrs.frozen(slots=True, eq=False)
 class RemoteItem:
-    """An object as an aggregated server has it: of those of lists and watches no more than the metadata."""
+    """An object of an aggregated server; one from a list or watch has only its metadata."""
 
     _object: Object
     _owner_metadata: OwnerMetadata
 
     @classmethod
     def of(cls, obj: Any) -> RemoteItem:
-        """Raises InternalError (500) for what is no object with metadata."""
+        """Return the item of an object. Raises InternalError (500) if it has no metadata."""
         meta = obj.get("metadata") if isinstance(obj, dict) else None
         if not isinstance(meta, dict) or not meta.get("name") or not _is_readable(meta):
             raise made(InternalError, "the aggregated API server answers with what is no object")
@@ -37,7 +37,7 @@ class RemoteItem:
 
     @property
     def key(self) -> str:
-        """See `Item`, as all of these."""
+        """Key of the object. See `Item`, also for the members below."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     @property
@@ -72,7 +72,7 @@ class RemoteItem:
 
 
 def _is_readable(meta: Mapping[str, Any]) -> bool:
-    """Report whether all fields that are read have the type that they must have."""
+    """Report whether all fields that are used have the right type."""
     owners, finalizers = meta.get("ownerReferences"), meta.get("finalizers")
     return (
         _has_texts(meta, _TEXTS)
@@ -92,7 +92,7 @@ def _is_list(found: Any, kind: type) -> bool:
 
 @attrs.frozen(slots=True, kw_only=True)
 class PageOfItems:
-    """A part of a list, and the token that leads to the next one."""
+    """A part of a list, and the continue token of the next one."""
 
     items: Sequence[RemoteItem]
     version: str
@@ -100,7 +100,7 @@ class PageOfItems:
 
     @classmethod
     def of(cls, found: Object) -> PageOfItems:
-        """Raises InternalError (500) for what is no list."""
+        """Return the page of a list. Raises InternalError (500) for anything else."""
         items, meta = found.get("items"), found.get("metadata") or {}
         if not _is_list(items, dict) or not isinstance(meta, dict) or not _has_texts(meta, _OF_LISTS):
             raise made(InternalError, "the aggregated API server answers with what is no list")

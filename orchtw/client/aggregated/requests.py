@@ -1,4 +1,4 @@
-"""Requests of one user to the servers of APIServices, and what their answers hold (reference AGG-17)."""
+"""Requests of one user to the servers of APIServices, and their responses (reference AGG-17)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from orchtw.wire.json_values import loads
 from orchtw.wire.objects import Object
 
 REQUEST_S: Final = 30.0
-"""How long an answer may take, all of it."""
+"""Time limit of a whole response."""
 
 BODY_BYTES: Final = 16 << 20
-"""Of an answer: it takes the reactor's thread some 40 ms to wait for so much JSON to be read."""
+"""Limit of a response: while so much JSON is parsed, the reactor's thread waits some 40 ms."""
 
 MERGE_PATCH: Final = "application/merge-patch+json"
 JSON: Final = "application/json"
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @attrs.frozen(slots=True, kw_only=True)
 class AskedRequest:
-    """One request. `transform` is what is asked for in place of an object, such as PartialObjectMetadata."""
+    """One request. `transform` is requested in place of an object, such as PartialObjectMetadata."""
 
     method: str = "GET"
     path: str
@@ -59,9 +59,10 @@ class Servers(Protocol):
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Requests:
-    """Asks as `user`. `suspect` is told who does not answer; `meta_group` is what metadata is asked for by.
+    """Sender of requests as `user`. `suspect` is called for a service that does not answer.
 
-    `guard` is called before each write, and raises where none may be made any more (reference CTRL-51).
+    `meta_group` is the group of partial metadata in Accept headers. `guard` is called before each write, and raises
+    an error when writing is no longer allowed (reference CTRL-51).
     """
 
     servers: Servers
@@ -72,10 +73,10 @@ class Requests:
     guard: Callable[[], object] | None = None
 
     async def ask(self, service: ApiService, asked: AskedRequest, read: Callable[[Object], T]) -> T:
-        """Ask, and convert the object of the response by `read`, in the thread for large work if it is long.
+        """Send a request, and convert the response's object by `read`; a long one in the thread for large work.
 
-        Raises StatusError: what the server refuses with, ServiceUnavailable (503) for one that does not answer,
-        LargeAnswer for more than BODY_BYTES, InternalError (500) for what is no object.
+        Raises StatusError: the server's own error, ServiceUnavailable (503) if it does not answer, LargeAnswer beyond
+        BODY_BYTES, InternalError (500) for anything but an object.
         """
         if self.guard is not None and asked.method != "GET":
             self.guard()
@@ -91,7 +92,7 @@ class Requests:
         return await self.offload.run(len(body), lambda: read(json_object(body)))
 
     async def stream(self, service: ApiService, asked: AskedRequest) -> tuple[ClientExchange, ResponseHead]:
-        """The head of an answer that goes on, and what the rest comes from. Raises ServiceUnavailable (503)."""
+        """Return the head of a streaming response, and the exchange of its body. Raises ServiceUnavailable (503)."""
         headers = [*identity_headers(self.user), *self._headers(asked.transform)]
         ask = Ask(method=asked.method, target=_target(asked.path, asked.query), headers=headers)
         try:
@@ -115,7 +116,7 @@ class Requests:
 
 
 def path_of(resource: Resource, namespace: str, name: str = "") -> str:
-    """Where objects are, or the one of that name. Raises NotFound (404) for a name that no object has."""
+    """Return the path of objects, or of a named one. Raises NotFound (404) for an invalid name."""
     parts = ["", "apis", resource.group, resource.version]
     if resource.namespaced and namespace:
         parts += ["namespaces", namespace]
@@ -132,14 +133,14 @@ def _target(path: str, query: Mapping[str, str]) -> str:
 
 
 def _backend(service: ApiService) -> ServiceBackend:
-    """Raises ServiceUnavailable (503) while the server is known not to work, as for any client."""
+    """Return the backend. Raises ServiceUnavailable (503) while the server is known to be unavailable."""
     if service.backend is None or not service.available:
         raise unavailable()
     return service.backend
 
 
 def json_object(text: bytes) -> Object:
-    """The object of an answer, or of an event. Raises InternalError (500)."""
+    """Return the object of a response or an event. Raises InternalError (500)."""
     try:
         found = loads(text)
     except ValueError:

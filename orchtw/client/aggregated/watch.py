@@ -18,17 +18,17 @@ from orchtw.outbound.exchange import CallOutcome, ClientExchange
 from orchtw.registry.aggregation.services import ApiService
 
 EVENT_BYTES: Final = 4 << 20
-"""Of one event: twice what an object may have."""
+"""Limit of one event: twice the size limit of an object."""
 
 LEAST_S: Final = 1.0
-"""A watch that ends sooner tells of it then: a server that ends each at once is not asked in a loop."""
+"""Least duration of a watch: an earlier end is reported then, so that a broken server is not asked in a loop."""
 
 POLL_S: Final = 10.0
-"""Where a server has no watches, or none that are any good, this passes before the next list."""
+"""Delay before the next list for a server without working watches."""
 
 
 class RemoteWatch:
-    """See `Watch`; `asked` is the request, with the version to begin at."""
+    """Watch on another server; `asked` is the request, with the version to begin at. See `Watch`."""
 
     _log = Logger()
 
@@ -78,12 +78,12 @@ class RemoteWatch:
     def _not_begun(self, failure: Failure) -> None:
         problem = failure.value
         if not isinstance(problem, StatusError | CancelledError | TimeoutError):
-            self._log.failure("a watch of {path} could not begin", failure, path=self._asked.path)
+            self._log.failure("failed to start a watch of {path}", failure, path=self._asked.path)
         late = made(ServiceUnavailable, "the watch did not begin in time")
         self._end(problem if isinstance(problem, StatusError) else late)
 
     def received(self, data: bytes) -> None:
-        """See `Sink`: frames are lines."""
+        """Take lines, each an event, as `BodySink.received`."""
         *lines, rest = data.split(b"\n")
         for line in lines:
             whole = b"".join([*self._rest, line])
@@ -101,7 +101,7 @@ class RemoteWatch:
         self._end(None)
 
     def _take(self, line: bytes) -> None:
-        """A receiver that fails must not go without the event: it begins anew with a list."""
+        """Deliver an event; a receiver that fails must not miss it: it has to list again."""
         try:
             self._tell(json_object(line))
         except StatusError as error:

@@ -1,5 +1,4 @@
-"""`orch-store`: care for a store from outside the server (reference STORE-17 and on).
+"""`orch-store`: maintenance of a store from outside the server (reference STORE-17 and on).
 
-`command` reads the command line; a module for each subcommand does the work. What knows SQLite is in
-`orchtw/storage`.
+`command` parses the command line; each subcommand has a module. Code specific to SQLite is in `orchtw/storage`.
 """

@@ -1,4 +1,4 @@
-"""`python -m orchtw.commands.store`: the same as `orch-store`."""
+"""`python -m orchtw.commands.store`: runs `orch-store`."""
 
 import sys
 

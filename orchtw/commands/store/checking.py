@@ -1,4 +1,4 @@
-"""`orch-store check`: is every value what was written, and can it be read? And what is in the store (STORE-17)."""
+"""`orch-store check`: integrity and readability of all values, and statistics of the store (STORE-17)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ MIB = 1 << 20
 
 @attrs.define(slots=True)
 class Found:
-    """Result of a check: the number of objects by resource, and the faults of single objects."""
+    """Result of a check: the number of objects by resource, and the problems of single objects.
+
+    `closed` counts encrypted objects without a given key, `outdated` those that are stored in an older form.
+    """
 
     objects: Counter[str] = attrs.field(factory=Counter)
     wrong: list[str] = attrs.field(factory=list)
@@ -31,18 +34,18 @@ class Found:
 
 
 def wrong_with_file(path: Path) -> list[str]:
-    """Return the faults of the file: its structure, the checksums of its rows, its index."""
+    """Return the problems of the file: its structure, the checksums of its rows, its index."""
     return list(findings(str(path)))
 
 
 async def look(source: StoreSource, opening: Opening, values: StoredValues) -> Found:
-    """Read every live object."""
+    """Read and decode every live object."""
     found = Found()
     try:
         async for item in source.live():
             found.objects[values.resource(item.key)] += 1
             if isinstance(item, Damaged):
-                continue  # the file's own check has said so
+                continue  # already reported by wrong_with_file
             try:
                 await _look_at(item, opening, values, found)
             except ValueError as problem:

@@ -1,4 +1,4 @@
-"""`orch-store` on an etcd cluster, which `--etcd-servers` names (reference STORE-34)."""
+"""Access of `orch-store` to the etcd cluster of `--etcd-servers`: source and import (reference STORE-34)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from twisted.internet.defer import DeferredList
@@ -20,7 +21,7 @@ from orchtw.commands.store.lines import Item
 from orchtw.commands.store.opening import Opening
 from orchtw.commands.store.source import agreed
 from orchtw.commands.store.values import StoredValues
-from orchtw.config import Config
+from orchtw.config.storage import StorageOptions
 from orchtw.errors import ConfigError, StatusError
 from orchtw.naming.names import Naming
 from orchtw.storage.encryption.transformer import Transformers
@@ -35,18 +36,18 @@ FLAGS: Final = ("etcd-servers", "etcd-prefix", "etcd-cafile", "etcd-certfile", "
 
 
 def cluster_flags(options: argparse.Namespace) -> list[str]:
-    """The server's flags that name the cluster; none: the store is a file."""
+    """Return the server's flags for the cluster; empty: the store is a file."""
     found = {name: getattr(options, name.replace("-", "_"), None) for name in FLAGS}
     return [f"--{name}={value}" for name, value in found.items() if value]
 
 
-def cluster_config(options: argparse.Namespace) -> Config:
-    """The settings of the cluster. Raises ConfigError."""
-    return parse([*cluster_flags(options), "--etcd-compaction-interval=0"])
+def cluster_options(options: argparse.Namespace) -> StorageOptions:
+    """Return the settings of the cluster. Raises ConfigError."""
+    return parse([*cluster_flags(options), "--etcd-compaction-interval=0"]).storage
 
 
 class ClusterSource:
-    """The state of a cluster when this was made."""
+    """Snapshot of a cluster at a revision (see `StoreSource`)."""
 
     def __init__(self, store: EtcdStore, vocabulary: str, revision: int) -> None:
         self._store = store
@@ -54,7 +55,7 @@ class ClusterSource:
         self.revision = revision
 
     async def ends(self) -> Mapping[int, int]:
-        """Return when values expire, by revision."""
+        """Return the expiry times of values, in milliseconds since the epoch, by the revision of their write."""
         now = time.time()
         left = await self._store.seconds_left(self.revision)
         return {revision: round((now + seconds) * 1000) for revision, seconds in left.items()}
@@ -75,15 +76,16 @@ class ClusterSource:
 async def opened(
     options: argparse.Namespace, reactor: Any, transformers: Transformers = NOTHING
 ) -> AsyncIterator[EtcdStore]:
-    """The store in the cluster, of whichever vocabulary, started. Raises ConfigError."""
+    """Yield the started store of the cluster, of either vocabulary; stop it at the end. Raises ConfigError."""
     host = StoreHost(
         reactor=reactor,
         vocabulary="",
         translation=_refuse,
         check_path=lambda path: None,
         evidence=partial(evidence, transformers),
+        folder=Path(),
     )
-    store = in_cluster(host, cluster_config(options))
+    store = in_cluster(host, cluster_options(options))
     await store.start()
     try:
         yield store
@@ -92,9 +94,9 @@ async def opened(
 
 
 async def vocabulary_of(store: EtcdStore, given: str) -> str:
-    """Return the vocabulary of the store, or the `given` one if the store does not tell.
+    """Return the vocabulary recorded in the store, else the `given` one, else `orch`.
 
-    Raises ConfigError if they differ, and if the store is uncertain and none is given.
+    Raises ConfigError if they differ, and if the store's is ambiguous and none is given.
     """
     try:
         found = await store.vocabulary()
@@ -106,7 +108,7 @@ async def vocabulary_of(store: EtcdStore, given: str) -> str:
 
 
 async def import_into(store: EtcdStore, source: BinaryIO, vocabulary: str, opening: Opening) -> int:
-    """Fill an empty cluster with lines, all or none; the number of objects. Raises ConfigError."""
+    """Import lines into an empty cluster, undone on failure; returns the number of objects. Raises ConfigError."""
     if (await store.list(ROOT, limit=1)).items:
         raise ConfigError("the cluster holds objects below that prefix: only an empty one can be filled")
     head, items = lines_of(source, vocabulary)
@@ -123,7 +125,7 @@ async def import_into(store: EtcdStore, source: BinaryIO, vocabulary: str, openi
 async def _import(
     store: EtcdStore, items: Iterable[tuple[int, Item]], values: StoredValues, opening: Opening
 ) -> int:
-    written: list[Op] = []  # what takes it back
+    written: list[Op] = []  # the deletions that undo the import
     batch: list[Op] = []
     try:
         for number, item in items:
@@ -142,9 +144,9 @@ async def _import(
 
 
 async def _op(number: int, item: Item, values: StoredValues, sealing: Opening) -> Op | None:
-    """The write of a line; None: its value has ended by now."""
+    """Return the write of a line; None: its value has expired."""
     ttl_s = item.expires / 1000 - time.time() if item.expires else 0.0
-    if ttl_s < 0:
+    if item.expires and ttl_s <= 0:
         return None
     value = await item_value(number, item, values, sealing)
     return Op(item.key, value, 0, ttl_s=ttl_s)

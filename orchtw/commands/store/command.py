@@ -1,6 +1,6 @@
-"""`orch-store`: the command line. Every mistake is one line on standard error and exit status 1.
+"""Command line of `orch-store`. Every error is one line on standard error, with exit status 1.
 
-A subcommand imports what it needs: a backup needs little, and half a server is what a migration works with.
+Subcommands import their modules lazily: a backup needs little, a migration most of the server.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ import argparse
 import os
 import sqlite3
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
-from functools import partial
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 
+from orchtw.commands.files import STDIO, output, source
 from orchtw.commands.store.outcome import Migrated
 from orchtw.commands.store.source import FileSource, agreed
 from orchtw.errors import ConfigError, StatusError
@@ -26,14 +26,13 @@ from orchtw.storage.sqlite.errors import sentence
 from orchtw.storage.sqlite.snapshot import Snapshot
 from orchtw.storage.sqlite.store import FILE
 
-STDIO: Final = "-"
 MIB: Final = 1 << 20
-KEYS_HELP: Final = "EncryptionConfiguration with the keys"
-VOCABULARY_HELP: Final = "checked against what the store or the lines say; used where they do not say it"
+KEYS_HELP: Final = "EncryptionConfiguration file with the keys"
+VOCABULARY_HELP: Final = "expected vocabulary; used where the store or the export does not record it"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the exit status: 0, 1 after a line that says what is wrong, 2 for a wrong command line."""
+    """Run the command; returns the exit status: 0, 1 after an error, 2 for an invalid command line."""
     options = _parser().parse_args(arguments)
     status = 1
 
@@ -47,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def perform(arguments: Sequence[str], reactor: Any) -> int:
-    """The same as `main`, on a reactor that runs."""
+    """Run the command like `main`, on a running reactor."""
     return await _perform(_parser().parse_args(arguments), reactor)
 
 
@@ -62,26 +61,26 @@ async def _perform(options: argparse.Namespace, reactor: Any) -> int:
     except sqlite3.Error as error:
         complain(f"{_store(options)}: {sentence(error)}")
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of the output is gone
+        sys.stderr.close()  # the reader of the output is gone: stay silent
     except OSError as error:
         complain(f"{error.filename or 'input or output'}: {error.strerror or error}")
     return 1
 
 
 def complain(problem: str) -> None:
-    """One line on standard error."""
+    """Print one line to standard error."""
     print(f"orch-store: {' '.join(problem.split())}", file=sys.stderr)
 
 
 def _store(options: argparse.Namespace) -> Path:
-    """The file that is worked on."""
+    """Return the path of the store's file."""
     given: Path | None = getattr(options, "file", None)
     folder: Path = options.data_dir
     return given or folder / FILE
 
 
 def _naming(snapshot: Snapshot, options: argparse.Namespace) -> Naming:
-    """Return the names of a file's vocabulary. Raises ConfigError if --vocabulary contradicts it."""
+    """Return the naming of a file's vocabulary. Raises ConfigError if --vocabulary contradicts it."""
     return Naming.of(agreed(snapshot.path, snapshot.vocabulary, options.vocabulary))
 
 
@@ -146,43 +145,26 @@ async def _export(options: argparse.Namespace, reactor: Any) -> int:
     if options.etcd_servers:
         from orchtw.commands.store.on_cluster import export as export_cluster
 
-        with _output(options.target) as output:
-            failed = await export_cluster(options, reactor, output, complain)
+        with output(options.target) as file:
+            failed = await export_cluster(options, reactor, file, complain)
         return _say_missing(failed, options.target)
     with closing(Snapshot(_store(options))) as snapshot:
         naming = _naming(snapshot, options)
         opening = Opening(options.encryption_provider_config, reactor)
-        with _output(options.target) as output:
-            failed = await export(FileSource(snapshot), opening, StoredValues(naming), output, complain)
+        with output(options.target) as file:
+            failed = await export(FileSource(snapshot), opening, StoredValues(naming), file, complain)
     return _say_missing(failed, options.target)
 
 
 def _say_missing(failed: int, target: str) -> int:
-    """Rename an export that is not whole, so that nobody takes it for one and the next attempt has its place."""
+    """Report an incomplete export and rename its file, so that it is not mistaken for a complete one."""
     if failed and target != STDIO:
         partial_target = f"{target}.incomplete"
         os.replace(target, partial_target)
-        complain(f"{failed} objects are missing in what was written, which is {partial_target}")
+        complain(f"{failed} objects are missing from the output, {partial_target}")
     elif failed:
-        complain(f"{failed} objects are missing in what was written")
+        complain(f"{failed} objects are missing from the output")
     return 1 if failed else 0
-
-
-@contextmanager
-def _output(target: str) -> Iterator[BinaryIO]:
-    """Standard output, or a new file for the owner's eyes only, as there are secrets in it; a part does not stay."""
-    if target == STDIO:
-        yield sys.stdout.buffer
-        return
-    file = open(target, "xb", opener=partial(os.open, mode=0o600))
-    try:
-        with file:
-            yield file
-    except BaseException as error:
-        os.unlink(target)
-        if isinstance(error, OSError):
-            error.filename = error.filename or target
-        raise
 
 
 async def _import(options: argparse.Namespace, reactor: Any) -> int:
@@ -191,18 +173,14 @@ async def _import(options: argparse.Namespace, reactor: Any) -> int:
     if options.etcd_servers:
         from orchtw.commands.store.on_cluster import import_lines as import_cluster
 
-        with _input(options.source) as source:
-            return await import_cluster(options, reactor, source)
+        with source(options.source) as file:
+            return await import_cluster(options, reactor, file)
     path = _store(options)
-    with _input(options.source) as source:
+    with source(options.source) as file:
         sealing = options.encryption_provider_config
-        count = await import_lines(path, source, options.vocabulary, sealing, reactor)
+        count = await import_lines(path, file, options.vocabulary, sealing, reactor)
     print(f"{path}: {count} objects")
     return 0
-
-
-def _input(source: str) -> Any:
-    return nullcontext(sys.stdin.buffer) if source == STDIO else open(source, "rb")
 
 
 async def _migrate(options: argparse.Namespace, reactor: Any) -> int:
@@ -252,27 +230,41 @@ def _parser() -> argparse.ArgumentParser:
     keys = argparse.ArgumentParser(add_help=False)
     keys.add_argument("--encryption-provider-config", type=Path, metavar="FILE", help=KEYS_HELP)
     cluster = argparse.ArgumentParser(add_help=False)
-    cluster.add_argument("--etcd-servers", metavar="URLS", help="members of the etcd cluster that is the store")
-    cluster.add_argument("--etcd-prefix", metavar="PREFIX", help="what its keys begin with")
+    cluster.add_argument("--etcd-servers", metavar="URLS", help="URLs of the etcd cluster's members")
+    cluster.add_argument("--etcd-prefix", metavar="PREFIX", help="prefix of the keys in etcd")
     for name in ("cafile", "certfile", "keyfile"):
-        cluster.add_argument(f"--etcd-{name}", metavar="FILE", help="as the server has it")
+        cluster.add_argument(f"--etcd-{name}", metavar="FILE", help="as the server's flag")
     names = ("", Naming.orch().vocabulary, Naming.kubernetes().vocabulary)
     cluster.add_argument("--vocabulary", choices=names, default="", metavar="NAME", help=VOCABULARY_HELP)
-    parser = argparse.ArgumentParser(prog="orch-store", description="Cares for the store of a server.")
+    parser = argparse.ArgumentParser(prog="orch-store", description="Maintains the store of a server.")
     add = parser.add_subparsers(dest="command", required=True).add_parser
-    check = add("check", parents=[folder, cluster, keys], help="is everything what was written? also beside a server")
-    check.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a backup, in place of the folder's store")
-    backup = add("backup", parents=[folder], help="one consistent copy, also while a server runs")
-    backup.add_argument("target", type=Path, metavar="FILE", help="where the copy goes; must not be there")
-    restore = add("restore", parents=[folder], help="put a backup where there is no store")
+    check = add(
+        "check",
+        parents=[folder, cluster, keys],
+        help="verify that the store holds what was written; also while a server runs",
+    )
+    check.add_argument(
+        "file", nargs="?", type=Path, metavar="FILE", help="a backup to check instead of the folder's store"
+    )
+    backup = add("backup", parents=[folder], help="make a consistent copy; also while a server runs")
+    backup.add_argument("target", type=Path, metavar="FILE", help="file for the copy; must not exist")
+    restore = add("restore", parents=[folder], help="restore a backup where no store exists")
     restore.add_argument("source", type=Path, metavar="FILE")
-    add("compact", parents=[folder, cluster], help="drop the history and give all free pages back")
-    out = add("export", parents=[folder, cluster, keys], help="a line of JSON for each object, also beside a server")
-    out.add_argument("target", nargs="?", default=STDIO, metavar="FILE", help="a new file; - is standard output")
-    into = add("import", parents=[folder, cluster, keys], help="fill an empty store with such lines")
-    into.add_argument("source", nargs="?", default=STDIO, metavar="FILE", help="- is standard input")
-    move = add("migrate", parents=[folder, cluster, keys], help="rewrite what is kept in an older form")
-    move.add_argument("--kubeconfig", type=Path, metavar="FILE", help="ask a running server, in place of the folder")
+    add("compact", parents=[folder, cluster], help="drop the history and return free space")
+    out = add(
+        "export",
+        parents=[folder, cluster, keys],
+        help="write a line of JSON for each object; also while a server runs",
+    )
+    out.add_argument(
+        "target", nargs="?", default=STDIO, metavar="FILE", help="file to create; - means standard output"
+    )
+    into = add("import", parents=[folder, cluster, keys], help="fill an empty store from an export")
+    into.add_argument("source", nargs="?", default=STDIO, metavar="FILE", help="file to read; - means standard input")
+    move = add("migrate", parents=[folder, cluster, keys], help="rewrite objects that are stored in an older form")
+    move.add_argument(
+        "--kubeconfig", type=Path, metavar="FILE", help="rewrite through a running server instead of the folder"
+    )
     return parser
 
 

@@ -1,4 +1,4 @@
-"""`orch-store compact`: a store without its history, and without free pages (STORE-19)."""
+"""`orch-store compact`: drops a store's history and returns its free pages (STORE-19)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchtw.storage.sqlite.schema import HEAD
 
 
 def compact(path: Path, vocabulary: str) -> tuple[int, int]:
-    """The file's size before and after, in bytes. Raises ConfigError with one line."""
+    """Compact the file; returns its size in bytes before and after. Raises ConfigError."""
     before = path.stat().st_size
     file = StoreFile(path=str(path), vocabulary=vocabulary)
     connection = file.open()
@@ -27,7 +27,7 @@ def compact(path: Path, vocabulary: str) -> tuple[int, int]:
     except sqlite3.Error as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        raise ConfigError(f"{path}: could not be compacted as a whole, nothing is lost: {sentence(error)}") from None
+        raise ConfigError(f"{path}: not completely compacted, nothing is lost: {sentence(error)}") from None
     finally:
         connection.close()
         file.release()
@@ -35,7 +35,7 @@ def compact(path: Path, vocabulary: str) -> tuple[int, int]:
 
 
 def _forget(connection: sqlite3.Connection) -> None:
-    """All states but the last; what is under way goes on from where it was."""
+    """Compact all revisions before the current one, resuming an interrupted compaction."""
     _, head, _ = connection.execute(HEAD).fetchone()
     swept: Deferred[None] = Deferred()
     compaction = Compaction(connection, lambda _waiting, _result: None)

@@ -12,12 +12,12 @@ from orchtw.storage.sqlite.snapshot import open_readable
 
 
 def backup(store: Path, target: Path) -> int:
-    """Copy a store that a server may be using; the size of the copy. Raises ConfigError with one line."""
+    """Copy a store that a server may be using; returns the copy's size in bytes. Raises ConfigError."""
     return copy_store(store, target)
 
 
 def restore(source: Path, store: Path) -> int:
-    """Put a backup, once it has been found sound, where there is no store. Raises ConfigError with one line."""
+    """Check a backup and copy it to `store`, which must not exist; returns its size in bytes. Raises ConfigError."""
     refuse_existing(store)
     open_readable(source).close()
     wrong = wrong_with_file(source)

@@ -1,4 +1,4 @@
-"""`orch-store export`: every object as a line of JSON, of one state, while a server works or not (STORE-20)."""
+"""`orch-store export`: a consistent snapshot as one line of JSON per object, even while a server runs (STORE-20)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchtw.storage.interface import Damaged
 async def export(
     source: StoreSource, opening: Opening, values: StoredValues, output: BinaryIO, complain: Callable[[str], None]
 ) -> int:
-    """Write all lines; the number of keys that could not be read, of which `complain` is told."""
+    """Write all lines; report unreadable keys to `complain` and return their number."""
     ends = await source.ends()
     output.write(ExportHead(source.vocabulary, source.revision).line() + b"\n")
     failed = 0

@@ -1,4 +1,4 @@
-"""`orch-store import`: a new store from lines of JSON, all of them or none (STORE-20)."""
+"""`orch-store import`: fills an empty store from an export, atomically (STORE-20)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ MAX_LINE_BYTES = 64 << 20
 
 
 async def import_lines(path: Path, source: BinaryIO, vocabulary: str, sealing: Path | None, reactor: Any) -> int:
-    """Fill the store at `path`, which is made if it is not there; the number of objects.
+    """Fill the store at `path`, created if missing; returns the number of objects.
 
-    Their vocabulary is what the first line says, or `vocabulary` where there is no such line. Raises ConfigError with
-    one line, and the store is then what it was.
+    The vocabulary is that of the export's head, else `vocabulary`. Raises ConfigError and leaves the store unchanged
+    if a line is invalid.
     """
     head, items = lines_of(source, vocabulary)
     naming = Naming.of(head.vocabulary if head is not None else vocabulary)
@@ -66,7 +66,7 @@ async def _put(load: Load, number: int, item: Item, opening: Opening, values: St
 
 
 async def item_value(number: int, item: Item, values: StoredValues, opening: Opening) -> bytes:
-    """Return the value to store for a line. Raises ConfigError, which names the line."""
+    """Return the encoded and encrypted value of a line. Raises ConfigError, naming the line."""
     try:
         value = item.value if item.object is None else values.value(item.key, item.object)
         return await opening.seal(item.key, value)
@@ -75,15 +75,15 @@ async def item_value(number: int, item: Item, values: StoredValues, opening: Ope
 
 
 def lines_of(source: BinaryIO, vocabulary: str) -> tuple[ExportHead | None, Iterator[tuple[int, Item]]]:
-    """Read the head, if there is one, and the items with the numbers of their lines.
+    """Read the head, if there is one, and the items with their line numbers.
 
-    Raises ConfigError if neither the first line nor `vocabulary` says which names are used, or they differ.
+    Raises ConfigError if neither the head nor `vocabulary` gives the vocabulary, or they differ.
     """
     lines = _lines(source)
     first = next(lines, None)
     head = first[1] if first is not None and isinstance(first[1], ExportHead) else None
     if head is None and not vocabulary:
-        raise ConfigError("the first line does not say of which store the lines are; --vocabulary can say it")
+        raise ConfigError("the first line does not name the store's vocabulary; use --vocabulary")
     if head is not None and vocabulary not in ("", head.vocabulary):
         raise ConfigError(
             f"the lines are of --vocabulary {head.vocabulary}; a server of another one rewrites an embedded store"
@@ -111,6 +111,6 @@ def _lines(source: BinaryIO) -> Iterator[tuple[int, ExportHead | Item]]:
 
 
 def _remove(path: Path) -> None:
-    """A store that was made for lines which could not be read does not stay."""
+    """Remove a store that was created for a failed import."""
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""A store as lines of JSON: the first says of which store, each other one is a key with its object (STORE-20).
+"""Export format: lines of JSON, a head with the store's vocabulary and revision, then a key each (STORE-20).
 
-`{"key": …, "revision": …, "object": {…}}`; `expires` when the object ends by itself, in milliseconds since the
-epoch; `value`, in base64, in place of `object` for what is no object of the API.
+`{"key": …, "revision": …, "object": {…}}`; `expires`, if any, is the expiry time in milliseconds since the epoch. A
+value that is not an API object has `value`, in base64, instead of `object`.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ MAX_EXPIRY: Final = 1 << 53
 
 @attrs.frozen(slots=True)
 class ExportHead:
-    """Of which store the lines are: its vocabulary, and its revision at that time."""
+    """First line of an export: the store's vocabulary, and its revision at that time."""
 
     vocabulary: str
     revision: int
 
     def line(self) -> bytes:
-        """As JSON, without the end of the line."""
+        """Return the line without its newline."""
         return orjson.dumps({"export": KIND, "format": FORMAT, **attrs.asdict(self)})
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Item:
-    """One key. `value` is what the store keeps where there is no `object`."""
+    """One key. Without an `object`, `value` is the stored value."""
 
     key: str
     revision: int = 0
@@ -41,7 +41,7 @@ class Item:
     value: bytes = b""
 
     def line(self) -> bytes:
-        """As JSON, without the end of the line."""
+        """Return the line without its newline."""
         fields: dict[str, object] = {"key": self.key, "revision": self.revision}
         if self.expires:
             fields["expires"] = self.expires

@@ -1,7 +1,7 @@
-"""`orch-store migrate` without a server: whatever is kept in an older form is written anew (STORE-21).
+"""`orch-store migrate` without a running server: rewrites objects that are stored in an older form (STORE-21).
 
-The whole of a server but its network and its controllers works on the store, so that conversions, webhooks and all
-are those that a client's write would pass.
+A server without listener and controllers opens the store, so that conversions and webhooks are those of a client's
+write.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from orchtw.assembly.flags import parse
-from orchtw.assembly.instance import Instance
+from orchtw.assembly.membership import ServerKeys
 from orchtw.assembly.store import claim_store
 from orchtw.bootstrap.maker import system_user
+from orchtw.bootstrap.server_leases import ServerPlace
 from orchtw.commands.store.outcome import Migrated
 from orchtw.errors import StatusError
 from orchtw.naming.names import Naming
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
+from orchtw.server import Server
 from orchtw.storage.cache.resource_cache import ResourceCache
 from orchtw.wire.objects import Object
 from orchtw.writes.write_path import WritePath
@@ -30,9 +32,9 @@ PORT = 6443
 async def migrate(
     where: Sequence[str], vocabulary: str, sealing: Path | None, reactor: Any, complain: Callable[[str], None]
 ) -> Migrated:
-    """Rewrite the store that the flags `where` name; `complain` is told of each object that could not be.
+    """Rewrite the store given by the server's flags `where`; report failed objects to `complain`.
 
-    Raises ConfigError for a store that cannot be used.
+    Raises ConfigError for an unusable store.
     """
     flags = [*where, f"--vocabulary={vocabulary}", "--bootstrap=false", "--controllers=-*"]
     if sealing is not None:
@@ -40,17 +42,18 @@ async def migrate(
     config = parse(flags)
     naming = Naming.of(vocabulary)
     store = claim_store(config, naming, reactor)
-    instance = Instance(config, naming, reactor, store=store, address="127.0.0.1", port=PORT, secret=os.urandom(32))
+    place, keys = ServerPlace("127.0.0.1", PORT), ServerKeys(secret=os.urandom(32))
+    server = Server(config, naming, reactor, store=store, place=place, keys=keys)
     try:
-        await instance.start()
-        return await _rewrite(instance, naming, complain)
+        await server.lifecycle.start()
+        return await _rewrite(server, naming, complain)
     finally:
-        await instance.stop()
+        await server.lifecycle.stop()
 
 
-async def _rewrite(instance: Instance, naming: Naming, complain: Callable[[str], None]) -> Migrated:
+async def _rewrite(server: Server, naming: Naming, complain: Callable[[str], None]) -> Migrated:
     result = Migrated()
-    for target in instance.resources.targets.homes():
+    for target in server.resources.targets.homes():
         stored = target.stored
         for key, problem in _unreadable(stored.cache):
             result.failed += 1
@@ -62,7 +65,7 @@ async def _rewrite(instance: Instance, naming: Naming, complain: Callable[[str],
                 continue
             write = _write(target, entry.namespace, entry.name, naming)
             try:
-                await _write_anew(instance.writes, write)
+                await _write_anew(server.writes, write)
                 result.written += 1
             except StatusError as error:
                 result.failed += 1
@@ -77,7 +80,7 @@ def _unreadable(cache: ResourceCache) -> Iterator[tuple[str, str]]:
 
 
 def _write(target: Target, namespace: str, name: str, naming: Naming) -> Write:
-    """Return a write of the server's own, which leaves the owners of fields as they are."""
+    """Return a write by the server itself, which does not change field ownership."""
     return Write(
         target=target,
         namespace=namespace,

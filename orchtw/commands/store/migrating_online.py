@@ -1,6 +1,6 @@
-"""`orch-store migrate --kubeconfig`: every object is read from a running server and written as it is (STORE-21).
+"""`orch-store migrate --kubeconfig`: reads every object from a running server and writes it back (STORE-21).
 
-The server stores such a write only if it keeps the object in an older form; others change nothing.
+The server stores such a write only if the object was stored in an older form; otherwise it is a no-op.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ PAGE: Final = 500
 TIMEOUT_S: Final = 60.0
 ANSWER_BYTES: Final = 256 << 20
 TOLD_BY: Final = "authorization.orch.io"
-"""A group that every server has, and that no one else may have the name of."""
+"""Group that tells the vocabulary: every server has it, and only built-in resources can be in it."""
 
 SLICES: Final = "endpointslices"
-"""That of the server itself may name an address that nobody else's may; it keeps it up by itself."""
+"""Plural of EndpointSlices. The server's own is skipped: its address may be one that validation rejects."""
 
 GONE, CONFLICT = 404, 409
 NEEDED: Final = frozenset({"list", "update"})
@@ -40,35 +40,35 @@ NEEDED: Final = frozenset({"list", "update"})
 
 @attrs.frozen(slots=True)
 class Collection:
-    """A resource as discovery names it."""
+    """Resource from discovery: the path of its group version, its plural name and scope."""
 
     path: str
     plural: str
     namespaced: bool
 
     def of(self, namespace: str, name: str) -> str:
-        """The path of an object."""
+        """Return the path of an object."""
         middle = f"namespaces/{quote(namespace, safe='')}/" if self.namespaced else ""
         return f"{self.path}/{middle}{self.plural}/{quote(name, safe='')}"
 
 
 class NoServices:
-    """See `Objects`: a kubeconfig names a server by its URL."""
+    """Lookup without Services, as a kubeconfig gives the server's URL."""
 
     async def service(self, namespace: str, name: str) -> Object | None:
-        """Return None: the command knows no Services."""
+        """Return None for every Service."""
         return None
 
     async def endpoints(self, namespace: str, name: str) -> Object | None:
-        """Return None: the command knows no endpoints."""
+        """Return None for every Service's endpoints."""
         return None
 
 
 async def migrate_online(kubeconfig: Path, given: str, reactor: Any, complain: Callable[[str], None]) -> Migrated:
-    """Have a server rewrite what it keeps in an older form; `complain` is told of objects that it refused.
+    """Make a running server rewrite objects stored in an older form; report rejected ones to `complain`.
 
-    `given`, if not empty, is the vocabulary that it must serve, and that of the file. Raises ConfigError with one
-    line for a server that cannot be asked.
+    `given`, if not empty, is the vocabulary that the server must serve, and that of the kubeconfig. Raises
+    ConfigError if a request fails.
     """
     naming = Naming.of(given) if given else Naming.orch()
     own = ServiceReference(namespace=naming.default_namespace, name=naming.product)
@@ -97,7 +97,7 @@ async def migrate_online(kubeconfig: Path, given: str, reactor: Any, complain: C
 
 
 class OnlineServer:
-    """Requests to the API of a running server."""
+    """API client of a running server."""
 
     def __init__(self, caller: Caller, remote: Remote) -> None:
         self._caller = caller
@@ -109,19 +109,19 @@ class OnlineServer:
         return self._remote.url
 
     async def vocabulary(self) -> str:
-        """That of its groups. Raises ConfigError."""
+        """Return the vocabulary of the server's groups. Raises ConfigError."""
         names = {group["name"] for group in await self._groups()}
         naming = Naming.kubernetes() if Naming.kubernetes().group(TOLD_BY) in names else Naming.orch()
         return naming.vocabulary
 
     async def collections(self) -> AsyncIterator[Collection]:
-        """Every resource that can be listed and updated, each in one version."""
+        """Yield every resource that can be listed and updated, each in one version."""
         seen = set()
         for path in await self._versions():
             group = path.split("/")[1] if path.startswith("apis/") else ""
             code, answer = await self._ask("GET", path)
             if code != 200:
-                continue  # of a server behind this one that does not answer: its objects are not in this store
+                continue  # an unavailable aggregated server, whose objects are not in this store
             for resource in answer.get("resources", ()):
                 name = resource["name"]
                 if "/" not in name and set(resource.get("verbs", ())) >= NEEDED and (group, name) not in seen:
@@ -129,7 +129,7 @@ class OnlineServer:
                     yield Collection(path, name, bool(resource.get("namespaced")))
 
     async def objects(self, collection: Collection) -> AsyncIterator[Object]:
-        """All of a collection, a page at a time. Raises ConfigError."""
+        """Yield all objects of a collection, listed page by page. Raises ConfigError."""
         token, api = "", {}
         while True:
             query = urlencode({"limit": PAGE, **({"continue": token} if token else {})})
@@ -144,9 +144,9 @@ class OnlineServer:
                 return
 
     async def rewrite(self, collection: Collection, obj: Object) -> bool:
-        """Send an object as it is; whether the server has written it. Raises ConfigError when it refuses.
+        """Write an object back unchanged; returns whether the server stored it. Raises ConfigError if rejected.
 
-        One that somebody else has written or removed meanwhile needs it no more.
+        An object that was changed or deleted in the meantime needs no rewrite.
         """
         meta = obj["metadata"]
         path = collection.of(meta.get("namespace", ""), meta["name"])
@@ -158,7 +158,7 @@ class OnlineServer:
         return bool(answer["metadata"]["resourceVersion"] != meta["resourceVersion"])
 
     async def _versions(self) -> list[str]:
-        """`api/v1`, then each version of each group, the preferred one first."""
+        """Return `api/v1` and the path of each version of each group, the preferred version first."""
         return ["api/v1", *(f"apis/{path}" for group in await self._groups() for path in _of_group(group))]
 
     async def _groups(self) -> Sequence[Object]:
@@ -185,6 +185,6 @@ def _of_group(group: Object) -> Iterator[str]:
 
 
 def _words(code: int, answer: Any) -> str:
-    """Return the message of an error response in one line."""
+    """Return the message of an error response on one line."""
     message = answer.get("message") if isinstance(answer, dict) else None
     return " ".join(str(message or f"status {code}").split())

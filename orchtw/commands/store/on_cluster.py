@@ -1,4 +1,4 @@
-"""The subcommands of `orch-store` where the store is an etcd cluster (reference STORE-34)."""
+"""Subcommands of `orch-store` on an etcd cluster (reference STORE-34)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Complain = Callable[[str], None]
 
 
 async def check(options: argparse.Namespace, reactor: Any, complain: Complain) -> int:
-    """Read everything; the exit status."""
+    """Read all objects and report problems; returns the exit status."""
     opening = Opening(options.encryption_provider_config, reactor)
     async with opened(options, reactor, opening.transformers) as store:
         vocabulary, revision = await vocabulary_of(store, options.vocabulary), await store.revision()
@@ -31,7 +31,7 @@ async def check(options: argparse.Namespace, reactor: Any, complain: Complain) -
 
 
 async def compact(options: argparse.Namespace, reactor: Any) -> int:
-    """Drop the history; the exit status."""
+    """Compact the history; returns the exit status."""
     async with opened(options, reactor) as store:
         if options.vocabulary:
             await vocabulary_of(store, options.vocabulary)
@@ -42,7 +42,7 @@ async def compact(options: argparse.Namespace, reactor: Any) -> int:
 
 
 async def export(options: argparse.Namespace, reactor: Any, output: BinaryIO, complain: Complain) -> int:
-    """Write a line for each object; the number of those that could not be read."""
+    """Write a line for each object; returns the number of unreadable ones."""
     opening = Opening(options.encryption_provider_config, reactor)
     async with opened(options, reactor, opening.transformers) as store:
         vocabulary = await vocabulary_of(store, options.vocabulary)
@@ -51,7 +51,7 @@ async def export(options: argparse.Namespace, reactor: Any, output: BinaryIO, co
 
 
 async def import_lines(options: argparse.Namespace, reactor: Any, source: BinaryIO) -> int:
-    """Fill an empty cluster; the exit status."""
+    """Import into an empty cluster; returns the exit status."""
     opening = Opening(options.encryption_provider_config, reactor)
     async with opened(options, reactor, opening.transformers) as store:
         count = await import_into(store, source, options.vocabulary, opening)
@@ -60,7 +60,7 @@ async def import_lines(options: argparse.Namespace, reactor: Any, source: Binary
 
 
 async def migrate(options: argparse.Namespace, reactor: Any, complain: Complain) -> Migrated:
-    """Rewrite what is kept in an older form."""
+    """Rewrite objects that are stored in an older form."""
     sealing = options.encryption_provider_config
     async with opened(options, reactor, Opening(sealing, reactor).transformers) as store:
         vocabulary = await vocabulary_of(store, options.vocabulary)

@@ -1,4 +1,4 @@
-"""Values of a store opened with the keys of `--encryption-provider-config`, and sealed for it."""
+"""Decryption and encryption of stored values with the keys of `--encryption-provider-config`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchtw.storage.encryption.transformer import Opened, Transformers
 
 
 class Opening:
-    """Keys of the encryption configuration at `path`, if one is given. Raises ConfigError for an invalid file."""
+    """Transformers of the encryption configuration at `path`, if given. Raises ConfigError for an invalid file."""
 
     def __init__(self, path: Path | None, reactor: Any) -> None:
         self.given = path is not None
@@ -23,11 +23,11 @@ class Opening:
             self.transformers = sealing(path, reactor, installed()).transformers
 
     async def open(self, key: str, value: bytes) -> Opened:
-        """The plain value. Raises Unreadable, a ValueError."""
+        """Decrypt the value of a key. Raises Unreadable, a ValueError."""
         return await with_keys(partial(self.transformers.of(key).open, value, key.encode()))
 
     async def seal(self, key: str, value: bytes) -> bytes:
-        """Encrypt a value for its key. Raises Unreadable, a ValueError."""
+        """Encrypt the value of a key. Raises Unreadable, a ValueError."""
         return await with_keys(partial(self.transformers.of(key).seal, value, key.encode()))
 
 

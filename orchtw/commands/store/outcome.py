@@ -7,7 +7,7 @@ import attrs
 
 @attrs.define(slots=True)
 class Migrated:
-    """Numbers of objects seen, objects written, and objects that could not be written."""
+    """Number of objects seen, rewritten, and failed to be rewritten."""
 
     seen: int = 0
     written: int = 0

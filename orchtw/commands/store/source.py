@@ -1,4 +1,4 @@
-"""Sources of `orch-store`: one state of a store's file, or of a cluster."""
+"""Sources of `orch-store`: consistent snapshots of a store's file or of an etcd cluster."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from orchtw.storage.sqlite.snapshot import Snapshot
 
 
 class StoreSource(Protocol):
-    """One state: of a vocabulary, at a revision."""
+    """Snapshot of a store at one revision."""
 
     @property
     def vocabulary(self) -> str:
-        """That of its objects."""
+        """Return the vocabulary of the objects."""
 
     @property
     def revision(self) -> int:
-        """The revision that is read."""
+        """Return the revision of the snapshot."""
 
     async def ends(self) -> Mapping[int, int]:
-        """When values that end by themselves do, in milliseconds since the epoch, by the revision of their write."""
+        """Return the expiry times of values, in milliseconds since the epoch, by the revision of their write."""
 
     def live(self) -> AsyncIterator[KeyValue | Damaged]:
-        """Every live key in order."""
+        """Yield all live keys in order."""
 
 
 def agreed(where: object, found: str, given: str) -> str:
-    """Return the vocabulary `found` in a store. Raises ConfigError if another one was `given`."""
+    """Return the vocabulary `found` in a store. Raises ConfigError if a different one was `given`."""
     if given not in ("", found):
         raise ConfigError(f"{where} is of --vocabulary {found}, not {given}")
     return found
 
 
 class FileSource:
-    """The state of a file."""
+    """Snapshot of a store's file."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
 
     @property
     def vocabulary(self) -> str:
-        """See `StoreSource`, as all of these."""
+        """Return the vocabulary of the objects (see `StoreSource`)."""
         return self._snapshot.vocabulary
 
     @property

@@ -1,4 +1,4 @@
-"""Values by store key: objects of known kinds, custom objects, and other values."""
+"""Decoding and encoding of stored values by key: built-in objects, custom objects, and other values."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from orchtw.naming.names import Naming
 from orchtw.registry.rewriting import homes
 from orchtw.registry.targets import REGISTRY, storage_prefix
 from orchtw.schema.catalogue import Catalogue, ResourceType
-from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import unwrap
 from orchtw.schema.codec.json_text import load_json
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.wire.objects import Object
 
 CORE = 3
-"""Parts of `/registry/pods/`, with the empty one before the first slash."""
+"""Number of segments of the prefix `/registry/pods`, including the empty one before the first slash."""
 
 
 class StoredValues:
-    """Stored values as objects, and back, in the vocabulary of the store."""
+    """Codec between stored values and objects in the vocabulary of the store."""
 
     def __init__(self, naming: Naming) -> None:
         self._codecs = Codecs(Catalogue.load(naming))
         self._homes = {storage_prefix(each, naming): each for each in homes(self._codecs.catalogue)}
 
     def resource(self, key: str) -> str:
-        """The resource that a key belongs to, as in `pods` or `leases.coordination.orch.io`; keys are neutral."""
+        """Return the resource of a key, such as `pods` or `leases.coordination.orch.io`. Keys are neutral."""
         parts = key.removeprefix(REGISTRY).split("/")
         if f"{REGISTRY}{parts[0]}/" in self._homes or "." not in parts[0]:
             return parts[0] if len(parts) > 1 else key
         return f"{parts[1]}.{parts[0]}" if len(parts) > 1 else key
 
     def read(self, key: str, value: bytes) -> Object | None:
-        """The object in the version in which it is stored; None: it is no object. Raises ValueError if damaged."""
+        """Decode an object in its stored version; None for other values. Raises ValueError if it is damaged."""
         home = self._home(key)
         try:
             if value[:1] == b"{":
@@ -50,7 +51,7 @@ class StoredValues:
         return obj
 
     def value(self, key: str, obj: object) -> bytes:
-        """Encode an object for the store. Raises ValueError where it does not belong under `key`."""
+        """Encode an object for the store. Raises ValueError if it is malformed or does not belong under `key`."""
         home = self._home(key)
         if not isinstance(obj, dict) or not _is_custom(obj):
             raise ValueError("the object has no apiVersion, kind or metadata")
@@ -66,7 +67,7 @@ class StoredValues:
             raise ValueError(error.message) from None
 
     def is_current(self, key: str, value: bytes) -> bool:
-        """Report whether a built-in object is stored in the version and form in which it would be written now."""
+        """Report whether a built-in object is stored in the current storage version and encoding."""
         home = self._home(key)
         if home is None:
             return True
@@ -97,14 +98,14 @@ class StoredValues:
 
 
 def _is_custom(obj: object) -> bool:
-    """Report whether a JSON value is an object of the API."""
+    """Report whether a JSON value is an API object, with apiVersion, kind and metadata."""
     if not isinstance(obj, dict) or not isinstance(obj.get("metadata"), dict):
         return False
     return all(isinstance(obj.get(key), str) and obj[key] for key in ("apiVersion", "kind"))
 
 
 def _check_place(key: str, obj: Object, home: ResourceType | None) -> None:
-    """Raises ValueError if an object is not the one that its key says."""
+    """Raise ValueError if kind, namespace or name of an object contradict its key."""
     meta = obj["metadata"]
     if home is not None and obj["kind"] != home.kind:
         raise ValueError(f"{obj['kind']} is stored where {home.kind} should be")

@@ -1,4 +1,4 @@
-"""Waiting for changed definitions to decide on what is served, before their writers are answered (CRD-65)."""
+"""Wait of a definition's writer until the controller has decided on the change (CRD-65)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 LIMIT_S: Final = 10.0
-"""After which a change is answered in any case: it is stored, and a kind with very many objects takes long."""
+"""Seconds after which a change is answered in any case: it is stored, and a kind with very many objects takes
+long.
+"""
 
 _Waiting = tuple[int, Deferred[None]]
-"""The generation that somebody waits for."""
+"""Generation that a writer waits for."""
 
 
 class Acknowledging:
-    """Knows by uid which generation of a definition was last looked at to the end."""
+    """Latest generation of each definition, by uid, that the controller has finished with."""
 
     def __init__(self, clock: IReactorTime) -> None:
         self._clock = clock
@@ -39,14 +41,14 @@ class Acknowledging:
             self._leave(uid, waiting)
 
     def settle(self, uid: str, generation: int) -> None:
-        """A definition has been looked at in that generation."""
+        """Note that a definition has been processed in that generation."""
         self._settled[uid] = generation
         for needed, done in tuple(self._waiting.get(uid, ())):
             if needed <= generation and not done.called:
                 done.callback(None)
 
     def forget(self, uid: str) -> None:
-        """A definition is gone."""
+        """Forget a deleted definition."""
         self._settled.pop(uid, None)
         self._release(uid)
 

@@ -1,4 +1,4 @@
-"""Looks at each definition that has changed: its status, what is served by it, its end."""
+"""Controller of definitions: status, serving and removal of each that has changed."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 
 CONCURRENCY: Final = 8
-"""Definitions at a time: the store reads and commits together what is asked of it together."""
+"""Definitions processed concurrently: the store batches their reads and writes."""
 
 SURVEY_S: Final = 0.05
-"""How long a new definition waits at a time for those from before the start, whose names are yet to be learnt."""
+"""Interval at which a new definition waits for the names of those from before the start."""
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
@@ -48,7 +48,7 @@ class DefinitionParts:
 
 
 class DefinitionController(Controller):
-    """Keys are names of definitions. All that concerns one of them happens in one round after the other."""
+    """Controller keyed by names of definitions: all work on one of them is done in successive rounds."""
 
     name = "customresourcedefinitions"
     account = "customresourcedefinition-controller"
@@ -81,7 +81,7 @@ class DefinitionController(Controller):
         self._target.stored.in_force = self.in_force
 
     def stopService(self) -> Deferred[None]:
-        """See `Controller`; nobody waits any longer."""
+        """Stop the controller, as `Controller.stopService`; all waiting writers are released."""
         self._unseen.clear()
         self._end_survey()
         self._parts.acknowledging.stop()
@@ -93,6 +93,10 @@ class DefinitionController(Controller):
         meta = self._target.stored.metadata(entry, owned=False)
         if self._parts.serving.concerns(meta["name"]) and not meta.get("deletionTimestamp"):
             await self._parts.acknowledging.settled(meta["uid"], meta.get("generation", 0))
+
+    async def caught_up(self) -> None:
+        """Return when each definition has been looked at as it is now: what it decides on is served, or no more."""
+        await self.queue.rested()
 
     async def settled(self) -> None:
         """Return when each definition that was there at the start is served, or was found not to be."""
@@ -111,6 +115,8 @@ class DefinitionController(Controller):
         if new is not None:
             if new.owner_metadata().terminating:
                 self._parts.serving.close(new.name)
+            else:
+                self._parts.serving.reopen(new.name)
             self.queue.add(new.name)
         elif old is not None:
             self._parts.serving.end(old.name)
@@ -147,6 +153,7 @@ class DefinitionController(Controller):
             if not await self._parts.finalizing.end(definition, self._parts.serving.target(definition.name)):
                 raise Retry("objects remain")
             return None
+        self._parts.finalizing.forget(definition.uid)  # a restored definition may have been terminating before
         if not definition.established and len(self._unseen) > (definition.name in self._unseen):
             return SURVEY_S
         news, after_s = await self._parts.observer.news(definition, obj, size_bytes)
@@ -172,7 +179,7 @@ class DefinitionController(Controller):
             self._offer_names(definition.group)
 
     def _forget(self, name: str) -> None:
-        """A definition is gone, and all that is known of it goes."""
+        """Forget a deleted definition and all that is known of it."""
         gone = self._known.pop(name, None)
         if gone is not None:
             self._refused.pop(name, None)
@@ -209,7 +216,7 @@ class DefinitionController(Controller):
             await self._parts.serving.serve(definition, obj, size_bytes)
         except ValueError as error:
             if self._refused.get(name) != str(error):
-                self._log.warn("what {name} defines cannot be served: {why}", name=name, why=error)
+                self._log.warn("custom resources of {name} cannot be served: {why}", name=name, why=error)
             self._refused[name] = str(error)
         else:
             self._refused.pop(name, None)

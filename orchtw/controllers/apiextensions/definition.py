@@ -1,4 +1,4 @@
-"""A definition as its controller sees it: what is compared, without the schemas."""
+"""Definition as its controller sees it: the compared fields, without the schemas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchtw.registry.groups.apiextensions.conditions import ESTABLISHED, NAMES_A
 from orchtw.wire.objects import Object
 
 Names = Mapping[str, Any]
-"""plural, singular, shortNames, kind, listKind and categories, as far as they are there."""
+"""plural, singular, shortNames, kind, listKind and categories, as far as set."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Definition:
 
     @classmethod
     def of(cls, obj: Object) -> Definition:
-        """The state of a definition in version v1."""
+        """Return the state of a definition in version v1."""
         meta, spec, status = obj["metadata"], obj["spec"], obj.get("status") or {}
         return cls(
             name=meta["name"],

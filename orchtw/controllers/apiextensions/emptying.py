@@ -1,12 +1,14 @@
-"""Empties the collection of a definition that is to go (reference CRD-25)."""
+"""Deletion of all objects of a terminating definition (reference CRD-25)."""
 
 from __future__ import annotations
+
+from contextlib import suppress
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchtw.client.concurrency import each
-from orchtw.errors import NotFound, StatusError
+from orchtw.errors import Conflict, NotFound, StatusError
 from orchtw.registry.stored import Stored
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
@@ -17,15 +19,15 @@ from orchtw.writes.deletion import Deletion
 from orchtw.writes.write_path import WritePath
 
 AT_A_TIME = 64
-"""Deletes: the store commits together what is queued together."""
+"""Concurrent deletes: the store commits together what is queued together."""
 TURN_S = 0.008
-"""How long one turn may look at objects that need no delete."""
+"""Seconds that one turn may spend on objects that need no delete."""
 MAX_CAUSES = 10
-"""Refusals that are told: an object may be refused for the same reason as thousands of others."""
+"""Most refusals that are reported: thousands of objects may be refused for the same reason."""
 
 
 class Emptying:
-    """Deletes objects as the server itself, past admission: whether they may go was asked with the definition."""
+    """Deletion as the server itself, past admission, which was asked with the definition."""
 
     def __init__(self, deletion: Deletion, writes: WritePath, user: UserInfo, clock: IReactorTime) -> None:
         self._deletion = deletion
@@ -71,7 +73,9 @@ class Emptying:
             return
         namespace, _, name = key.rpartition("/")
         entry = stored.get(namespace, name)
-        if entry is None or stored.metadata(entry).get("deletionTimestamp"):
+        meta = {} if entry is None else stored.metadata(entry)
+        if entry is None or meta.get("deletionTimestamp"):
             return
         write = Write(target=target, namespace=namespace, name=name, user=self._user, admitted=True)
-        await self._deletion.delete(write, DeleteOptions())
+        with suppress(Conflict):  # another object has come in its place: it is counted, or another definition's
+            await self._deletion.delete(write, DeleteOptions(precondition_uid=meta.get("uid") or None))

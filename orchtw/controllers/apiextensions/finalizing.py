@@ -1,4 +1,4 @@
-"""The end of a definition: its collection is emptied, then its finalizer goes (reference CRD-25)."""
+"""End of a definition: its collection is emptied, then its finalizer removed (reference CRD-25)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from orchtw.registry.groups.apiextensions.definition import CLEANUP_FINALIZER
 from orchtw.registry.target import Target
 
 CONFIRMATION_S = 60.0
-"""How long objects may take to end before the condition says so, and until all are deleted again."""
+"""Time after which the condition reports objects that remain, and interval until all are deleted again."""
 
 
 class Finalizing:
-    """Rounds of one definition come one after the other, until `end` says that there need be no more."""
+    """Rounds for one definition, in succession, until `end` returns True."""
 
     def __init__(self, statuses: Statuses, emptying: Emptying, naming: Naming, clock: IReactorTime) -> None:
         self._statuses = statuses
@@ -37,14 +37,14 @@ class Finalizing:
         self._next_delete: dict[str, float] = {}
 
     def forget(self, uid: str) -> None:
-        """That definition is gone."""
+        """Forget a definition that is gone."""
         self._next_delete.pop(uid, None)
 
     async def end(self, definition: Definition, target: Target | None) -> bool:
-        """One round on a terminating definition, whose objects are those of `target`; False: objects remain.
+        """Make one round on a terminating definition with the objects of `target`; False: objects remain.
 
-        None: it was never served. What is written before the objects are looked at comes to the store after all
-        creates from before the collection was closed, so that none is missed.
+        `target` None: it was never served. The status is written before the objects are listed: that write reaches
+        the store after all creates from before the collection was closed, so none is missed.
         """
         if self._finalizer not in definition.finalizers:
             return True

@@ -30,7 +30,7 @@ UNCONFIRMED: Final = Finding(
 
 
 def failed(why: str) -> Finding:
-    """Not every object could be deleted."""
+    """Return the condition that not every object could be deleted."""
     return Finding(TERMINATING, True, "InstanceDeletionFailed", f"could not issue all deletes: {why}")
 
 

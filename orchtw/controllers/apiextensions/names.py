@@ -1,4 +1,4 @@
-"""Which of the names that it asks for a definition gets (reference CRD-7)."""
+"""Assignment of names to definitions (reference CRD-7)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _KINDS: Final = ("kind", "listKind")
 _NO_CONFLICTS: Final = Finding(NAMES_ACCEPTED, True, "NoConflicts", "no conflicts found")
 
 _Name = tuple[str, bool, str]
-"""A group, whether it is a kind's name, and the name: resources and kinds do not get into each other's way."""
+"""A group, a flag for names of kinds, and the name: resources and kinds do not conflict with each other."""
 
 
 class NameIndex:
-    """Index of names by definition. A name that is given to a definition is its own until it is released."""
+    """Index of names by definition; a name belongs to its definition until it is released."""
 
     def __init__(self) -> None:
         self._owners: dict[_Name, set[str]] = {}
@@ -39,7 +39,7 @@ class NameIndex:
         return not before <= held
 
     def release(self, definition: str) -> None:
-        """A definition is gone."""
+        """Release the names of a deleted definition."""
         self.hold(definition, "")
         del self._held[definition]
 
@@ -61,9 +61,9 @@ def _names(group: str, names: Names) -> Iterator[_Name]:
 
 
 def accept(definition: Definition, index: NameIndex) -> tuple[Names, Finding]:
-    """The names that a definition has from now on, and what is to be said of that.
+    """Return the names that a definition now has, and the condition about them.
 
-    In the place of a name that another one has, it keeps what it had.
+    A name taken by another definition leaves the former one in place.
     """
     given: dict[str, Any] = dict(definition.accepted)
     finding = _NO_CONFLICTS
@@ -79,7 +79,7 @@ def accept(definition: Definition, index: NameIndex) -> tuple[Names, Finding]:
 
 
 def _clash(definition: Definition, key: str, index: NameIndex) -> str:
-    """Why a definition does not get what it asks for; empty: it does."""
+    """Return why a definition does not get a wanted name; empty: it gets it."""
     asked, had = definition.names.get(key), definition.accepted.get(key)
     if asked == had or key == "categories":
         return ""

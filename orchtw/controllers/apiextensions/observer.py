@@ -18,16 +18,16 @@ from orchtw.registry.offload import Offload
 from orchtw.wire.objects import Object
 
 ESTABLISHING_DELAY_S = 5.0
-"""Where there are several servers: by then all of them have seen that the names are accepted."""
+"""Delay with several servers: by then all of them have seen that the names are accepted."""
 
 WORKERS_DELAY_S = 0.5
-"""The same for workers of one server, who are told in the turn in which it happens."""
+"""Delay with workers of one server, which are told in the same turn."""
 
 
 class Observer:
-    """Finds out what there is to say. It keeps no more of a definition than what would be slow to find out again.
+    """Observer of definitions, which caches only findings that are slow to make again.
 
-    `delay_s` says how long other processes, if there are any, take to see what this one has written.
+    `delay_s` is the time in which other processes, if any, see this one's writes.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Observer:
         self._due: dict[str, float] = {}
 
     def forget(self, uid: str) -> None:
-        """That definition is gone."""
+        """Forget a definition that is gone."""
         self._structures.pop(uid, None)
         self._due.pop(uid, None)
 

@@ -26,17 +26,17 @@ CLOSED: Final = "create not allowed while custom resource definition is terminat
 
 @attrs.frozen(slots=True)
 class Served:
-    """Served state of a definition: everything that decides on it, and one of its targets."""
+    """Served state of a definition: the fields that decide on it, and one of its targets."""
 
     state: Hashable
     target: Target
 
 
 class Serving:
-    """Adds, changes and removes resources as definitions come, change and go.
+    """Registry of served custom resources, changed as definitions come, change and go.
 
-    A resource that changes is served as it was until it is served as it is. `serve` is called for a definition when
-    its last call for that one has ended. `rules`: whether those in schemas hold.
+    A changed resource is served in its old form until the new one is ready. Calls of `serve` for one definition never
+    overlap. `rules`: enforce those in schemas.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Serving:
         self._versionings = versionings
         self._schemas = codecs.schemas
         self._rules = rules
-        self._make_codec = partial(codecs.made, codec_type=CustomCodec)
+        self._make_codec = partial(CustomCodec, codecs=codecs)
         self._run = offload.run
         self._served: dict[str, Served] = {}
         self._closed: set[str] = set()
@@ -54,7 +54,7 @@ class Serving:
         self._ended: set[str] = set()
 
     def target(self, name: str) -> Target | None:
-        """The resource that the definition of that name defines, in one of its versions; None: it is not served."""
+        """Return the resource of the definition of that name, in one of its versions; None: it is not served."""
         served = self._served.get(name)
         return None if served is None else served.target
 
@@ -97,8 +97,18 @@ class Serving:
         if served is not None:
             self._targets.close(served.target.stored, CLOSED)
 
+    def reopen(self, name: str) -> None:
+        """Let new objects in again: the definition is no longer terminating, which a restored one may have been.
+
+        The next `serve` replaces the closed collection.
+        """
+        if name in self._closed:
+            self._closed.discard(name)
+            if (served := self._served.get(name)) is not None:
+                self._served[name] = attrs.evolve(served, state=None)
+
     def end(self, name: str) -> None:
-        """The definition of that name is gone: serve what it defined no longer, as soon as it is not being added."""
+        """Stop serving the resource of a deleted definition, as soon as it is not being added."""
         self._closed.discard(name)
         if name in self._adding:
             self._ended.add(name)

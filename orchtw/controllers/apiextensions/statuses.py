@@ -1,4 +1,4 @@
-"""Writes what the server has found of a definition into its status, in the name of the server."""
+"""Writer of a definition's status, as the server itself."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ORDER: Final = ("conditions", "acceptedNames", "storedVersions")
 class News:
     """Status update of a definition: findings, conditions to remove, and accepted names.
 
-    `accepted` None: they stay. `released` is a finalizer that goes.
+    `accepted` None: they stay. `released` is a finalizer to remove.
     """
 
     findings: Sequence[Finding] = ()
@@ -56,7 +56,7 @@ class News:
 
 
 def as_told(definition: Definition, obj: Object, news: News) -> tuple[Definition, Object]:
-    """A definition, and its object, with the names that the news give it."""
+    """Return a definition, and its object, with the accepted names of an update."""
     if news.accepted is None:
         return definition, obj
     shown = _shown_names(news.accepted)
@@ -66,7 +66,7 @@ def as_told(definition: Definition, obj: Object, news: News) -> tuple[Definition
 
 
 class Statuses:
-    """Each write is repeated from the newer state when another writer was faster, so that none undoes another."""
+    """Writer of status updates; each is repeated from the newer state on a conflict, so that none undoes another."""
 
     def __init__(self, target: Target, writes: WritePath, naming: Naming) -> None:
         self._target = target
@@ -122,6 +122,6 @@ class Statuses:
 
 
 def _shown_names(accepted: Names) -> Names:
-    """Plural and kind stand in every status, empty as long as another definition has them (reference CRD-7)."""
+    """Return the names for a status, with plural and kind even if empty (reference CRD-7)."""
     names = {"plural": "", "kind": "", **accepted}
     return {key: names[key] for key in NAMES_ORDER if key in names}

@@ -1,4 +1,4 @@
-"""The token cleaner: Secrets of bootstrap tokens that have expired are deleted (reference AUTHN-46)."""
+"""Token cleaner: deletes Secrets of expired bootstrap tokens (reference AUTHN-46)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from orchtw.rules.bootstrap_tokens import SECRET_TYPE, TokenSecret
 from orchtw.rules.options import DeleteOptions
 
 LONGEST_S: Final = 24 * 3600.0
-"""Between two looks at a Secret that is yet to expire."""
+"""Longest time between two looks at a Secret that is yet to expire."""
 
 
 class TokenCleaner(Controller):
-    """Keys are names of Secrets in the system's namespace."""
+    """Controller keyed by names of Secrets in the system's namespace."""
 
     name = "tokencleaner"
     account = "token-cleaner"

@@ -1,6 +1,4 @@
-"""The bootstrap signer: signs what newcomers are told of the cluster, once for each of their tokens
-(reference AUTHN-45).
-"""
+"""Bootstrap signer: signs the cluster's public data once for each bootstrap token (reference AUTHN-45)."""
 
 from __future__ import annotations
 
@@ -20,17 +18,17 @@ CONFIG_MAP: Final = "cluster-info"
 CONTENT: Final = "kubeconfig"
 SIGNATURE: Final = "jws-kubeconfig-"
 LONGEST_S: Final = 24 * 3600.0
-"""Between two looks while there are tokens that are yet to expire."""
+"""Longest time between two looks while tokens are yet to expire."""
 
 SLICE: Final = 1 << 20
-"""Characters that are signed at once, some milliseconds."""
+"""Characters that are signed at once, in some milliseconds."""
 
 SYNC_S: Final = 1.0
-"""Until another look while the Secrets have not all been seen."""
+"""Seconds until the next attempt while not all Secrets have been seen."""
 
 
 class BootstrapSigner(Controller):
-    """There is one key, that of the ConfigMap."""
+    """Controller with one key, that of the ConfigMap."""
 
     name = "bootstrapsigner"
     account = "bootstrap-signer"
@@ -94,7 +92,7 @@ class BootstrapSigner(Controller):
         return min(LONGEST_S, *ends) if ends else None
 
     async def _signatures(self, content: str, now: float) -> dict[str, str]:
-        """The signatures there should be. Others get their turn after each SLICE characters."""
+        """Return the signatures that should exist, yielding to the reactor after each SLICE characters."""
         made: dict[str, str] = {}
         done = 0
         for each in [token for token in self._tokens.values() if token.signs(now)]:

@@ -1,4 +1,4 @@
-"""The approver: nodes get client certificates without anybody's doing, if they may (reference CTRL-30)."""
+"""Approver of nodes' requests for client certificates, if they have the right (reference CTRL-30)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from orchtw.wire.objects import Object
 
 CONCURRENCY: Final = 5
 REVIEWED: Final = Backoff(first_s=0.2, limit_s=1000.0)
-"""Between looks at a request: rights may come later."""
+"""Delay between looks at a request whose sender may get the right later."""
 
 _REASON: Final = "AutoApproved"
 _OWN, _ANY = "selfnodeclient", "nodeclient"
@@ -29,7 +29,7 @@ _MESSAGES: Final = {
 
 
 class Approver(RequestController):
-    """Asks for the rights of those who ask for a node's certificate."""
+    """Approver that checks the rights of the senders of nodes' requests."""
 
     name = "csrapproving"
     backoff = REVIEWED
@@ -39,7 +39,7 @@ class Approver(RequestController):
         self._signer = host.naming.translate(NODE_CLIENT)
 
     async def look_at(self, name: str, request: Object) -> None:
-        """Approve a node's request if its sender may; Retry: nobody has decided, and the sender may not (yet)."""
+        """Approve a node's request if its sender may; Retry: it is undecided, and the sender has no right (yet)."""
         spec = request["spec"]
         decided = state.has(request, state.APPROVED, state.DENIED) or state.certificate(request)
         if decided or spec.get("signerName") != self._signer:

@@ -1,4 +1,4 @@
-"""The cleaner: requests do not stay for longer than anybody needs them (reference CTRL-32)."""
+"""Cleaner of requests that are no longer needed (reference CTRL-32)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FINAL: Final = (state.APPROVED, state.DENIED, state.FAILED)
 
 
 class Cleaner(RequestController):
-    """Looks at every request once in each period."""
+    """Cleaner that looks at every request once in each period."""
 
     name = "csrcleaner"
 

@@ -8,7 +8,7 @@ APPROVED, DENIED, FAILED = "Approved", "Denied", "Failed"
 
 
 def conditions(request: Object) -> list[Object]:
-    """Its conditions, none yet: empty."""
+    """Return its conditions, empty if there are none."""
     found: list[Object] = (request.get("status") or {}).get("conditions") or []
     return found
 
@@ -25,11 +25,11 @@ def certificate(request: Object) -> str:
 
 
 def with_status(request: Object, **changes: object) -> Object:
-    """The request with these fields of its status changed."""
+    """Return the request with these fields of its status changed."""
     return {**request, "status": {**(request.get("status") or {}), **changes}}
 
 
 def with_condition(request: Object, kind: str, reason: str, message: str) -> Object:
-    """The request with one more condition, which is true."""
+    """Return the request with one more condition, which is true."""
     added = {"type": kind, "status": "True", "reason": reason, "message": message}
     return with_status(request, conditions=[*conditions(request), added])

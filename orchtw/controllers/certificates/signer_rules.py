@@ -14,7 +14,7 @@ _NODE_USAGES: Final = ("digital signature", "key encipherment")
 _KIND_NAMES: Final = ((DNS, "DNS"), (EMAIL, "Email"), (IP, "IP"), (URI, "URI"))
 
 Rule = Callable[[CertificateRequest, Collection[str]], str]
-"""Why a request with these usages is not signed; empty: it is."""
+"""Returns why a request with these usages is not signed; empty: it is."""
 
 
 def _client(asked: CertificateRequest, usages: Collection[str]) -> str:
@@ -25,7 +25,7 @@ def _client(asked: CertificateRequest, usages: Collection[str]) -> str:
 
 
 def why_not_node_client(asked: CertificateRequest, usages: Collection[str]) -> str:
-    """Why this is no request of a node for its client certificate; empty: it is."""
+    """Return why a request is not that of a node for its client certificate; empty: it is one."""
     if asked.organizations != (_NODES,):
         return f"subject organization is not {_NODES}"
     for kind, shown in _KIND_NAMES:
@@ -64,4 +64,4 @@ RULES: Final[Mapping[str, Rule]] = {
     NODE_SERVING: _node_serving,
     LEGACY: _anything,
 }
-"""By the signers' neutral names."""
+"""Rules by the signers' neutral names."""

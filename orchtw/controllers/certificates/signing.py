@@ -1,4 +1,4 @@
-"""The built-in signers: what has been approved gets its certificate, or fails (reference CTRL-31, CSR-13)."""
+"""Built-in signers: approved requests get their certificate, or fail (reference CTRL-31, CSR-13)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import attrs
 from twisted.logger import Logger
 
 from orchtw.client.work_queue import Backoff, Retry
-from orchtw.config import Config
+from orchtw.config.signing import SigningOptions
 from orchtw.controllers.certificates import request_state as state
 from orchtw.controllers.certificates.requests import RequestController
 from orchtw.controllers.certificates.signer_rules import RULES
@@ -26,7 +26,7 @@ from orchtw.wire.objects import Object
 CONCURRENCY: Final = 5
 LEAST_LIFE: Final = timedelta(minutes=10)
 WEIGHT_BYTES: Final = INLINE_BYTES + 1
-"""What a signature counts as: always for the thread, for it may take as long as the operator's key is large."""
+"""Weight of a signature: always enough for the thread, for large keys of operators are slow."""
 
 _REASON: Final = "SignerValidationFailure"
 
@@ -41,12 +41,12 @@ class Means:
 
     @classmethod
     def none(cls) -> Means:
-        """Those of a host without any authority: nothing is signed."""
-        return cls(ClusterSigning(Config()), timedelta(), Offload(None))
+        """Return those of a host without any authority: nothing is signed."""
+        return cls(ClusterSigning(SigningOptions()), timedelta(), Offload(None))
 
 
 class Signer(RequestController):
-    """Requests to others' signers are left alone."""
+    """Signer of requests to the built-in signers; it leaves all others alone."""
 
     name = "csrsigning"
     backoff = Backoff(first_s=0.2, limit_s=1000.0)
@@ -70,7 +70,7 @@ class Signer(RequestController):
         await self.client.update(self.requests, "", name, outcome, "status")
 
     def _judge(self, signer: str, request: Object) -> Object:
-        """The request with its certificate, or failed. Runs in a thread."""
+        """Return the request with its certificate, or as failed. Runs in a thread."""
         spec = request["spec"]
         usages = spec.get("usages") or ()
         try:
@@ -87,7 +87,7 @@ class Signer(RequestController):
         return state.with_status(request, certificate=b64encode(certificates.pem(issued)).decode())
 
     def _life(self, asked_s: int | None) -> timedelta:
-        """As long as is asked for, within bounds."""
+        """Return the requested lifetime, within bounds."""
         if asked_s is None:
             return self._means.life
         return min(self._means.life, max(LEAST_LIFE, timedelta(seconds=asked_s)))

@@ -1,4 +1,4 @@
-"""The service account controller: each namespace has an account `default` (reference CTRL-19)."""
+"""Service account controller: keeps an account `default` in each namespace (reference CTRL-19)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ CONCURRENCY: Final = 16
 
 
 class EachNamespace(Controller):
-    """Keys are names of namespaces. The object is of the core group and called `object_name`."""
+    """Controller keyed by names of namespaces; the objects are of the core group and called `object_name`."""
 
     def __init__(self, host: ControllerHost, plural: str, object_name: str) -> None:
         super().__init__(host, CONCURRENCY)
@@ -68,8 +68,8 @@ class EachNamespace(Controller):
 
     @abstractmethod
     def wanted(self, namespace: str) -> Object:
-        """The object of that namespace."""
+        """Return the object for that namespace."""
 
     def corrected(self, obj: Object) -> Object | None:
-        """The object as it should be; None: as it is, which is all that most ask for."""
+        """Return the object as it should be; None: it stays as it is, the default."""
         return None

@@ -1,6 +1,4 @@
-"""The publisher of authorities: a ConfigMap in each namespace says what pods know this server by
-(reference CTRL-24).
-"""
+"""Publisher of authorities: a ConfigMap in each namespace with those of this server (reference CTRL-24)."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ KEY: Final = "ca.crt"
 
 
 class RootCAPublisher(EachNamespace):
-    """Whatever else somebody puts into the ConfigMap is taken out again; labels and annotations stay."""
+    """Publisher that removes foreign data from the ConfigMap; labels and annotations stay."""
 
     name = "root-ca-cert-publisher"
     account = "root-ca-cert-publisher"

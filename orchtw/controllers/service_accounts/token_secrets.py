@@ -9,11 +9,11 @@ from orchtw.naming.names import Naming
 from orchtw.wire.objects import Object
 
 LegacyToken = Callable[[Object, str], str]
-"""Makes the token of an account that is to be kept in the Secret of that name."""
+"""Makes the token of an account for the Secret of that name."""
 
 
 class TokenSecrets:
-    """Without `legacy_token` Secrets get everything but a token, without `root_ca_pem` all but the authorities."""
+    """Contents of Secrets: without `legacy_token` they lack the token, without `root_ca_pem` the authorities."""
 
     def __init__(self, naming: Naming, legacy_token: LegacyToken | None, root_ca_pem: str) -> None:
         self.type = naming.service_account_token_type
@@ -28,17 +28,17 @@ class TokenSecrets:
         return self._legacy_token is not None
 
     def account_of(self, secret: Object) -> str:
-        """The account that a Secret is to hold a token of; empty: it is another kind of Secret."""
+        """Return the account whose token a Secret is to hold; empty: it is another kind of Secret."""
         if secret.get("type") != self.type:
             return ""
         return str((secret["metadata"].get("annotations") or {}).get(self._name_annotation, ""))
 
     def uid_of(self, secret: Object) -> str:
-        """The uid that the account had when the Secret was filled, or has to have; empty: any."""
+        """Return the uid of the account for which the Secret was filled or is reserved; empty: any."""
         return str((secret["metadata"].get("annotations") or {}).get(self._uid_annotation, ""))
 
     def made(self, account: Object, name: str) -> Object:
-        """A new Secret for an account, complete."""
+        """Return a new, complete Secret for an account."""
         owner = account["metadata"]
         annotations = {self._name_annotation: owner["name"]}
         meta = {"name": name, "namespace": owner["namespace"], "annotations": annotations}
@@ -46,7 +46,7 @@ class TokenSecrets:
         return self.filled(secret, account) or secret
 
     def filled(self, secret: Object, account: Object) -> Object | None:
-        """The Secret with all that belongs into it; None: it is complete."""
+        """Return the Secret with everything filled in; None: it is complete."""
         meta, uid = secret["metadata"], account["metadata"]["uid"]
         data: dict[str, str] = dict(secret.get("data") or {})
         wanted = {"namespace": meta["namespace"].encode()}

@@ -1,4 +1,4 @@
-"""The token controller: Secrets of the token type hold a token of their account (reference CTRL-20 to CTRL-22)."""
+"""Token controller: fills Secrets of the token type with a token of their account (reference CTRL-20 to CTRL-22)."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ TOKEN: Final = "token"
 
 
 class TokenController(Controller):
-    """Keys are `secret <ns>/<name>`, `account <ns>/<name>`, `without <ns>/<name>` (an account that is gone), and
-    `gone <ns>/<account>/<secret>`.
+    """Controller whose keys are `secret <ns>/<name>`, `account <ns>/<name>`, `without <ns>/<name>` (an account that
+    is gone), and `gone <ns>/<account>/<secret>`.
 
-    With `generates` each account gets a Secret by itself, if there is a key to sign its token with.
+    With `generates` each account gets a Secret automatically, if there is a key to sign its token with.
     """
 
     name = "serviceaccount-token"

@@ -1,6 +1,4 @@
-"""Looks again and again whether the servers behind APIServices work, and says so in their status
-(reference AGG-3, AGG-15).
-"""
+"""Periodic checks of the servers behind APIServices, written to their status (reference AGG-3, AGG-15)."""
 
 from __future__ import annotations
 
@@ -22,18 +20,18 @@ from orchtw.watch.log import Event
 
 INTERVAL_S: Final = 30.0
 RETRY_S: Final = 0.5
-"""After the first failure; each further one doubles it, up to INTERVAL_S."""
+"""Delay after the first failure; each further one doubles it, up to INTERVAL_S."""
 
 SUSPECT_S: Final = 1.0
-"""Between two looks that requests in trouble cause."""
+"""Shortest time between two checks that failing requests cause."""
 
 Say = Callable[[str, AvailabilityVerdict], Awaitable[None]]
-"""Writes the condition of an APIService. Raises StatusError."""
+"""Write the condition of an APIService. Raises StatusError."""
 
 
 @attrs.define(slots=True, eq=False)
 class _Look:
-    """The checks of one APIService: one at a time, and one more when something has happened meanwhile."""
+    """Checks of one APIService: one at a time, and one more when something has changed meanwhile."""
 
     timer: IDelayedCall | None = None
     running: Deferred[None] | None = None
@@ -47,7 +45,7 @@ class _Look:
 
 
 class Availability(Service):
-    """Looks at each APIService at the start, every INTERVAL_S, and when it, its Service or the endpoints change."""
+    """Checks of each APIService: at the start, every INTERVAL_S, and when it, its Service or the endpoints change."""
 
     _log = Logger()
 
@@ -68,7 +66,7 @@ class Availability(Service):
             self._changed(None, service)
 
     def stopService(self) -> None:
-        """Look no more; a question under way is given up."""
+        """Stop the checks, and give up those under way."""
         super().stopService()  # type: ignore[no-untyped-call]
         for stored in (self._checks.services, self._checks.endpoints):
             stored.cache.leave(self)
@@ -76,20 +74,26 @@ class Availability(Service):
             self._forget(name)
 
     def suspect(self, service: ApiService) -> None:
-        """A request has met with trouble: look soon, but not for each of many."""
+        """Check a service soon after a failed request, at most once in SUSPECT_S."""
         look = self._looks.get(service.name)
         if look is not None and self._clock.seconds() - look.begun >= SUSPECT_S:
             self._soon(service.name)
 
+    def check_all(self) -> None:
+        """Check the servers of all APIServices soon."""
+        if self.running:
+            for service in self._services.remote.values():
+                self._soon(service.name)
+
     def take(self, event: Event) -> None:
-        """See `Follower`: a Service or endpoints have changed."""
+        """Check the APIServices of a changed Service or endpoints, as `Follower.take`."""
         for service in self._services.remote.values():
             backend = service.backend
             if backend is not None and event.key == f"{backend.service.namespace}/{backend.service.name}":
                 self._soon(service.name)
 
     def closed(self) -> None:
-        """Never happens: these resources are of the release."""
+        """Do nothing: these resources are of the release and never go away."""
 
     def _changed(self, old: ApiService | None, new: ApiService | None) -> None:
         if not self.running:
@@ -129,7 +133,7 @@ class Availability(Service):
 
     def _failed(self, failure: Failure, name: str, look: _Look) -> None:
         if not isinstance(failure.value, CancelledError):
-            self._log.failure("APIService {name} cannot be looked after", failure=failure, name=name)
+            self._log.failure("availability checks of APIService {name} failed", failure=failure, name=name)
             self._next(name, look, good=False)
 
     async def _look(self, name: str, look: _Look) -> None:

@@ -22,7 +22,7 @@ from orchtw.request import UserInfo
 from orchtw.rules.front_proxy import identity_headers
 
 DIAL_S: Final = 30.0
-"""How long a connection may take that a client waits for. Who does not answer at all is soon unavailable."""
+"""Longest time to connect to a server; one that does not answer soon becomes unavailable."""
 
 LATE: Final = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
 
@@ -30,11 +30,11 @@ _REPEATABLE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
 class NoAnswer(Exception):
-    """There is no answer, or none in time; the text is the reference server's."""
+    """Error: no answer, or none in time; the text is the reference server's."""
 
 
 class TooLarge(NoAnswer):
-    """There is more of an answer than was wanted; `code` is its status."""
+    """Error: an answer larger than wanted; `code` is its status."""
 
     def __init__(self, limit: int, code: int) -> None:
         super().__init__(f"the answer is larger than {limit} bytes")
@@ -53,14 +53,14 @@ class Ask:
 
 @attrs.frozen(slots=True, kw_only=True)
 class BackendAnswer:
-    """A whole answer to a question of the server's own."""
+    """Complete answer to one of the server's own questions."""
 
     head: ResponseHead
     body: bytes
 
 
 class Backends:
-    """Asks them. Each server has limits of its own, so that one that is slow leaves the others theirs.
+    """Connections to the servers behind APIServices, with limits per server: a slow one takes none from the others.
 
     `identity` is how this server shows itself; `make_dialer` makes the dialer of one server.
     """
@@ -82,23 +82,22 @@ class Backends:
         self._known: dict[ServiceBackend, _Known] = {}
 
     async def ask(self, backend: ServiceBackend, ask: Ask) -> tuple[ClientExchange, ResponseHead]:
-        """The head of its answer, and the exchange that the body comes from.
+        """Send a request; return the exchange that the body comes from, and the head of the answer.
 
         Raises NoAnswer, TooManyRequests (429), BadRequest (400) for a request that cannot be written down. A kept
-        connection may have been closed meanwhile: what changes nothing is asked again on a fresh one.
+        connection may have been closed meanwhile: a request that changes nothing is repeated on a fresh one.
         """
         known = self._of(backend)
         destination = await self._destination(backend, known)
-        exchange, used = await self._connected(known.exchanges, destination)
+        headers = ask.headers
+        if not any(name == "Host" for name, _ in headers):
+            headers = [("Host", destination.shown_authority), *headers]
+        repeatable = ask.method in _REPEATABLE
         try:
-            return exchange, await self._head(exchange, destination, ask)
-        except Broken as problem:
-            if not used or ask.method not in _REPEATABLE:
-                raise NoAnswer(str(problem)) from None
-        exchange, _ = await self._connected(known.exchanges, destination, fresh=True)
-        try:
-            return exchange, await self._head(exchange, destination, ask)
-        except Broken as problem:
+            return await known.exchanges.ask(
+                destination, ask.method, ask.target, headers, ask.body, repeatable=repeatable
+            )
+        except (Unreachable, ConfigError, Broken) as problem:
             raise NoAnswer(str(problem)) from None
 
     async def get(
@@ -111,7 +110,7 @@ class Backends:
         timeout_s: float,
         limit: int = 0,
     ) -> BackendAnswer:
-        """Its answer to a GET as `user`, all of it if that is `limit` bytes at most; limit 0 takes no body.
+        """Return the whole answer to a GET as `user`, of at most `limit` bytes; limit 0 takes no body.
 
         Raises NoAnswer.
         """
@@ -120,7 +119,7 @@ class Backends:
     async def whole(
         self, backend: ServiceBackend, ask: Ask, user: UserInfo, timeout_s: float, limit: int = 0
     ) -> BackendAnswer:
-        """Its answer to a question as `user`, as `get` has it. Raises NoAnswer, TooLarge among them."""
+        """Return the answer to a question as `user`, as `get` does. Raises NoAnswer, and TooLarge, which is one."""
         asked = attrs.evolve(ask, headers=[*identity_headers(user), *ask.headers])
         try:
             return await Deferred.fromCoroutine(self._whole(backend, asked, limit)).addTimeout(timeout_s, self._clock)
@@ -129,8 +128,12 @@ class Backends:
         except StatusError as problem:
             raise NoAnswer(problem.message) from None
 
+    def is_mapped(self, backend: ServiceBackend) -> bool:
+        """Report whether the administrator has given a place for the Service, which then need not exist."""
+        return self._resolver.mapped(backend.service) is not None
+
     def forget(self, backend: ServiceBackend) -> None:
-        """No APIService leads there any more: close what is kept."""
+        """Close the idle connections to a server that no APIService leads to any more."""
         if (known := self._known.pop(backend, None)) is not None:
             known.exchanges.close()
 
@@ -147,20 +150,6 @@ class Backends:
         collected = _Collected(exchange, limit, head.code)
         exchange.read_into(collected)
         return BackendAnswer(head=head, body=await collected.whole)
-
-    async def _connected(
-        self, exchanges: Exchanges, destination: Destination, *, fresh: bool = False
-    ) -> tuple[ClientExchange, bool]:
-        try:
-            return await exchanges.exchange(destination, fresh=fresh)
-        except (Unreachable, ConfigError) as problem:
-            raise NoAnswer(str(problem)) from None
-
-    async def _head(self, exchange: ClientExchange, destination: Destination, ask: Ask) -> ResponseHead:
-        headers = ask.headers
-        if not any(name == "Host" for name, _ in headers):
-            headers = [("Host", destination.shown_authority), *headers]
-        return await exchange.ask(ask.method, ask.target, headers, ask.body)
 
     async def _destination(self, backend: ServiceBackend, known: _Known) -> Destination:
         """Return where to connect. APIServices may name any host; addresses come from endpoints of others."""
@@ -185,7 +174,7 @@ class Backends:
         if known is None or known.base is not base:
             self.forget(backend)
             policy = attrs.evolve(base, authorities=backend.ca_bundle, insecure=backend.insecure)
-            known = _Known(base=base, policy=policy, exchanges=Exchanges(self._make_dialer(), self._clock))
+            known = _Known(base=base, policy=policy, exchanges=Exchanges(self._make_dialer(), self._clock, _itself))
             self._known[backend] = known
         return known
 
@@ -196,11 +185,15 @@ class _Known:
 
     base: TLSPolicy
     policy: TLSPolicy
-    exchanges: Exchanges
+    exchanges: Exchanges[Destination]
+
+
+async def _itself(destination: Destination) -> Destination:
+    return destination
 
 
 class _Collected:
-    """The sink of a body that is wanted whole; `whole` fails with NoAnswer."""
+    """Sink of a body that is wanted whole; `whole` fails with NoAnswer."""
 
     def __init__(self, exchange: ClientExchange, limit: int, code: int) -> None:
         self.whole: Deferred[bytes] = Deferred(lambda _: exchange.abort())

@@ -27,7 +27,7 @@ from orchtw.wire.objects import Object
 CHECK_S: Final = 5.0
 
 ATTEMPTS: Final = 5
-"""Questions at a time to a Service that has several places: one that works is enough."""
+"""Concurrent requests to a Service that has several addresses: one that works is enough."""
 
 
 class Checks:
@@ -42,11 +42,13 @@ class Checks:
         )
 
     async def verdict(self, service: ApiService) -> AvailabilityVerdict:
-        """The outcome of all checks."""
+        """Return the verdict of all checks."""
         backend = service.backend
         if backend is None:
             return LOCAL
-        return self._objects(backend) or await self._discovery(service, backend)
+        if self._backends.is_mapped(backend):
+            return await self._discovery(service, backend, backend.url)
+        return self._objects(backend) or await self._discovery(service, backend, self._url(backend))
 
     def _objects(self, backend: ServiceBackend) -> AvailabilityVerdict | None:
         try:
@@ -60,9 +62,9 @@ class Checks:
         except DamagedObject as problem:
             return no_access(backend, "Endpoints", problem.message)
 
-    async def _discovery(self, service: ApiService, backend: ServiceBackend) -> AvailabilityVerdict:
+    async def _discovery(self, service: ApiService, backend: ServiceBackend, url: str) -> AvailabilityVerdict:
         count = ATTEMPTS if self._has_several_places(backend) else 1
-        asked = [Deferred.fromCoroutine(self._ask(service, backend)) for _ in range(count)]
+        asked = [Deferred.fromCoroutine(self._ask(service, backend, url)) for _ in range(count)]
         outcome: Any = await DeferredList(asked, fireOnOneCallback=True, consumeErrors=True)
         if isinstance(outcome, tuple):
             return PASSED
@@ -73,14 +75,14 @@ class Checks:
         return sum(len(subset.get("addresses") or ()) for subset in subsets) > 1
 
     def _url(self, backend: ServiceBackend) -> str:
-        """Where the question goes: to the host of an external name, else to the Service."""
+        """Return the URL of the request: the host of an external name, else the Service."""
         spec = (_load(self.services, backend) or {}).get("spec") or {}
         if spec.get("type") == "ExternalName":
             return f"https://{spec.get('externalName', '')}:{backend.service.port}"
         return backend.url
 
-    async def _ask(self, service: ApiService, backend: ServiceBackend) -> None:
-        shown = self._url(backend) + service.path
+    async def _ask(self, service: ApiService, backend: ServiceBackend, url: str) -> None:
+        shown = url + service.path
         try:
             answer = await self._backends.get(backend, service.path, self._user, timeout_s=CHECK_S)
         except NoAnswer as problem:

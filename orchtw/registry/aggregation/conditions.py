@@ -27,17 +27,17 @@ PASSED: Final = AvailabilityVerdict("True", "Passed", "all checks passed")
 
 
 def no_service(backend: ServiceBackend) -> AvailabilityVerdict:
-    """There is no such Service."""
+    """Return the verdict on a missing Service."""
     return AvailabilityVerdict("False", "ServiceNotFound", f"{_shown(backend)} is not present")
 
 
 def no_access(backend: ServiceBackend, what: Literal["Service", "Endpoints"], why: str) -> AvailabilityVerdict:
-    """The Service or its endpoints cannot be read."""
+    """Return the verdict on a Service or endpoints that cannot be read."""
     return AvailabilityVerdict("Unknown", f"{what}AccessError", f"{_shown(backend)} cannot be checked due to: {why}")
 
 
 def failed_discovery(why: str) -> AvailabilityVerdict:
-    """The other server does not answer as it must."""
+    """Return the verdict on a server that does not answer discovery as it must."""
     return AvailabilityVerdict("False", "FailedDiscoveryCheck", why)
 
 
@@ -63,7 +63,7 @@ def flaw(backend: ServiceBackend, service: Object, endpoints: Object | None) -> 
 
 
 def told(status: Object, verdict: AvailabilityVerdict, now: str) -> Object | None:
-    """The status with that condition; None: it says so already."""
+    """Return the status with that condition, or None if it already has it."""
     conditions = list(status.get("conditions") or ())
     wanted = {"type": AVAILABLE, **attrs.asdict(verdict)}
     at = next((at for at, each in enumerate(conditions) if each.get("type") == AVAILABLE), None)

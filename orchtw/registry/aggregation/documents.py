@@ -1,4 +1,4 @@
-"""The OpenAPI documents of the servers behind APIServices, fetched again and again (reference AGG-13)."""
+"""OpenAPI documents of the servers behind APIServices, fetched periodically (reference AGG-13)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _Fetched:
 
 
 class RemoteDocuments(Service):
-    """Those of available servers. One that fails changes nothing about the others, and keeps what it said before."""
+    """Documents of available servers. One that fails changes nothing for the others, and keeps its last document."""
 
     _log = Logger()
 
@@ -78,7 +78,7 @@ class RemoteDocuments(Service):
         return {each.service.path[1:]: (each.service, each.v3 or "") for each in found}
 
     def listen(self, changed: Callable[[], None]) -> None:
-        """Call `changed` when the documents have."""
+        """Call `changed` whenever the documents have changed."""
         self._listeners.append(changed)
 
     def startService(self) -> None:
@@ -125,7 +125,9 @@ class RemoteDocuments(Service):
 
     def _failed(self, failure: Failure, each: _Fetched) -> None:
         if not isinstance(failure.value, CancelledError):
-            self._log.failure("OpenAPI of APIService {name} cannot be taken in", failure, name=each.service.name)
+            self._log.failure(
+                "failed to merge the OpenAPI document of APIService {name}", failure, name=each.service.name
+            )
 
     def _again(self, _result: object, each: _Fetched) -> None:
         each.running = None
@@ -174,7 +176,7 @@ class RemoteDocuments(Service):
 
 
 def _hash(index: bytes, path: str) -> str | None:
-    """The hash of a part's document, empty if its address has none; None if there is no such document."""
+    """Return the hash of a part's document, empty if its address has none; None if there is no such document."""
     try:
         url = loads(index)["paths"][path]["serverRelativeURL"]
         return str(url).partition("hash=")[2].partition("&")[0]

@@ -1,4 +1,4 @@
-"""Which APIServices are available, for operators (reference METRIC-5)."""
+"""Metrics of the availability of APIServices (reference METRIC-5)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchtw.registry.aggregation.services import ApiService, ApiServices
 
 
 class AvailabilityMetrics:
-    """Follows the APIServices that lead to other servers, as their conditions tell."""
+    """Metrics of the APIServices that lead to other servers, from their conditions."""
 
     def __init__(self, registry: Registry, services: ApiServices) -> None:
         self._services = services

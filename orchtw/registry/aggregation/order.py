@@ -1,6 +1,4 @@
-"""Which groups and versions clients are shown, and in which order: by the priorities of all APIServices
-(reference AGG-9).
-"""
+"""Groups and versions that discovery shows, in the order of the priorities of all APIServices (reference AGG-9)."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from orchtw.schema.versions import maturity
 def merged(
     infos: Iterable[GroupInfo], served: Collection[GroupVersion], services: Mapping[str, ApiService]
 ) -> tuple[GroupInfo, ...]:
-    """The groups with the versions that can be used, the preferred ones first.
+    """Return the groups with the versions that can be used, the preferred ones first.
 
     Those that are `served` here are shown with the priorities of their APIService, or those of `infos` while there is
     none; those of other servers while they are available. A group without a priority goes before all others.
@@ -40,13 +38,12 @@ def merged(
 
 
 def available(services: Mapping[str, ApiService]) -> frozenset[GroupVersion]:
-    """The group versions that other servers serve, and can at present."""
+    """Return the group versions that other servers serve and that are available."""
     return frozenset(each.group_version for each in services.values() if each.backend is not None and each.available)
 
 
 def matters(old: ApiService | None, new: ApiService | None) -> bool:
-    """Report whether a change of an APIService may change discovery; one that the server makes for itself does not.
-    """
+    """Report whether a change of an APIService may change discovery; one of the server's own for itself does not."""
     return old is not None or new is None or new.backend is not None or not new.managed
 
 

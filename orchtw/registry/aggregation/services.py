@@ -1,5 +1,5 @@
-"""The APIServices as values, kept up to date: which group versions another server serves, and in which order all
-of them are shown (reference AGG-1, AGG-9).
+"""Current APIServices as values: the group versions that other servers serve, and the order in which all are shown
+(reference AGG-1, AGG-9).
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class ServiceBackend:
 
     @property
     def url(self) -> str:
-        """Where it is, as the server's certificate names it."""
+        """URL of the server, with the host that its certificate names."""
         return f"https://{self.service.host}:{self.service.port}"
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class ApiService:
-    """One group version. `backend` is None for what this server serves; `managed` is how it came to be made.
+    """One group version. `backend` is None for what this server serves; `managed` is the value of its managed label.
 
     `reason` is that of the condition that says whether it is `available`.
     """
@@ -58,17 +58,17 @@ class ApiService:
 
     @property
     def group_version(self) -> GroupVersion:
-        """Return group and version as a pair."""
+        """Group and version as a pair."""
         return self.group, self.version
 
     @property
     def path(self) -> str:
-        """Where its resources are."""
+        """Path of its resources."""
         return f"/apis/{self.group}/{self.version}"
 
     @classmethod
     def of(cls, obj: Object, naming: Naming) -> ApiService:
-        """The value of an object that has been validated."""
+        """Return the value of an object that has been validated."""
         spec, labels = obj["spec"], obj["metadata"].get("labels") or {}
         return cls(
             name=obj["metadata"]["name"],
@@ -84,7 +84,7 @@ class ApiService:
 
 
 def managed_label(naming: Naming) -> str:
-    """The label of APIServices that the server makes (reference AGG-2)."""
+    """Return the name of the label on APIServices that the server makes (reference AGG-2)."""
     return f"{naming.component_prefix}aggregator.{naming.label_domain}/automanaged"
 
 
@@ -113,11 +113,11 @@ def _backend(spec: Object) -> ServiceBackend | None:
 
 
 Changed = Callable[[ApiService | None, ApiService | None], None]
-"""Is told the old and the new state of an APIService; None: there is none."""
+"""Receives the old and the new state of an APIService; None: it does not exist."""
 
 
 class ApiServices:
-    """All of them by name, and the remote ones by group version; follows the cache from `open` on."""
+    """All APIServices by name, and the remote ones by group version; follows the cache from `open` on."""
 
     _log = Logger()
 
@@ -134,14 +134,14 @@ class ApiServices:
         return MappingProxyType(self._all)
 
     def open(self) -> None:
-        """Take in what there is, once the caches are filled, and follow from there."""
+        """Take in the filled caches, and follow them from then on."""
         cache = self.target.stored.cache
         for entry in cache.snapshot():
             self._take(entry.name, entry)
         cache.follow(self)
 
     def listen(self, changed: Changed) -> None:
-        """Call `changed`, which must not raise, for each change of an APIService that means something."""
+        """Call `changed`, which must not raise, for each change of an APIService that matters."""
         self._listeners = (*self._listeners, changed)
 
     def take(self, event: Event) -> None:
@@ -149,7 +149,7 @@ class ApiServices:
         self._take(event.key, event.new)
 
     def closed(self) -> None:
-        """Never happens: the resource is one of the release."""
+        """Do nothing: the resource is one of the release and never goes away."""
 
     def _take(self, name: str, entry: Entry | None) -> None:
         old, new = self._all.get(name), None

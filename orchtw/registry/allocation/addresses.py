@@ -1,4 +1,4 @@
-"""The cluster IPs of a service: which it takes, and from which range (reference KIND-27)."""
+"""Cluster IPs of a service: those it takes, and the ranges they come from (reference KIND-27)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Addresses:
         return (ledger for _, ledger in self._ledgers.values())
 
     def held(self, spec: Spec) -> Iterator[Held]:
-        """The numbers of the addresses that a service has, as far as they are in our ranges."""
+        """Yield the numbers of a service's addresses that are in our ranges."""
         return ((ledger, number) for ledger, number in self._all(spec) if number in ledger)
 
     def foreign(self, spec: Spec) -> Iterator[Held]:

@@ -6,23 +6,23 @@ from collections.abc import Iterator
 
 
 def lowest(bits: int) -> int:
-    """The smallest number of a set that is not empty."""
+    """Return the smallest number of a set that is not empty."""
     return (bits & -bits).bit_length() - 1
 
 
 def lowest_from(bits: int, start: int) -> int:
-    """The smallest number from `start` on, else the smallest of all, of a set that is not empty."""
+    """Return the smallest number from `start` on, else the smallest of all, of a set that is not empty."""
     above = bits >> start
     return start + lowest(above) if above else lowest(bits)
 
 
 def members(bits: int) -> Iterator[int]:
-    """The numbers of a set, in order."""
+    """Yield the numbers of a set, in order."""
     while bits:
         yield lowest(bits)
         bits &= bits - 1
 
 
 def span(first: int, last: int) -> int:
-    """The set of all numbers from `first` to `last`."""
+    """Return the set of all numbers from `first` to `last`."""
     return (1 << last + 1) - (1 << first) if last >= first else 0

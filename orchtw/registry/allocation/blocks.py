@@ -16,43 +16,42 @@ SIZE: Final = 4096
 
 
 class Block(abc.ABC):
-    """Which numbers of a block, counted from its first, are taken; `bits` is what is known of that without asking."""
+    """Taken numbers of a block, counted from its first; `bits` is the part known without asking the store."""
 
     @property
     @abc.abstractmethod
     def bits(self) -> int:
-        """Those taken, or about to be taken, as far as this process knows."""
+        """Numbers taken, or about to be taken, as far as this process knows."""
 
     @abc.abstractmethod
     async def refresh(self) -> None:
-        """Learn what others have done meanwhile. Raises what the store raises."""
+        """Read the changes of other processes. Raises what the store raises."""
 
     @abc.abstractmethod
     async def take(self, number: int) -> bool:
-        """Take a number; False if it is taken. After an error of the store, or a cancellation, it is not taken.
-        """
+        """Take a number; False if it is taken. If the store fails, or on cancellation, it is not taken."""
 
     @abc.abstractmethod
     def free(self, number: int) -> None:
-        """Give a number back, of which the caller knows that nobody needs it; others can have it soon."""
+        """Give back a number that the caller knows to be unused; it soon becomes available."""
 
 
 class LocalBlock(Block):
-    """Of a store that no other process writes: nobody else has to be told."""
+    """Block of a store that no other process writes, in memory alone."""
 
     def __init__(self) -> None:
         self._bits = 0
 
     @property
     def bits(self) -> int:
-        """Implement this part of a `Block`."""
+        """Numbers taken by this process, as `Block.bits`."""
         return self._bits
 
     async def refresh(self) -> None:
-        """Implement this part of a `Block`."""
+        """Do nothing: no other process takes numbers."""
 
     async def take(self, number: int) -> bool:
-        """Implement this part of a `Block`."""
+        """Take a number at once, as `Block.take`."""
         bit = 1 << number
         if self._bits & bit:
             return False
@@ -60,15 +59,15 @@ class LocalBlock(Block):
         return True
 
     def free(self, number: int) -> None:
-        """Implement this part of a `Block`."""
+        """Give a number back at once, as `Block.free`."""
         self._bits &= ~(1 << number)
 
 
 class StoredBlock(Block):
     """A record in the store, changed by compare and swap only.
 
-    What comes while one change is on its way goes with the next: any number of writers share a commit. A number is
-    taken once the record says so, and what is given back is free only then.
+    Requests that arrive during one change go into the next: any number of writers share a commit. A number is taken
+    once the record says so, and a number given back is free only then.
     """
 
     _log = Logger()
@@ -85,18 +84,18 @@ class StoredBlock(Block):
 
     @property
     def bits(self) -> int:
-        """Implement this part of a `Block`."""
+        """Numbers taken in the record as last read, and those being taken."""
         return self._recorded | self._pending
 
     async def refresh(self) -> None:
-        """Implement this part of a `Block`."""
+        """Read the record from the store, as `Block.refresh`."""
         self._learn(await self._store.get(self._key))
 
     def _learn(self, record: KeyValue | None) -> None:
-        """Take over what the store holds, unless we know of something newer.
+        """Take over the stored record, unless a newer one is known.
 
-        A record that is gone was empty. It has no revision that says when: what we wrote ourselves meanwhile is
-        found out by the next change, which does not succeed.
+        A record that is gone was empty. It has no revision to compare: if we have written meanwhile, the next change
+        fails and shows it.
         """
         if record is None:
             self._revision, self._recorded = 0, 0
@@ -104,7 +103,7 @@ class StoredBlock(Block):
             self._revision, self._recorded = record.revision, int.from_bytes(record.value, "little")
 
     async def take(self, number: int) -> bool:
-        """Implement this part of a `Block`."""
+        """Take a number once the record in the store has it, as `Block.take`."""
         if self._revision is None:
             await self.refresh()
         bit = 1 << number
@@ -116,7 +115,7 @@ class StoredBlock(Block):
         return await waiting
 
     def free(self, number: int) -> None:
-        """Implement this part of a `Block`."""
+        """Give a number back with the next change of the record, as `Block.free`."""
         self._frees |= 1 << number
         self._write()
 
@@ -126,7 +125,7 @@ class StoredBlock(Block):
             Deferred.fromCoroutine(self._write_all())
 
     async def _write_all(self) -> None:
-        """Bring the record up to what is wanted, change by change."""
+        """Write the pending takes and frees, change by change, until there are none left."""
         while self._takes or self._frees:
             takes, self._takes = self._takes, {}
             frees, self._frees = self._frees, 0
@@ -137,7 +136,7 @@ class StoredBlock(Block):
         self._writing = False
 
     async def _write_once(self, takes: dict[int, Deferred[bool]], frees: int) -> None:
-        """One change; what another process was faster with is put back into the queue."""
+        """Make one change; on a conflict with another process its takes and frees are queued again."""
         if self._revision is None:
             await self.refresh()
         lost = {number: takes.pop(number) for number in list(takes) if self._recorded >> number & 1}
@@ -176,5 +175,5 @@ class StoredBlock(Block):
 
 
 def shown(bits: int, first: int) -> set[int]:
-    """The numbers of a block that begins at `first`."""
+    """Return the numbers of a block that begins at `first`."""
     return {first + number for number in members(bits)}

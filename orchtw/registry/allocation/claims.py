@@ -10,11 +10,11 @@ Held = tuple[Ledger, int]
 
 
 def _nothing() -> None:
-    """Nothing else is to be done."""
+    """Do nothing once the write is stored: the default."""
 
 
 class Claim:
-    """A reservation. `holding` are the numbers of all writes under way; a dry run takes none.
+    """Reservation of numbers for one write. `holding` are the numbers of all writes under way; a dry run takes none.
 
     `kept` is called when the write is stored.
     """
@@ -28,7 +28,7 @@ class Claim:
         self.kept: Callable[[], None] = _nothing
 
     async def take(self, ledger: Ledger, number: int) -> str:
-        """Take a number that was asked for; returns why not, or nothing."""
+        """Take a number that was asked for; returns the reason for a refusal, or an empty text."""
         held = (ledger, number)
         if number not in ledger:
             return ledger.range.out_of_range(number)
@@ -42,7 +42,7 @@ class Claim:
         return ""
 
     async def take_any(self, ledger: Ledger) -> int | None:
-        """Take a number that nobody has; None: there is none."""
+        """Take any free number; None if there is none."""
         if self._dry_run:
             number = await ledger.find(self._shown.setdefault(ledger, {}))
         else:
@@ -64,16 +64,16 @@ class Claim:
             self._holding.add(held)
 
     def keep(self) -> None:
-        """Implement this part of a `Reservation`."""
+        """Free the numbers given up and call `kept`, as `Reservation.keep`."""
         self._end(self._given_up)
         self.kept()
 
     def release(self) -> None:
-        """Implement this part of a `Reservation`."""
-        self._end(() if self._dry_run else self._taken)
+        """Free the numbers taken, as `Reservation.release`; a dry run took none, and others may have them by now."""
+        self._end(() if self._dry_run else self._taken & self._holding)
 
     def doubt(self) -> None:
-        """Implement this part of a `Reservation`."""
+        """Free no numbers at all, as `Reservation.doubt`."""
         self._end(())
 
     def _end(self, free: Iterable[Held]) -> None:

@@ -1,4 +1,4 @@
-"""Which IP families a service has: what it asks for, held against the ranges of the server (reference KIND-27)."""
+"""IP families of a service: those it asks for, checked against the ranges of the server (reference KIND-27)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _POLICY, _FAMILIES = "spec.ipFamilyPolicy", "spec.ipFamilies"
 def settle_families(service: Object, old: Spec | None, configured: Sequence[str]) -> None:
     """Fill in ipFamilyPolicy and ipFamilies, in place; `configured` are the families of the server, its first first.
 
-    Raises Invalid (422) for what does not go together, or not here.
+    Raises Invalid (422) for settings that contradict each other or the server's families.
     """
     spec: Spec = service["spec"]
     if spec.get("type") == "ExternalName" or (old is not None and stays_preferred(spec, old)):
@@ -40,7 +40,7 @@ def settle_families(service: Object, old: Spec | None, configured: Sequence[str]
 
 
 def stays_preferred(new: Spec, old: Spec) -> bool:
-    """Report whether it prefers dual-stack as before: then it keeps its families, whatever the server has by now."""
+    """Report whether a service prefers dual-stack as before and so keeps its families whatever the server's are."""
     return (
         new.get("ipFamilyPolicy") == old.get("ipFamilyPolicy") == "PreferDualStack"
         and rules.needs_cluster_ip(new)
@@ -52,7 +52,7 @@ def stays_preferred(new: Spec, old: Spec) -> bool:
 
 
 def complete(spec: Spec, configured: Sequence[str]) -> None:
-    """Fill in what a service that was stored without them is taken to have, in place."""
+    """Fill in the families and policy of a service that was stored without them, in place."""
     rules.join_addresses(spec, None)
     ips = rules.cluster_ips(spec)
     if not rules.is_headless(spec):
@@ -70,7 +70,7 @@ def complete(spec: Spec, configured: Sequence[str]) -> None:
 
 
 def _reduce(spec: Spec, old: Spec) -> list[Cause]:
-    """SingleStack drops the second of what was left as it is; another policy does not let it go."""
+    """Drop the unchanged second values under SingleStack; return the causes if another policy would lose one."""
     policy, causes = spec.get("ipFamilyPolicy"), []
     for key, what in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
         values, before = spec.get(key) or [], old.get(key) or []
@@ -96,7 +96,7 @@ def _single_causes(spec: Spec) -> list[Cause]:
 
 
 def _infer(spec: Spec, configured: Sequence[str]) -> list[Cause]:
-    """Take the families that are not named from the addresses that are."""
+    """Add the families of named addresses to those not named; return the causes for families not configured."""
     causes, families = [], list(rules.families(spec))
     for index, address in enumerate(rules.cluster_ips(spec)):
         if address == rules.HEADLESS:
@@ -131,6 +131,6 @@ def _refuse(service: Object, causes: list[Cause]) -> None:
 
 
 def refusal(service: Object, causes: Sequence[Cause]) -> Invalid:
-    """The 422 of a service."""
+    """Return the 422 error of a service."""
     meta = service["metadata"]
     return Invalid.of("Service", "", meta.get("name") or meta.get("generateName", ""), causes)

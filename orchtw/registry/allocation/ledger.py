@@ -1,4 +1,4 @@
-"""Which numbers of a range are taken, over all of its blocks."""
+"""Taken numbers of a range, over all of its blocks."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def mark(marks: Marks, number: int) -> None:
 class Ledger:
     """`make_block` makes the block of a name, such as `servicenodeports/28672`.
 
-    Blocks lie where their numbers are, whatever the range: a range that is changed finds what was taken in the old
-    one. Numbers are picked at random, all in one block until that is full, so that picks at the same time are one
-    change; processes begin with different blocks.
+    A block's name depends on its numbers alone: a range that is changed finds the numbers taken in the old one.
+    Numbers are picked at random, all in one block until that is full, so that picks at the same time are one change;
+    processes begin with different blocks.
     """
 
     def __init__(self, numbers: Range, make_block: Callable[[str], Block], random: Random) -> None:
@@ -39,14 +39,14 @@ class Ledger:
         return self.range.first <= number <= self.range.last
 
     async def take(self, number: int) -> bool:
-        """Take a number of the range; False: somebody has it. Raises what the store raises."""
+        """Take a number of the range; False if it is already taken. Raises what the store raises."""
         block, bit = self._place(number)
         if block.bits >> bit & 1:
             await block.refresh()
         return await block.take(bit)
 
     async def take_any(self) -> int | None:
-        """Take a number that nobody has; None: there is none. Raises what the store raises."""
+        """Take any free number; None if there is none. Raises what the store raises."""
         async for block, free, place in self._with_room({}):
             if await block.take(free):
                 self._preferred = place
@@ -66,12 +66,12 @@ class Ledger:
         return not block.bits >> bit & 1
 
     def free(self, number: int) -> None:
-        """Give a number back."""
+        """Give back a number of the range."""
         block, bit = self._place(number)
         block.free(bit)
 
     async def taken(self) -> set[int]:
-        """Everything that is taken, as of now."""
+        """Return all numbers that are taken now."""
         found: set[int] = set()
         for place in self._places:
             block = self._block(place)
@@ -80,7 +80,7 @@ class Ledger:
         return found
 
     async def _with_room(self, besides: Marks) -> AsyncIterator[tuple[Block, int, int]]:
-        """Blocks with a free number of theirs, as often as they have one: first by what is known, then by asking."""
+        """Yield blocks with a free number, until they have none left: first from memory, then after refreshing."""
         for ask in (False, True):
             for place in self._order():
                 block = self._block(place)
@@ -92,13 +92,13 @@ class Ledger:
                     yield block, lowest_from(free, self._random.randint(low, high)), place
 
     def _order(self) -> Iterator[int]:
-        """All places, from the preferred one on."""
+        """Yield all places, from the preferred one on."""
         first = self._preferred - self._places.start
         yield from self._places[first:]
         yield from self._places[:first]
 
     def _bounds(self, place: int, first: int) -> tuple[int, int]:
-        """First and last number of a block that belong to the range, from `first` on."""
+        """Return the first and last number of a block that belong to the range, from `first` on."""
         start = place * SIZE
         return max(first - start, 0), min(self.range.last - start, SIZE - 1)
 

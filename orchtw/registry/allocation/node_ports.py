@@ -1,4 +1,4 @@
-"""The ports of the nodes that lead to a service, and that of its health check (reference KIND-27)."""
+"""Node ports of a service, and that of its health check (reference KIND-27)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from orchtw.wire.objects import Object
 
 
 class NodePorts:
-    """Takes ports of one ledger."""
+    """Claims of ports from one ledger."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
 
     def held(self, spec: Spec) -> Iterator[Held]:
-        """The ports that a service has, as far as they are in our range."""
+        """Yield the ports of a service that are in our range."""
         return ((self.ledger, number) for number in self._all(spec) if number in self.ledger)
 
     def foreign(self, spec: Spec) -> Iterator[Held]:
@@ -55,7 +55,7 @@ class NodePorts:
             spec["healthCheckNodePort"] = await self._any(claim, "a HealthCheck NodePort")
 
     async def _take_asked(self, service: Object, before: set[int], claim: Claim) -> None:
-        """`before` are the service's own already; a port that it names twice is taken once."""
+        """Take the ports that a service names, except those in `before`, its own; one named twice is taken once."""
         mine = set(before)
         for index, port in enumerate(rules.ports(service["spec"])):
             number = port.get("nodePort", 0)
@@ -65,7 +65,7 @@ class NodePorts:
                 mine.add(number)
 
     async def _fill_missing(self, spec: Spec, claim: Claim, *, shares: bool) -> None:
-        """`shares`: ports of one number, whose protocols differ, have one node port, as far as they do not say."""
+        """Fill in missing node ports; with `shares`, ports of one number and different protocols get the same one."""
         by_port: dict[int, int] = {}
         for port in rules.ports(spec) if shares else ():
             if port.get("nodePort"):

@@ -1,4 +1,4 @@
-"""The numbers that services are given, as addresses and ports are shown."""
+"""Ranges of addresses and ports for Services, and their texts in error messages."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ class Range(Protocol):
 
     @property
     def name(self) -> str:
-        """Where blocks of such numbers lie in the store, whatever their range."""
+        """Name of the blocks of such numbers in the store, the same for any range."""
 
     @property
     def first(self) -> int:
-        """The lowest that is given."""
+        """Lowest number of the range."""
 
     @property
     def last(self) -> int:
-        """The highest that is given."""
+        """Highest number of the range."""
 
     @property
     def picked_from(self) -> int:
-        """Return the lowest number for dynamic allocation."""
+        """Lowest number for dynamic allocation."""
 
     @property
     def title(self) -> str:
-        """Return the name of such ranges."""
+        """Kind of range, as messages name it."""
 
     def subject(self, number: int) -> str:
-        """Return the name of its numbers."""
+        """Return the name of a number, as messages show it."""
 
     def out_of_range(self, number: int) -> str:
-        """Why a number beyond the range is refused."""
+        """Return the reason to refuse a number beyond the range."""
 
     def taken(self, number: int) -> str:
-        """Why a number that somebody has is refused."""
+        """Return the reason to refuse a number that is taken."""
 
 
 @attrs.frozen(slots=True)
@@ -56,36 +56,36 @@ class AddressRange:
 
     @property
     def family(self) -> str:
-        """Return the family, IPv4 or IPv6."""
+        """IP family, IPv4 or IPv6."""
         return f"IPv{self.network.version}"
 
     @property
     def name(self) -> str:
-        """Implement this part of a `Range`."""
+        """Name of the blocks, by IP family."""
         return f"serviceips/{self.family.lower()}"
 
     @property
     def first(self) -> int:
-        """Implement this part of a `Range`."""
+        """Number of the first address after the network's own."""
         return int(self.network.network_address) + 1
 
     @property
     def last(self) -> int:
-        """Implement this part of a `Range`."""
+        """Number of the last address; in IPv4 the one before the broadcast address."""
         return int(self.network.broadcast_address) - (1 if self.network.version == 4 else 0)
 
     @property
     def picked_from(self) -> int:
-        """Behind the first, which is that of the servers' own Service, even while that is away."""
+        """Number after the first, which is kept for the servers' own Service, even while that is deleted."""
         return self.first + 1
 
     @property
     def title(self) -> str:
-        """Implement this part of a `Range`."""
+        """Kind of range: a service CIDR."""
         return "service CIDR"
 
     def subject(self, number: int) -> str:
-        """Implement this part of a `Range`."""
+        """Return the family and text of an address, as messages show it."""
         return f"cluster IP [{self.family}]:{self.show(number)}"
 
     def number(self, text: str) -> int | None:
@@ -94,16 +94,16 @@ class AddressRange:
         return int(address) if address is not None and address.version == self.network.version else None
 
     def show(self, number: int) -> str:
-        """The text of a number."""
+        """Return the text of a number's address."""
         return str(_ADDRESS[self.network.version](number))
 
     def out_of_range(self, number: int) -> str:
-        """Implement this part of a `Range`."""
+        """Return the reason to refuse an address outside of the network."""
         shown = self.show(number)
         return f"the provided IP ({shown}) is not in the valid range. The range of valid IPs is {self.network}"
 
     def taken(self, number: int) -> str:
-        """Implement this part of a `Range`."""
+        """Return the reason to refuse an address that is taken."""
         return "provided IP is already allocated"
 
     def __str__(self) -> str:
@@ -112,36 +112,36 @@ class AddressRange:
 
 @attrs.frozen(slots=True)
 class PortRange:
-    """Ports of the nodes."""
+    """Range of ports of the nodes."""
 
     first: int
     last: int
 
     @property
     def name(self) -> str:
-        """Implement this part of a `Range`."""
+        """Name of the blocks of node ports."""
         return "servicenodeports"
 
     @property
     def picked_from(self) -> int:
-        """Implement this part of a `Range`."""
+        """First port: all of the range is for dynamic allocation."""
         return self.first
 
     @property
     def title(self) -> str:
-        """Implement this part of a `Range`."""
+        """Kind of range: a port range."""
         return "port range"
 
     def subject(self, number: int) -> str:
-        """Implement this part of a `Range`."""
+        """Return the name of a node port, as messages show it."""
         return f"node port {number}"
 
     def out_of_range(self, number: int) -> str:
-        """Implement this part of a `Range`."""
+        """Return the reason to refuse a port outside of the range."""
         return f"provided port is not in the valid range. The range of valid ports is {self}"
 
     def taken(self, number: int) -> str:
-        """Implement this part of a `Range`."""
+        """Return the reason to refuse a port that is taken."""
         return "provided port is already allocated"
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Compares what is taken with what services have: after a crash, and from time to time (reference CTRL-9)."""
+"""Repair of allocated numbers against the services: after a crash, and periodically (reference CTRL-9)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from orchtw.registry.allocation.ledger import Ledger
 from orchtw.wire.objects import Object
 
 ROUNDS: Final = 3
-"""In which a number must be nobody's before it is freed: a write that is under way takes it before the service is
-there, and no write lasts as long as the time between two rounds."""
+"""Rounds in a row that must find a number unused before it is freed: a write under way takes it before the service
+is there, and no write lasts as long as the time between two rounds.
+"""
 
 
 class Account(Protocol):
@@ -34,7 +35,7 @@ class Account(Protocol):
 
 
 class Repair:
-    """One round after the other; `holding` are the numbers of this process' own writes."""
+    """Repair, one round after the other; `holding` are the numbers of this process' own writes."""
 
     _log = Logger()
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from orchtw.config import Config
+from orchtw.config.cluster import ClusterOptions
 from orchtw.errors import StatusError
 from orchtw.registry.allocation.addresses import Addresses
 from orchtw.registry.allocation.blocks import Block, LocalBlock, StoredBlock
@@ -28,21 +28,21 @@ from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 
 RECORDS = "/registry/ranges/"
-"""Where the blocks of a shared store lie."""
+"""Prefix of the blocks in a shared store."""
 
 _SLICE = 50  # services that are looked at before others have their turn: some milliseconds
 
 
 class ServiceReservations:
-    """Cluster IPs and node ports, of one process. See `orchtw.registry.reservations.Reservations`."""
+    """Cluster IPs and node ports of one process. See `orchtw.registry.reservations.Reservations`."""
 
     _log = Logger()
 
-    def __init__(self, host: ReservationHost, config: Config) -> None:
+    def __init__(self, host: ReservationHost, options: ClusterOptions) -> None:
         self._host = host
-        ranges = [AddressRange(network) for network in config.service_networks]
+        ranges = [AddressRange(network) for network in options.service_networks]
         self._addresses = Addresses({numbers: self._ledger(numbers) for numbers in ranges})
-        self._ports = NodePorts(self._ledger(PortRange(*config.service_node_ports)))
+        self._ports = NodePorts(self._ledger(PortRange(*options.service_node_ports)))
         self._holding: set[Held] = set()
         self._repair = Repair(self, self._holding)
         self._loaded = host.store.shared
@@ -80,7 +80,7 @@ class ServiceReservations:
             raise
 
     def _remove_endpoints(self, service: Object) -> None:
-        """The endpoints of a service that is gone go too, unless somebody holds them."""
+        """Remove the endpoints of a deleted service, unless finalizers hold them."""
         meta = service["metadata"]
         stored = self._host.stored("", "v1", "endpoints")
         try:
@@ -95,12 +95,12 @@ class ServiceReservations:
         self._log.warn("the endpoints {key} could not be removed: {why}", key=key, why=failure.getErrorMessage())
 
     def held(self, service: Object) -> Iterator[Held]:
-        """The numbers that a service has."""
+        """Yield the numbers of a service that are in the ranges."""
         yield from self._addresses.held(service["spec"])
         yield from self._ports.held(service["spec"])
 
     def foreign(self, service: Object) -> Iterator[Held]:
-        """The numbers that a service has and that are not in the range."""
+        """Yield the numbers of a service that are not in the ranges."""
         yield from self._addresses.foreign(service["spec"])
         yield from self._ports.foreign(service["spec"])
 
@@ -117,8 +117,19 @@ class ServiceReservations:
             if self._addresses.lacks(service["spec"]):
                 await self._complete(entry, service)
 
+    async def replaced(self, gone: Sequence[Object], come: Sequence[Object]) -> None:
+        """Free the numbers of Services that are gone, then take those of the others, as `Reservations.replaced`."""
+        await self._load()
+        for service in gone:
+            for ledger, number in self.held(service):
+                ledger.free(number)
+        for service in come:
+            for ledger, number in self.held(service):
+                if not await ledger.take(number):
+                    self._holding.discard((ledger, number))  # by a write that will fail: it must not free it
+
     async def _complete(self, entry: Entry, service: Object) -> None:
-        """Store what a service from before this was kept account of is missing; a writer who is faster wins."""
+        """Store the fields missing in a service from before allocation was recorded; a faster writer wins."""
         stored, claim = self._stored, Claim(self._holding, dry_run=False)
         new = stored.load(entry)
         complete(new["spec"], self._addresses.families)
@@ -131,10 +142,10 @@ class ServiceReservations:
             op = Op(stored.prefix + entry.key, prepared.value, entry.revision, prepared)
             await Hold(claim).commit(self._host.store, op)
         except StatusError as error:
-            self._log.error("service {name} gets no address: {why}", name=name, why=error.message)
+            self._log.error("failed to allocate an address for service {name}: {why}", name=name, why=error.message)
 
     async def services(self) -> AsyncIterator[Object]:
-        """All services of the most recent state, a few at a time."""
+        """Yield all services of the most recent state, a few at a time."""
         async for _, service in self._services():
             yield service
 
@@ -148,7 +159,7 @@ class ServiceReservations:
             yield entry, stored.load(entry)
 
     async def _load(self) -> None:
-        """Where blocks are in memory only, take what services have, once, before anything else is taken."""
+        """Take the numbers of existing services once, before any other, if blocks are only in memory."""
         while not self._loaded:
             if self._waiting is not None:
                 waiting: Deferred[None] = Deferred()

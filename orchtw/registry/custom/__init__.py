@@ -1,1 +1,1 @@
-"""Custom resources: from a definition to what requests can name, and what writes make of the objects."""
+"""Custom resources: targets made from definitions, and the handling of their objects in writes."""

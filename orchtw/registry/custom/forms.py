@@ -1,4 +1,4 @@
-"""The forms in which objects are shown in a version that a webhook makes of them: asked for once for all."""
+"""Objects in a version that a webhook converts them to: converted once for all who need them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchtw.watch.gate import Done
 
 CHUNK: Final = 2000
 CHUNK_BYTES: Final = 16 << 20
-"""Entries whose forms are asked for at a time, which bounds what the questions hold."""
+"""Bytes of entries converted at a time, which bounds the size of the reviews."""
 
 
 class Version(Protocol):
@@ -29,8 +29,8 @@ class Version(Protocol):
 
 
 class WebhookForms:
-    """See `registry.target.Forms`. What is being made for others is waited for, and not asked for again: `coming`
-    has it, for all who ask for forms of that version.
+    """See `registry.target.Forms`. Conversions under way for others are awaited, not repeated: `coming` holds them,
+    for all requests of that version.
     """
 
     _log = Logger()
@@ -40,13 +40,13 @@ class WebhookForms:
         self._coming = coming
 
     def lacks(self, entry: Entry) -> bool:
-        """Report whether the form of an entry has to be made."""
+        """Report whether the form of an entry is missing."""
         return not self._version.has_json(entry)
 
     async def ensure(self, entries: Sequence[Entry]) -> None:
-        """Have all of these, when it returns. Raises StatusError.
+        """Make the missing forms of entries. Raises StatusError.
 
-        Where the round of others fails, what it was to bring is asked for again: the fault may lie in the rest of it.
+        Where the round of others fails, its entries are converted again: the fault may lie in the rest of it.
         """
         lacking = [entry for entry in entries if self.lacks(entry)]
         for chunk in _chunks(lacking):
@@ -68,7 +68,7 @@ class WebhookForms:
         making.addCallbacks(lambda _: done(None), lambda failure: done(self._refusal(failure)))
 
     def _begin(self, entries: Sequence[Entry]) -> _Round:
-        """Begin to make forms, which goes on when waiters leave."""
+        """Begin to make forms in a round that goes on when waiters leave."""
         begun = _Round()
         self._coming.update(dict.fromkeys(entries, begun))
 
@@ -89,7 +89,7 @@ class WebhookForms:
 
 
 def _chunks(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
-    """A bounded number of entries and bytes at a time, and at least one entry."""
+    """Yield chunks of a bounded number of entries and bytes, of at least one entry."""
     begin = size = 0
     for position, entry in enumerate(entries):
         if position > begin and (size + len(entry.raw) > CHUNK_BYTES or position - begin >= CHUNK):
@@ -101,7 +101,7 @@ def _chunks(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
 
 
 class _Round:
-    """Forms that are being made together, and those who wait for them."""
+    """Forms that are being made together, and the callers that wait for them."""
 
     def __init__(self) -> None:
         self._waiting: list[Deferred[None]] = []
@@ -109,13 +109,13 @@ class _Round:
         self._failure: Failure | None = None
 
     async def result(self) -> None:
-        """The end. Raises what the round raised."""
+        """Wait for the end. Raises what the round raised."""
         await self.over()
         if self._failure is not None:
             self._failure.raiseException()
 
     async def over(self) -> None:
-        """The end, good or bad."""
+        """Wait for the end, good or bad."""
         if not self._ended:
             waiting: Deferred[None] = Deferred()
             self._waiting.append(waiting)
@@ -131,4 +131,4 @@ class _Round:
 
 
 Coming = dict[Entry, _Round]
-"""What is being made, by entry."""
+"""Rounds under way, by entry."""

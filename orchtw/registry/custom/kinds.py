@@ -1,4 +1,4 @@
-"""From a definition to the resource types and schemas of its versions (reference CRD-2, CRD-3)."""
+"""Resource types and schemas of the versions of a definition (reference CRD-2, CRD-3)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _EVERYTHING: Final = b'{"type":"object","%spreserve-unknown-fields":true}'
 def kinds_of(definition: Object, schemas: Schemas, *, rules: bool = True) -> list[Kind]:
     """Return the kinds for `Targets.add`: every version of the definition, also those that are not served.
 
-    The definition is canonical, valid, and its names have been accepted. `rules`: whether those in schemas hold.
+    The definition is canonical, valid, and its names have been accepted. `rules`: enforce those in schemas.
     """
     naming = schemas.naming
     metadata = schemas.struct(OBJECT_META)

@@ -21,7 +21,7 @@ GROUP: Final = "apiextensions.orch.io"
 KIND: Final = "ConversionReview"
 
 _MESSAGE: Final = 4096
-"""Characters of a webhook's own words that are repeated."""
+"""Characters of a webhook's own message that are repeated."""
 
 _TEXTS: Final[tuple[tuple[str, Callable[[Mapping[str, str], str], list[Cause]], str], ...]] = (
     ("labels", validate_labels, "metadata.labels"),
@@ -48,14 +48,14 @@ class Review:
     naming: Naming
 
     def body(self) -> bytes:
-        """The question as JSON."""
+        """Return the review as JSON."""
         review = self._review_version
         head = orjson.dumps({"kind": KIND, "apiVersion": review})[:-1]
         asked = orjson.dumps({"uid": self.uid, "desiredAPIVersion": self.desired})[:-1]
         return b'%b,"request":%b,"objects":[%b]}}' % (head, asked, b",".join(self.objects))
 
     def converted(self, answer: bytes) -> list[Object]:
-        """The objects that came back, with the metadata that they had: labels and annotations may be new.
+        """Return the converted objects, with the metadata that they had: only labels and annotations may be new.
 
         Raises ConversionFailed.
         """
@@ -75,12 +75,12 @@ class Review:
 
     @property
     def subject(self) -> str:
-        """Return the subject of refusals: the type of the first object."""
+        """Subject of refusals: the type of the first object."""
         return f"conversion webhook for {_shown_kind(load_json(self.objects[0]))}"
 
     @property
     def size(self) -> int:
-        """About how many bytes the question has."""
+        """Approximate number of bytes of the review."""
         return sum(map(len, self.objects))
 
     @property
@@ -88,7 +88,7 @@ class Review:
         return f"{self.naming.group(GROUP)}/{self.version}"
 
     def _answered(self, answer: bytes) -> list[Any]:
-        """The objects in an answer, whatever they are. Raises _Unusable."""
+        """Return the objects in an answer, not yet checked. Raises _Unusable."""
         try:
             review = load_json(answer)
         except ValueError as error:
@@ -116,7 +116,7 @@ class Review:
         return objects if type(objects) is list else [objects]
 
     def _checked(self, subject: str, index: int, alone: bool, original: Object, value: Any) -> Object:
-        """One converted object with its metadata restored."""
+        """Return one converted object with its metadata restored. Raises ConversionFailed."""
         which = "" if alone else f" in object at index {index}"
         invalid = f"{subject} returned invalid object" if alone else (
             f"{subject} returned invalid converted object at index {index}"
@@ -153,7 +153,7 @@ class _Unusable(Exception):
 
 
 def _check_identity(original: Object, value: Object) -> None:
-    """Refuse another object than the one that was sent."""
+    """Check that name, namespace and UID are those of the object that was sent. Raises _Unusable."""
     before, after = original["metadata"], value.get("metadata")
     after = after if type(after) is dict else {}
     for key, name in (("name", "name"), ("namespace", "namespace"), ("uid", "UID")):
@@ -163,7 +163,7 @@ def _check_identity(original: Object, value: Object) -> None:
 
 
 def _restored(meta: Object, value: Object) -> Object:
-    """The metadata of an object that was sent, with labels and annotations of what came back."""
+    """Return the metadata of an object that was sent, with labels and annotations of the converted one."""
     if "metadata" not in value:
         raise _Unusable("missing metadata in converted object")
     found = value["metadata"]

@@ -1,4 +1,4 @@
-"""Where custom objects live: in the store each lies in the version that it was last written in (reference CRD-40)."""
+"""Storage of custom objects: each lies in the version that it was last written in (reference CRD-40)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchtw.registry.stored import STORED, Stored
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import ordered
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.json_glance import glance
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.strict_fields import TYPE_KEYS
@@ -31,10 +31,10 @@ class CustomStored(Stored):
     def __init__(
         self,
         resource: ResourceType,
-        codec: KindCodec,
+        codec: Codec,
         strategy: Strategy,
         prefix: str,
-        codecs: Mapping[str, KindCodec],
+        codecs: Mapping[str, Codec],
         *,
         same: bool,
     ) -> None:
@@ -46,11 +46,11 @@ class CustomStored(Stored):
             self._plain = tuple(self._heads)
 
     def version_of(self, entry: Entry) -> str:
-        """The apiVersion of an entry's JSON."""
+        """Return the apiVersion of an entry's JSON."""
         return self.codec.api_version if self._same else self._version_at_rest(entry)
 
     def _version_at_rest(self, entry: Entry) -> str:
-        """The apiVersion of its `raw`."""
+        """Return the apiVersion of an entry's `raw`."""
         if type(entry) is Unread:
             entry.look()
         home = self.codec.api_version
@@ -58,23 +58,21 @@ class CustomStored(Stored):
         return version
 
     def is_current(self, entry: Entry) -> bool:
-        """See `Stored`: only who knows the schema can tell."""
+        """Report whether an entry is current, as `Stored.is_current`: reading it by its schema decides."""
         self.json_tail(entry)
         return super().is_current(entry)
 
     def text(self, entry: Entry) -> bytes:
-        """The whole JSON of an object in the version of its bytes."""
+        """Return the whole JSON of an object in the version of its bytes."""
         return self._text(self.version_of(entry), self.json_tail(entry))
 
     def load(self, entry: Entry) -> dict[str, Any]:
-        """A private canonical dict of a cached object in the version of its bytes."""
+        """Return a private canonical dict of a cached object in the version of its bytes."""
         obj: dict[str, Any] = load_json(self.text(entry))
         return obj
 
     def spare(self, entry: Entry, *, drop: bool) -> None:
-        """See `Stored`: what is not as it is stored is made of that again. Other versions may be a webhook's, which
-        others wait for.
-        """
+        """Drop JSON that differs from the stored bytes, as `Stored.spare`; webhook conversions stay."""
         if entry.json is not entry.raw:
             entry.json = None
 
@@ -82,7 +80,7 @@ class CustomStored(Stored):
         """Report whether a value may be left unread, as `Stored.is_plain`."""
         return value.startswith(self._plain) and ("/" in key) == self.resource.namespaced
 
-    def glance(self, value: bytes, revision: int) -> Glance:
+    def glance(self, value: bytes, revision: int, terms: bytes = b"") -> Glance:
         """Read labels and fields of a plain value, as `Stored.glance`."""
         head = next(head for head in self._heads if value.startswith(head))
         version = self._heads[head]
@@ -93,7 +91,7 @@ class CustomStored(Stored):
         return found[0], (), found[1], None if is_home else {STORED: version}
 
     def _unusual(self, value: bytes, revision: int) -> Glance:
-        """The same of what has to be decoded; what is not metadata stays as it is all the same."""
+        """Return the glance of a value that has to be decoded; all but its metadata stays as it is."""
         entry, obj = self._built(value, revision, ""), load_json(value)
         version = obj["apiVersion"]
         rest = {name: obj[name] for name in obj if name not in TYPE_KEYS}
@@ -102,7 +100,9 @@ class CustomStored(Stored):
         return entry.labels, (), raw, None if is_current else {STORED: version}
 
     def build(self, key: str, value: bytes, revision: int) -> Entry:
-        """See `Stored`. Raises ValueError for an object of another kind or scope: of a former definition."""
+        """Build an entry, as `Stored.build`. Raises ValueError for one of another kind or scope: of a former
+        definition.
+        """
         if ("/" in key) != self.resource.namespaced:
             raise ValueError(f"it is of another scope than {self.codec.kind} has now")
         return self._built(value, revision, key)
@@ -117,7 +117,7 @@ class CustomStored(Stored):
         return entry
 
     def _read(self, obj: Object) -> tuple[Object, str]:
-        """A stored object as it is shown, and the version that it then is of."""
+        """Return a stored object as it is shown, and the version that it is then in."""
         home, version = self.codec, obj["apiVersion"]
         if (codec := self.codecs.get(version)) is not None:
             obj = codec.refresh(obj)

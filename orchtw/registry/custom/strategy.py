@@ -1,4 +1,4 @@
-"""The write rules of custom resources (reference CRD-21, CRD-22, CRD-23)."""
+"""Write rules of custom resources (reference CRD-21, CRD-22, CRD-23)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchtw.registry.strategy import Strategy
 from orchtw.registry.traits import Traits
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.codec import Codec
 from orchtw.schema.custom.codec import CustomCodec
 from orchtw.wire.objects import Object
 
@@ -22,13 +22,13 @@ TRAITS: Final = Traits(unconditional_update=False, free_finalizers=True, own_col
 class CustomStrategy(Strategy):
     """The rules of one version: a generation counts all changes outside metadata and a status of its own."""
 
-    def __init__(self, resource: ResourceType, naming: Naming, codec: KindCodec) -> None:
+    def __init__(self, resource: ResourceType, naming: Naming, codec: Codec) -> None:
         super().__init__(resource, naming, codec, TRAITS)
         paths = next((sub.scale for sub in resource.subresources if sub.name == "scale"), None)
         self._paths = None if paths is None else PathScale(paths)
 
     def work_bytes(self, obj: Object, size_bytes: int) -> int:
-        """Rules of the schema may take long for small objects too."""
+        """Return the cost of a write in bytes: rules of the schema may take long for small objects too."""
         if size_bytes > INLINE_BYTES:
             return size_bytes
         codec = self._codec
@@ -40,7 +40,7 @@ class CustomStrategy(Strategy):
         obj["metadata"]["generation"] = 1
 
     def reset_status(self, obj: Object) -> None:
-        """Drop the status; what stands in the schema as its default comes back."""
+        """Drop the status; a default for it in the schema is filled in again."""
         if obj.pop("status", None) is not None:
             self._codec.set_defaults(obj)
 
@@ -57,7 +57,7 @@ class CustomStrategy(Strategy):
         return {key: value for key, value in obj.items() if key not in left_out}
 
     def prepare_for_status(self, new: Object, old: Object, now: str) -> Object:
-        """The old object with the new status: nothing else can be changed this way."""
+        """Return the old object with the new status: nothing else can be changed this way."""
         kept = {key: value for key, value in old.items() if key != "status"}
         return {**kept, "status": new["status"]} if "status" in new else kept
 
@@ -81,13 +81,9 @@ class CustomStrategy(Strategy):
 
     def validate_content(self, obj: Object, old: Object | None) -> list[Cause]:
         """Return the causes of the whole object's schema, and of its Scale."""
-        return self._declared(obj, old) + (self._paths.causes(obj) if self._paths else [])
+        return self._codec.check(obj, old) + (self._paths.causes(obj) if self._paths else [])
 
     def validate_subresource(self, name: str, new: Object, old: Object) -> list[Cause]:
         if name != "status" or self._paths is None:
             return self.validate_content(new, old)
-        return self._declared(new, old) + self._paths.causes(new, status_only=True)
-
-    def _declared(self, obj: Object, old: Object | None) -> list[Cause]:
-        declared = self._codec.validator
-        return [] if declared is None else declared(obj, old)
+        return self._codec.check(new, old) + self._paths.causes(new, status_only=True)

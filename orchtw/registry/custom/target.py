@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import attrs
 import orjson
 
+from orchtw.registry.at_rest import Replaced
 from orchtw.registry.converting import Known, Unconverted, known_conversion
 from orchtw.registry.custom.forms import Coming, WebhookForms
 from orchtw.registry.custom.stored import CustomStored
@@ -36,7 +37,7 @@ class CustomTarget(Target):
     def shown_draft(self, draft: Object) -> Object:
         return draft
 
-    def prepare(self, draft: Object) -> Prepared:
+    def prepare(self, draft: Object, replaced: Replaced | None = None) -> Prepared:
         obj = self.store_form(draft)
         if obj is not draft:
             obj["metadata"] = ordered(obj["metadata"])
@@ -47,7 +48,7 @@ class CustomTarget(Target):
 class WebhookTarget(CustomTarget):
     """A version of a kind that a webhook converts.
 
-    Objects that lie in the store in another version have their form in this one with them, once it has been made.
+    Entries stored in another version also keep their form in this one, once it has been made.
     """
 
     stored: CustomStored
@@ -56,14 +57,14 @@ class WebhookTarget(CustomTarget):
 
     @property
     def forms(self) -> WebhookForms:
-        """See `Target`. Made each time, for it refers to the target."""
+        """Converter of entries to this version, made on each access because it refers to the target."""
         return WebhookForms(self, self._coming)
 
     def has_json(self, entry: Entry) -> bool:
         return self._is_own(entry) or self._cached(entry, self._key("json")) is not None
 
     def json_tail(self, entry: Entry) -> bytes:
-        """See `Target`. Raises Unconverted."""
+        """Return the JSON of an entry, as `Target.json_tail`. Raises Unconverted."""
         if self._is_own(entry):
             return self.stored.json_tail(entry)
         tail = self._cached(entry, self._key("json"))
@@ -72,23 +73,23 @@ class WebhookTarget(CustomTarget):
         return tail
 
     def load(self, entry: Entry) -> Object:
-        """See `Target`. Raises Unconverted."""
+        """Return an entry as a dict, as `Target.load`. Raises Unconverted."""
         obj: Object = load_json(self.codec.type_prefix + self.json_tail(entry))
         return obj
 
     def store_form(self, obj: Object) -> Object:
-        """See `Target`. Raises Unconverted."""
+        """Return the object in the storage version, as `Target.store_form`. Raises Unconverted."""
         return self._converted(obj, self.stored.codec.api_version)
 
     def convert(self, obj: Object, wanted: Target) -> Object:
-        """See `Target`. Raises Unconverted."""
+        """Return the object in another version, as `Target.convert`. Raises Unconverted."""
         return self._converted(obj, wanted.codec.api_version)
 
     def for_writer(self, draft: Object) -> Object | None:
         return draft
 
     def as_written(self, entry: Entry, draft: Object | None) -> Entry:
-        """See `Target`. The webhook is not asked for what the writer has sent; all others get what it makes of it."""
+        """Return an entry in the form that its writer sent, as `Target.as_written`; others get the conversion."""
         if draft is None or self.has_json(entry):
             return entry
         meta = {**draft["metadata"], "resourceVersion": str(entry.revision)}

@@ -19,14 +19,14 @@ from orchtw.registry.strategy import Strategy
 from orchtw.registry.target import Target
 from orchtw.registry.versioning import MakeVersioning, VersioningParts
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.codec import Codec
 from orchtw.schema.custom.schemas import CustomSchema
 from orchtw.wire.objects import Object
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Versionings:
-    """Makes what definitions ask for."""
+    """Makers of the versionings that definitions ask for."""
 
     caller: Caller
     run: Compute
@@ -46,7 +46,7 @@ class Versionings:
 
 
 class WebhookCall:
-    """See `webhook.Call`: a call of the webhook where a definition says that it is."""
+    """Caller of the webhook that a definition names. See `webhook.Call`."""
 
     def __init__(self, caller: Caller, remote: Remote) -> None:
         self._caller = caller
@@ -63,9 +63,9 @@ class WebhookCall:
 class SameFields:
     """See `Versioning`, for the strategy None: objects are pruned as their new version asks for."""
 
-    codecs: Mapping[str, KindCodec]
+    codecs: Mapping[str, Codec]
 
-    def stored(self, resource: ResourceType, codec: KindCodec, strategy: Strategy, prefix: str) -> Stored:
+    def stored(self, resource: ResourceType, codec: Codec, strategy: Strategy, prefix: str) -> Stored:
         return CustomStored(resource, codec, strategy, prefix, self.codecs, same=True)
 
     def target(self, parts: VersioningParts) -> Target:
@@ -82,35 +82,36 @@ class SameFields:
 class ByWebhook:
     """See `Versioning`, for the strategy Webhook."""
 
-    codecs: Mapping[str, KindCodec]
+    codecs: Mapping[str, Codec]
     converter: Converter
 
-    def stored(self, resource: ResourceType, codec: KindCodec, strategy: Strategy, prefix: str) -> Stored:
+    def stored(self, resource: ResourceType, codec: Codec, strategy: Strategy, prefix: str) -> Stored:
         return CustomStored(resource, codec, strategy, prefix, self.codecs, same=False)
 
     def target(self, parts: VersioningParts) -> Target:
         target = self._made(parts)
         if parts.codec is not parts.stored.codec:
-            target.same_fields = False
             target.from_storage = partial(_from_storage, self._made(parts))  # another one: no reference to itself
         return target
 
     def _made(self, parts: VersioningParts) -> WebhookTarget:
-        return WebhookTarget(**attrs.asdict(parts, recurse=False), converter=self.converter)
+        target = WebhookTarget(**attrs.asdict(parts, recurse=False), converter=self.converter)
+        target.same_fields = False  # not even in the version that new objects are stored in: others lie in theirs
+        return target
 
 
 def _from_storage(target: WebhookTarget, obj: Object) -> Object:
     return target.convert(obj, target)
 
 
-def _is_alike(one: KindCodec, other: KindCodec) -> bool:
+def _is_alike(one: Codec, other: Codec) -> bool:
     """Report whether two versions have the same schema."""
     first, second = one.schema, other.schema
     return isinstance(first, CustomSchema) and isinstance(second, CustomSchema) and first.source == second.source
 
 
-def _renamed(codec: KindCodec, *, alike: bool) -> Callable[[Object], Object]:
-    """The way into a codec's version."""
+def _renamed(codec: Codec, *, alike: bool) -> Callable[[Object], Object]:
+    """Return the conversion into a codec's version."""
 
     def rename(obj: Object) -> Object:
         return {**obj, "apiVersion": codec.api_version}

@@ -1,4 +1,4 @@
-"""Objects into another version by a webhook: in batches, a few calls at a time (reference CRD-24, CRD-42)."""
+"""Conversion of objects by a webhook: in batches, a few calls at a time (reference CRD-24, CRD-42)."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from orchtw.naming.names import Naming
 from orchtw.registry.custom.review import ConversionFailed, Review
 from orchtw.registry.offload import Compute
 from orchtw.rules.webhook_clients import REVIEW_VERSIONS
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.codec import Codec
 
 BATCH_OBJECTS: Final = 500
 BATCH_BYTES: Final = 1 << 20
-"""Of one review: its answer is parsed in one go, which takes some ten milliseconds of a megabyte."""
+"""Bytes of one review: its answer is parsed in one go, which takes some ten milliseconds a megabyte."""
 
 CALLS_AT_A_TIME: Final = 32
-"""Of one kind: more would only wait in the webhook."""
+"""Concurrent calls for one kind: more would only wait in the webhook."""
 
 BATCHES_AT_A_TIME: Final = 4
-"""Of one list, so that it leaves room for others."""
+"""Concurrent batches of one list, so that it leaves room for others."""
 
 ANSWER_BYTES: Final = 16 << 20
-"""Of one answer. An object may become larger by its conversion, not any number of times."""
+"""Bytes of one answer. Conversion may make an object larger, but not without limit."""
 
 TIMEOUT_S: Final = 30.0
 
 
 class CallLost(Exception):
-    """A webhook has not answered; the text says why."""
+    """Error: a webhook has not answered, for the reason in the text."""
 
 
 Call = Callable[[bytes], Awaitable[bytes]]
@@ -39,10 +39,10 @@ Call = Callable[[bytes], Awaitable[bytes]]
 
 
 class Converter(Protocol):
-    """Objects of one kind into another version of it."""
+    """Converter of objects of one kind to another version."""
 
-    async def convert(self, texts: Sequence[bytes], wanted: KindCodec) -> list[bytes]:
-        """Whole objects as JSON, in any versions but the wanted one. Raises ConversionFailed."""
+    async def convert(self, texts: Sequence[bytes], wanted: Codec) -> list[bytes]:
+        """Return whole objects as JSON in the wanted version, from any others. Raises ConversionFailed."""
 
 
 class WebhookConverter:
@@ -58,7 +58,7 @@ class WebhookConverter:
         self._naming = naming
         self._turn = DeferredSemaphore(CALLS_AT_A_TIME)
 
-    async def convert(self, texts: Sequence[bytes], wanted: KindCodec) -> list[bytes]:
+    async def convert(self, texts: Sequence[bytes], wanted: Codec) -> list[bytes]:
         batches = list(_batches(texts))
         if len(batches) == 1:
             return await self._in_turn(batches[0], wanted)
@@ -74,9 +74,9 @@ class WebhookConverter:
                 each.cancel()
 
     async def _in_turn(
-        self, texts: Sequence[bytes], wanted: KindCodec, few: DeferredSemaphore | None = None
+        self, texts: Sequence[bytes], wanted: Codec, few: DeferredSemaphore | None = None
     ) -> list[bytes]:
-        """One batch, when there is room for it also among those of its list."""
+        """Convert one batch, when its list and its kind have room for another call."""
         if few is not None:
             await few.acquire()
         try:
@@ -89,7 +89,7 @@ class WebhookConverter:
             if few is not None:
                 few.release()
 
-    async def _one(self, texts: Sequence[bytes], wanted: KindCodec) -> list[bytes]:
+    async def _one(self, texts: Sequence[bytes], wanted: Codec) -> list[bytes]:
         if not self._version:
             raise ConversionFailed("no supported conversion review versions")
         review = Review(
@@ -107,8 +107,8 @@ class WebhookConverter:
         return await self._run(len(answer) + review.size, lambda: _finished(review, answer, wanted))
 
 
-def _finished(review: Review, answer: bytes, wanted: KindCodec) -> list[bytes]:
-    """The objects of an answer as the schema of their version allows them."""
+def _finished(review: Review, answer: bytes, wanted: Codec) -> list[bytes]:
+    """Return the objects of an answer, pruned by the schema of their version. Raises ConversionFailed."""
     try:
         return [orjson.dumps(wanted.pruned(obj)) for obj in review.converted(answer)]
     except RecursionError:
@@ -116,7 +116,7 @@ def _finished(review: Review, answer: bytes, wanted: KindCodec) -> list[bytes]:
 
 
 def _batches(texts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    """As many together as a review takes, and at least one."""
+    """Yield batches as large as a review takes, of at least one object."""
     begin = size = 0
     for position, text in enumerate(texts):
         if position > begin and (size + len(text) > BATCH_BYTES or position - begin >= BATCH_OBJECTS):

@@ -1,4 +1,4 @@
-"""The aggregator's own group: who serves which API (reference AGG-1)."""
+"""Kinds of the aggregator's group: APIServices (reference AGG-1)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ApiServiceStrategy(Strategy):
 
 
 def validate_api_service(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """The name says group and version; certificates and their checks are for APIs that others serve."""
+    """Validate that the name is version and group; certificate fields are only for APIs of other servers."""
     spec, name = new["spec"], new["metadata"].get("name", "")
     group, version = spec.get("group", ""), spec.get("version", "")
     causes = []

@@ -20,7 +20,7 @@ _DISAGREED = (
 
 
 def storage_version_name(value: str) -> tuple[str, ...]:
-    """Return why `value` is not the name of a StorageVersion: its group and resource."""
+    """Return the errors of a StorageVersion's name, which is group and resource."""
     group, dot, resource = value.rpartition(".")
     if not dot:
         return ("name must be in the form of <group>.<resource>",)
@@ -29,7 +29,7 @@ def storage_version_name(value: str) -> tuple[str, ...]:
 
 
 def api_version(value: str) -> str:
-    """Return why `value` is not an apiVersion, in one text, or an empty text."""
+    """Return the error of an apiVersion, in one text, or an empty text."""
     group, slash, version = value.rpartition("/")
     if "/" in group:
         return f"an apiVersion is {dns_1035_label('-')[0]} with an optional DNS subdomain prefix and '/'"
@@ -85,7 +85,7 @@ def _common_causes(servers: Sequence[Object], status: Object) -> list[Cause]:
 
 
 def _condition_causes(conditions: Sequence[Object]) -> list[Cause]:
-    """Types, which are names, are unique, and what is the case has a reason. The paths are the release's."""
+    """Return the causes for repeated types and missing reasons of conditions. The paths are the release's."""
     causes: list[Cause] = []
     seen: dict[str, int] = {}
     for index, condition in enumerate(conditions):

@@ -28,7 +28,7 @@ _TOPOLOGY_VERSION = "v1beta1"
 
 
 class EndpointSliceStrategy(Strategy):
-    """The topology belongs to the version that it has been replaced in."""
+    """Write rules of slices: the topology belongs to the version that last replaced it."""
 
     def drop_unwritable(self, new: Object, old: Object | None, version: str) -> None:
         """Drop a topology that comes in v1; a host name in it that was stored before becomes the node's name."""
@@ -96,7 +96,7 @@ def _full_name(text: str, at: str) -> Iterator[Cause]:
 
 
 def _port_names(new: Object) -> Iterator[Cause]:
-    """No name comes twice, not even the empty one."""
+    """Yield the causes for port names that come twice, even the empty one."""
     seen: set[Any] = set()
     for index, port in enumerate(new.get("ports") or ()):
         name = port.get("name") or ""

@@ -1,4 +1,4 @@
-"""The node group: what runs containers."""
+"""Kinds of the node group: RuntimeClasses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _IDENTITY = ("key", "operator", "value", "effect")
 
 
 def set_runtime_class_defaults(runtime_class: Object) -> None:
-    """Fill in the defaults of amounts."""
+    """Round the amounts of podFixed up to what the API can express."""
     round_up(runtime_class.get("overhead"), "podFixed")
 
 

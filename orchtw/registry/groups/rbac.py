@@ -26,19 +26,19 @@ _SUBJECTS: Final = ("ServiceAccount", "User", "Group")
 
 
 def set_role_binding_defaults(binding: Object) -> None:
-    """Users and groups are of the binding's own API group."""
+    """Fill in the binding's own API group for users and groups."""
     for subject in binding.get("subjects") or ():
         if "apiGroup" not in subject and subject["kind"] in ("User", "Group"):
             put(subject, "apiGroup", binding["apiVersion"].partition("/")[0], ("apiGroup", "name", "namespace"))
 
 
 def validate_role(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """Rules of a namespace are about resources."""
+    """Validate that rules of a namespace are for resources."""
     return _rule_causes(new, namespaced=True)
 
 
 def validate_cluster_role(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """Rules of the cluster are about resources or about paths; an aggregation selects roles to be made of."""
+    """Validate that rules are for resources or for paths, and that an aggregation has selectors."""
     causes = _rule_causes(new, namespaced=False)
     aggregation = new.get("aggregationRule")
     if aggregation is None:
@@ -82,12 +82,12 @@ def _policy_causes(rule: Object, path: str, namespaced: bool) -> list[Cause]:
 
 
 def validate_role_binding(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """A binding in a namespace gives a role of that namespace, or of the cluster, for ever the same one."""
+    """Validate a binding in a namespace, of a Role or a ClusterRole that never changes."""
     return _binding_causes(new, old, naming, ("Role", "ClusterRole"), namespaced=True)
 
 
 def validate_cluster_role_binding(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """A binding of the cluster gives a role of the cluster, for ever the same one."""
+    """Validate a binding of the cluster, of a ClusterRole that never changes."""
     return _binding_causes(new, old, naming, ("ClusterRole",), namespaced=False)
 
 

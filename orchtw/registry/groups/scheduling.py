@@ -11,7 +11,7 @@ from orchtw.wire.objects import Object
 
 HIGHEST_USER_PRIORITY = 1_000_000_000
 SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
-"""The classes of the system's own, and their values."""
+"""Values of the system's own classes, by name."""
 
 _POLICIES = ("PreemptLowerPriority", "Never")
 _SYSTEM_PREFIX = "system-"
@@ -19,7 +19,7 @@ _RESERVED = f"priority class names with '{_SYSTEM_PREFIX}' prefix are reserved f
 
 
 def validate_priority_class(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """The highest values are the system's, and no value ever changes."""
+    """Validate that the highest values are the system's, and that no value changes."""
     causes, name, policy = [], new["metadata"].get("name", ""), new.get("preemptionPolicy")
     if policy == "":
         causes.append(required("preemptionPolicy"))

@@ -1,7 +1,7 @@
-"""Expressions → closures: each part is checked against the types of what is in it (reference CRD-28).
+"""Compiler of expressions to closures: each part is checked against the types inside it (reference CRD-28).
 
 A closure takes a frame. Steps are counted where work repeats or depends on the size of values: in macros for each
-element, in functions by their cost. What runs once is counted when the expression begins.
+element, in functions by their cost. The steps of parts that run once are counted when the expression begins.
 """
 
 from __future__ import annotations
@@ -86,13 +86,13 @@ class Compiled:
         return [new, old, steps, self.matchers, *[None] * (self.places - FIRST_VARIABLE)]
 
     def run(self, frame: Frame) -> Any:
-        """Its value. Raises Failure, CostExceeded; the frame says what steps are left."""
+        """Return the value. Raises Failure, CostExceeded; the frame holds the remaining steps."""
         charge(frame, int(self.code.steps[0]))
         return self.code.run(frame)
 
 
 def compiled(source: str, variables: Mapping[str, Type]) -> Compiled:
-    """The closure of an expression about `self` and `oldSelf`, as far as `variables` has them. Raises Fault."""
+    """Return the closure of an expression about `self` and `oldSelf`, as far as in `variables`. Raises Fault."""
     compiler = _Compiler(variables, len(source))
     code = compiler.code(parse(source))
     return Compiled(code, frozenset(compiler.mentioned), compiler.places, compiler.matchers)
@@ -108,7 +108,7 @@ def _functions() -> dict[str, tuple[Overload, ...]]:
 
 
 def _added(*steps: tuple[float, ...]) -> tuple[float, ...]:
-    """The steps of parts that run one after the other."""
+    """Return the steps of parts that run one after the other."""
     most = max(map(len, steps))
     return tuple(sum(each[order] for each in steps if order < len(each)) for order in range(most))
 
@@ -127,23 +127,23 @@ def _types(parts: Sequence[Code]) -> list[Type]:
 
 
 def _written_out(kind: Type, count: int) -> Type:
-    """The type of a list or map with so many elements in any object."""
+    """Return the type of a list or map with so many elements in any object."""
     return attrs.evolve(kind, fixed=count, per_byte=0.0)
 
 
 def _sized(kind: Type, like: Type) -> Type:
-    """The type of a list with as many elements as another."""
+    """Return the type of a list with as many elements as another."""
     return attrs.evolve(kind, fixed=like.fixed, per_byte=like.per_byte)
 
 
 def _sum(kind: Type, one: Type, other: Type) -> Type:
-    """The type of a list with the elements of two."""
+    """Return the type of a list with the elements of two."""
     fixed, per_byte = one.fixed + other.fixed, one.per_byte + other.per_byte
     return attrs.evolve(kind, fixed=fixed, per_byte=per_byte)
 
 
 def _repeated(steps: tuple[float, ...], over: Type) -> tuple[float, ...]:
-    """The steps of what runs for each element."""
+    """Return the steps of a part that runs for each element."""
     fixed = tuple(each * over.fixed for each in steps)
     return _added(fixed, (0, *(each * over.per_byte for each in steps)))
 
@@ -226,7 +226,7 @@ class _Compiler:
 
     @staticmethod
     def _common(found: Sequence[Code], parts: Sequence[Expression]) -> Type:
-        """The type of all elements of what is written out: one, unless some are dynamic. Raises Fault."""
+        """Return the type of all elements of what is written out: one, unless some are dynamic. Raises Fault."""
         kind = NOTHING
         for each, part in zip(found, parts, strict=True):
             joined = join(kind, each.type)
@@ -237,7 +237,7 @@ class _Compiler:
 
     @staticmethod
     def _as(code: Code, kind: Type) -> Code:
-        """The code, in a place of the type: where that is dynamic, values have to tell their type."""
+        """Return the code, in a place of the type: where that is dynamic, values have to tell their type."""
         if holds_objects(kind) or kind is NULL:
             return code
         turn = generic(code.type)
@@ -257,7 +257,7 @@ class _Compiler:
         return self._function(part, [self.code(each) for each in arguments])
 
     def _compile_pattern(self, part: Expression) -> None:
-        """A pattern that is written out; a wrong one is told when it is to match."""
+        """Compile a literal pattern; an invalid one fails when it is used."""
         if isinstance(part, Literal) and isinstance(part.value, str):
             try:
                 self.matchers[part.value] = patterns.compiled(part.value)
@@ -265,7 +265,7 @@ class _Compiler:
                 return
 
     def _macro(self, part: CallExpression, macro: Macro, target: Expression) -> Code:
-        """A variable stands for each element in turn."""
+        """Return a variable stands for each element in turn."""
         variable = part.arguments[0]
         if not isinstance(variable, Name):
             raise Fault("argument must be a simple name", variable.at)

@@ -48,11 +48,11 @@ _OWN_MEMBERS: Final[Structure] = {
         "properties": {"name": {"type": "string"}, "generateName": {"type": "string"}},
     },
 }
-"""What expressions see of every object that names itself, whatever its schema says."""
+"""Members visible to expressions in every object that names itself, whatever its schema says."""
 
 
 def escaped(name: str) -> str | None:
-    """The name of a property in expressions; None: it has none."""
+    """Return the name of a property in expressions; None: it has none."""
     if name in RESERVED or name in KEYWORDS:
         return f"__{name}__"
     if not _ACCESSIBLE.fullmatch(name):
@@ -71,13 +71,13 @@ class Extensions:
 
     @classmethod
     def of(cls, naming: Naming) -> Extensions:
-        """Their names in the vocabulary that is served."""
+        """Return their names in the vocabulary that is served."""
         tails = ("embedded-resource", "int-or-string", "list-type", "list-map-keys")
         return cls(*(naming.extension_prefix + tail for tail in tails))
 
 
 def declared(schema: Structure, keys: Extensions, name: str, *, names_itself: bool) -> Type | None:
-    """The type of what a schema describes; None: expressions cannot see it."""
+    """Return the type of what a schema describes; None: expressions cannot see it."""
     if schema.get(keys.int_or_string):
         return DYN
     kind = schema.get("type")

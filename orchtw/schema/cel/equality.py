@@ -19,7 +19,7 @@ Equal = Callable[[Any, Any], bool]
 
 
 def equality(kind: Type) -> Equal:
-    """The comparison of two values of the type."""
+    """Return the comparison of two values of the type."""
     if kind is DYN:
         return equal
     if kind.members is not None:

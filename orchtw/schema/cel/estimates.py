@@ -36,15 +36,15 @@ class Size:
     most: int
 
     def plus(self, other: Size) -> Size:
-        """The size of both together."""
+        """Return the size of both together."""
         return Size(_capped(self.least + other.least), _capped(self.most + other.most))
 
     def times(self, other: Size) -> Size:
-        """The size of as many of the other."""
+        """Return the product of both sizes."""
         return Size(_capped(self.least * other.least), _capped(self.most * other.most))
 
     def union(self, other: Size) -> Size:
-        """The size of either."""
+        """Return the size of either one."""
         return Size(min(self.least, other.least), max(self.most, other.most))
 
 
@@ -103,16 +103,16 @@ class Estimator:
         self._root = root
 
     def literal(self, value: Any) -> Estimate:
-        """A value that is written out."""
+        """Estimate a literal of an expression."""
         size = Size(len(value), len(value)) if isinstance(value, str | bytes) else ONE
         return Estimate(0, size, value=value)
 
     def name(self, name: str, kind: Type) -> Estimate:
-        """A variable of the expression, or the name of a type."""
+        """Estimate a variable of the expression, or the name of a type."""
         return Estimate(READ, self._at((name,), kind), path=(name,))
 
     def element(self, over: Estimate, kind: Type, found: Type) -> Estimate:
-        """The variable of a macro over a list, or over the keys of a map."""
+        """Estimate the variable of a macro over a list, or over the keys of a map."""
         is_list = kind.name == "list"
         path = (*over.path, "@items" if is_list else "@keys")
         entry = over.entries and over.entries[is_list]
@@ -125,32 +125,32 @@ class Estimator:
         return Estimate(cost, self._at(path, found), path=path)
 
     def items(self, parts: Sequence[Estimate], kinds: Sequence[Type]) -> Estimate:
-        """A list that is written out."""
+        """Estimate a list literal."""
         sizes = [self._size(*pair) for pair in zip(parts, kinds, strict=True)]
         return Estimate(_sum(parts) + LIST, Size(len(parts), len(parts)), (ONE, _any(sizes)))
 
     def entries(self, keys: Sequence[Estimate], values: Sequence[Estimate], kinds: Sequence[Type]) -> Estimate:
-        """A map that is written out; `kinds` are of the keys, then of the values."""
+        """Estimate a map literal; `kinds` are of the keys, then of the values."""
         sizes = [self._size(*pair) for pair in zip((*keys, *values), kinds, strict=True)]
         entries = (_any(sizes[: len(keys)]), _any(sizes[len(keys) :]))
         return Estimate(_sum((*keys, *values)) + MAP, Size(len(keys), len(keys)), entries)
 
     def junction(self, parts: Sequence[Estimate]) -> Estimate:
-        """`&&` and `||`, of which nothing but their parts costs."""
+        """Estimate `&&` and `||`, of which only the parts cost."""
         return Estimate(_sum(parts), ONE)
 
     def condition(self, parts: Sequence[Estimate], kinds: Sequence[Type]) -> Estimate:
-        """`test ? yes : no`."""
+        """Estimate the condition `test ? yes : no`."""
         test, yes, no = parts
         size = self._size(yes, kinds[1]).union(self._size(no, kinds[2]))
         return Estimate(_capped(test.cost + max(yes.cost, no.cost)), size, _either(yes, no))
 
     def dynamic(self, part: Estimate) -> Estimate:
-        """`dyn()`, which hides a type and nothing else."""
+        """Estimate `dyn()`, which only hides a type."""
         return Estimate(_capped(part.cost + 1), part.size, part.entries)
 
     def macro(self, name: str, over: Estimate, kind: Type, bodies: Sequence[tuple[Estimate, Type]]) -> Estimate:
-        """A macro over a list or map; `bodies` are behind the variable."""
+        """Estimate a macro over a list or map; `bodies` are behind the variable."""
         size = self._size(over, kind)
         body = sum(each.cost for each, _ in bodies)
         start, turn = _TURNS[name, len(bodies)]
@@ -163,7 +163,7 @@ class Estimator:
     def call(
         self, function: str, method: bool, arguments: Sequence[Estimate], kinds: Sequence[Type], result: Type
     ) -> Estimate:
-        """A function, operator or method; the target of a method is the first argument."""
+        """Estimate a call of a function, operator or method, whose target is the first argument."""
         cost = _sum(arguments)
         if function == "_[_]":
             return self._index(cost + 1, arguments[0], kinds[0], result)
@@ -180,7 +180,7 @@ class Estimator:
         return Estimate(_capped(cost), (over.entries and over.entries[1]) or self._at(path, result), path=path)
 
     def _value(self, over: Estimate, kind: Type) -> Size:
-        """The size of what a macro's variable stands for."""
+        """Return the size of what a macro's variable stands for."""
         element = kind.parameters[0] if kind.parameters else DYN
         return self._size(self.element(over, kind, element), element)
 
@@ -188,11 +188,11 @@ class Estimator:
         return part.size or (ONE if kind in _SCALARS else UNKNOWN)
 
     def _at(self, path: tuple[str, ...], kind: Type) -> Size | None:
-        """The size of what the schema says a path leads to, else what the type says."""
+        """Return the size of what the schema says a path leads to, else what the type says."""
         return self._declared(path) or (ONE if kind in _SCALARS else None)
 
     def _declared(self, path: tuple[str, ...]) -> Size | None:
-        """The size that the schema gives to what a path leads to.
+        """Return the size that the schema gives to what a path leads to.
 
         A path that begins behind a function's result is followed from `self`, as the release does.
         """
@@ -237,7 +237,7 @@ _TURNS: Final[Mapping[tuple[str, int], tuple[int, int]]] = {
     ("map", 1): (LIST + 1, 12),
     ("map", 2): (LIST + 1, 12),
 }
-"""What a macro costs, and each of its turns, by the macro and the number of its bodies."""
+"""Cost of a macro, and of each of its iterations, by the macro and the number of its bodies."""
 
 
 def _constant(call: _Call) -> _Own:
@@ -249,7 +249,7 @@ def _among(kind: Type, kinds: Sequence[Type]) -> bool:
 
 
 def _scan(factor: float = PER_BYTE) -> Callable[[_Call], _Own]:
-    """One pass over the first argument, which comes out no longer."""
+    """Return one pass over the first argument, which comes out no longer."""
     return lambda call: _Own(_scaled(call.sizes[0].most, factor), call.sizes[0])
 
 
@@ -318,7 +318,9 @@ def _replaced(call: _Call) -> _Own:
 
 
 def _replaced_size(text: int, old: int, keeps: bool, new: int) -> int:
-    """The length of a text in which parts of length `old` are replaced; an empty part is around every character."""
+    """Return the length of a text in which parts of length `old` are replaced; an empty part is around every
+    character.
+    """
     if old == 0:
         return _capped((text + 1) * new + text)
     return text if keeps else _capped(math.ceil(text / old) * new)

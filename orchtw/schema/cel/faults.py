@@ -16,7 +16,7 @@ class Fault(Exception):
         self.at = at
 
     def shown(self, source: str) -> str:
-        """The fault with its line and place, as users of the language know it."""
+        """Return the fault with its line and place, as users of the language know it."""
         before = source[: self.at]
         line, column = before.count("\n") + 1, self.at - (before.rfind("\n") + 1)
         text = f"ERROR: <input>:{line}:{column + 1}: {self.why}"
@@ -35,5 +35,5 @@ class CostExceeded(Exception):
 
 
 def no_overload() -> Failure:
-    """A function or operator was called with values it does not take."""
+    """Return a function or operator was called with values it does not take."""
     return Failure("no such overload")

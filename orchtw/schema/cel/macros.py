@@ -65,7 +65,7 @@ def _decided(outcome: bool) -> Make:
 
 
 def _selected(over: Run, place: int, steps: int, test: Run | None, result: Run | None) -> Run:
-    """The results for those elements of which the test holds."""
+    """Return the results for those elements of which the test holds."""
 
     def run(frame: Frame) -> list[Any]:
         chosen = []
@@ -109,4 +109,4 @@ MACROS: Final = {
         make=lambda over, place, steps, bodies: _selected(over, place, steps, bodies[0], bodies[1]),
     ),
 }
-"""By name and number of arguments, the variable among them."""
+"""Macros by name and number of arguments, the variable among them."""

@@ -25,12 +25,12 @@ def variable(place: int) -> Run:
 
 
 def missing(key: object) -> Failure:
-    """There is no such member or entry."""
+    """Return the failure for a missing member or entry."""
     return Failure(f"no such key: {key}")
 
 
 def member(operand: Run, found: CelMember, shown: str) -> Run:
-    """A member of an object with a schema."""
+    """Return the closure of a member of an object with a schema."""
     key, read = found.key, found.read
 
     def select(frame: Frame) -> Any:
@@ -51,7 +51,7 @@ def _read(operand: Run, read: Callable[[Any], Any]) -> Run:
 
 
 def entry(operand: Run, key: str) -> Run:
-    """An entry of a map."""
+    """Return the closure of an entry of a map."""
 
     def select(frame: Frame) -> Any:
         found = operand(frame)
@@ -76,7 +76,7 @@ def charged(operand: Run, turn: Callable[[Any], Any], cost: Callable[[Any], int]
 
 
 def has(operand: Run, key: str) -> Run:
-    """Test whether an object or map has a member."""
+    """Return a test of whether an object or map has a member."""
 
     def run(frame: Frame) -> bool:
         found = operand(frame)
@@ -88,12 +88,12 @@ def has(operand: Run, key: str) -> Run:
 
 
 def items(runs: Sequence[Run]) -> Run:
-    """A list that is written out."""
+    """Return the closure of a list literal."""
     return lambda frame: [run(frame) for run in runs]
 
 
 def entries(runs: Sequence[tuple[Run, Run]]) -> Run:
-    """A map that is written out."""
+    """Return the closure of a map literal."""
 
     def run(frame: Frame) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
@@ -108,12 +108,12 @@ def entries(runs: Sequence[tuple[Run, Run]]) -> Run:
 
 
 def all_of(runs: Sequence[Run]) -> Run:
-    """Test whether all hold. A false one decides, even if others have failed."""
+    """Return a test of whether all hold. A false one decides, even if others have failed."""
     return _decided(runs, False)
 
 
 def any_of(runs: Sequence[Run]) -> Run:
-    """Test whether one holds. A true one decides, even if others have failed."""
+    """Return a test of whether one holds. A true one decides, even if others have failed."""
     return _decided(runs, True)
 
 
@@ -134,17 +134,17 @@ def _decided(runs: Sequence[Run], outcome: bool) -> Run:
 
 
 def negated(operand: Run) -> Run:
-    """Negate a boolean expression."""
+    """Return the negation of a boolean expression."""
     return lambda frame: not boolean(operand(frame))
 
 
 def condition(test: Run, yes: Run, no: Run) -> Run:
-    """One of two values."""
+    """Return the closure of a conditional expression."""
     return lambda frame: yes(frame) if boolean(test(frame)) else no(frame)
 
 
 def comparison(one: Run, other: Run, kind: Type) -> Run:
-    """Test two values of a type for equality."""
+    """Return a test of two values of a type for equality."""
     same = equality(kind)
     if kind in _CHEAP:
         return lambda frame: bool(one(frame) == other(frame))
@@ -162,7 +162,9 @@ def comparison(one: Run, other: Run, kind: Type) -> Run:
 
 
 def function(found: Overload, runs: Sequence[Run], kinds: Sequence[Type]) -> Run:
-    """A call whose function is known. Values may still be null, or old and of other types: no function takes them."""
+    """Return a call whose function is known. Values may still be null, or old and of other types: no function takes
+    them.
+    """
     work, cost = found.run, found.cost
     if found.name == "_+_" and (joined := joining(kinds[0])) is not None:
         work, cost = joined, lambda one, other: extent(one) + extent(other)
@@ -193,7 +195,7 @@ def _plain(work: Callable[[Any, Any], Any], one: Run, other: Run) -> Run:
 
 
 def dispatch(name: str, candidates: Sequence[Overload], runs: Sequence[Run]) -> Run:
-    """A call whose function depends on values."""
+    """Return a call whose function depends on values."""
     mixed = MIXED.get(name)
 
     def run(frame: Frame) -> Any:

@@ -1,4 +1,4 @@
-"""Functions with their types and costs, and which of them a call means."""
+"""Functions with their types and costs, and the choice of the one that a call means."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _SIGNATURE: Final = re.compile(r"(?:(?P<target>[a-zA-Z_(), ]+)\.)?(?P<name>[^(]+
 class Overload:
     """A function for arguments of some types, the target of a method among them.
 
-    `cost`: the steps that a call takes beside its own, from the arguments; None: no more. A type of capital letters
-    is a variable. `metered`: `run` gets the frame before the arguments, and charges what it takes itself.
+    `cost`: computes from the arguments the steps that a call takes beside its own; None: no more. A type of capital
+    letters is a variable. `metered`: `run` gets the frame before the arguments, and charges its steps itself.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Overload:
 def overload(
     signature: str, run: Callable[..., Any], cost: Callable[..., int] | None = None, *, metered: bool = False
 ) -> Overload:
-    """The function of a signature such as `string.contains(string) -> bool`."""
+    """Return the function of a signature such as `string.contains(string) -> bool`."""
     match = _SIGNATURE.fullmatch(signature)
     if match is None:
         raise ValueError(f"no signature: {signature}")
@@ -75,11 +75,11 @@ def _type(text: str) -> Type:
 
 
 Match = tuple[Overload, dict[str, Type]]
-"""A function that takes the arguments, and what its type variables are then."""
+"""A function that takes the arguments, and the types that its type variables then have."""
 
 
 def matching(candidates: tuple[Overload, ...], method: bool, arguments: tuple[Type, ...]) -> list[Match]:
-    """The functions that take arguments of these types."""
+    """Return the functions that take arguments of these types, each with its bound type variables."""
     if any(each.parameters or each.members is not None for each in arguments):
         return _matching(candidates, method, arguments)
     return _matching_scalars(candidates, method, arguments)
@@ -97,5 +97,5 @@ def _matching(candidates: tuple[Overload, ...], method: bool, arguments: tuple[T
 
 @lru_cache(maxsize=1024)
 def _matching_scalars(candidates: tuple[Overload, ...], method: bool, arguments: tuple[Type, ...]) -> list[Match]:
-    """Types that say all there is to say of them are few."""
+    """Match and remember: there are few types without parameters and members."""
     return _matching(candidates, method, arguments)

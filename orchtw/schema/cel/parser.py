@@ -1,4 +1,4 @@
-"""Tokens → the parts of an expression. Bounded in length and depth, so that neither takes long."""
+"""Parser of expressions: tokens → syntax tree, bounded in length and depth so that neither takes long."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from orchtw.schema.cel.tokens import RESERVED, Token, tokens
 from orchtw.schema.cel.values import LARGEST
 
 MAX_CHARACTERS: Final = 10_000
-"""Of an expression: three thousand parts are compiled in about 30 ms."""
+"""Limit of an expression's characters: three thousand parts are compiled in about 30 ms."""
 
 MAX_DEPTH: Final = 80
-"""Of parts in parts: each takes a few frames of the interpreter's stack, which has a thousand."""
+"""Limit of nesting: each level takes a few frames of the interpreter's stack, which has a thousand."""
 
 _RELATIONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!=", "in"})
 _SUMS: Final = frozenset("+-")
@@ -22,7 +22,7 @@ _PRODUCTS: Final = frozenset("*/%")
 
 
 def parse(source: str) -> Expression:
-    """The expression that a text is. Raises Fault."""
+    """Parse a text. Raises Fault."""
     if len(source) > MAX_CHARACTERS:
         why = f"expression code point size exceeds limit: size: {len(source)}, limit {MAX_CHARACTERS}"
         raise Fault(why, 0)
@@ -41,13 +41,13 @@ def _too_deep(at: int) -> Fault:
 
 
 def call(function: str, at: int, *arguments: Expression, target: Expression | None = None) -> CallExpression:
-    """A call of a function or operator."""
+    """Return a call of a function or operator."""
     parts = arguments if target is None else (target, *arguments)
     return CallExpression(function, target, arguments, at, _above(at, *parts))
 
 
 class _Parser:
-    """Reads from the front; `_nested` counts what is open, before the parts are there."""
+    """Recursive descent over the tokens; `_nested` counts the levels that are open, before their nodes exist."""
 
     def __init__(self, found: list[Token]) -> None:
         self._tokens = found
@@ -81,7 +81,7 @@ class _Parser:
         return Fault(f"Syntax error: mismatched input '{token.value}'{tail}", token.at)
 
     def _expression(self) -> Expression:
-        """A condition with what holds if it does and if not, or what is in one."""
+        """Parse a conditional expression, or one without a condition."""
         self._nested += 1
         if self._nested > MAX_DEPTH:
             raise _too_deep(self._tokens[self._next].at)
@@ -94,7 +94,7 @@ class _Parser:
         return result
 
     def _junction(self, sign: str, part: Callable[[], Expression]) -> Expression:
-        """Parts between the same signs are one call: however many there are, they nest no deeper."""
+        """Parse operands joined by one sign as one call: however many there are, they nest no deeper."""
         first = part()
         if self._peek() != sign:
             return first
@@ -134,7 +134,7 @@ class _Parser:
             count += 1
         token = self._tokens[self._next]
         if sign == "-" and token.kind == "value" and type(token.value) in (int, float):
-            self._take()  # the sign belongs to the number: the least one has no positive
+            self._take()  # the sign belongs to the number: the least one has no positive counterpart
             negative, count = self._member(Literal(-token.value, first.at)), count - 1
             return call("-_", first.at, negative) if count % 2 else negative
         operand = self._member(self._primary())
@@ -167,7 +167,7 @@ class _Parser:
         raise self._unexpected()
 
     def _named(self) -> Expression:
-        """A variable, or a call of a function."""
+        """Parse a variable, or a call of a function."""
         self._accept(".")
         token = self._expect("name")
         if token.value in RESERVED:
@@ -191,7 +191,7 @@ class _Parser:
         return operand
 
     def _arguments(self, end: str) -> tuple[Expression, ...]:
-        """Expressions between commas, up to the closing sign; after the last one of a list there may be a comma."""
+        """Parse expressions between commas, up to the closing sign; a list may have a comma after its last one."""
         found: list[Expression] = []
         while self._peek() != end:
             found.append(self._expression())

@@ -1,4 +1,4 @@
-"""The rules of a structural schema, compiled: what they say of an object (reference CRD-28 to CRD-32)."""
+"""The rules of a structural schema, compiled, and their evaluation on objects (reference CRD-28 to CRD-32)."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from orchtw.schema.validation.problems import at
 from orchtw.values.causes import invalid
 
 RULE_STEPS: Final = 1_000_000
-"""That one evaluation may take: a tenth of a second."""
+"""Steps that one evaluation may take: a tenth of a second."""
 
 OBJECT_STEPS: Final = 10_000_000
-"""That all rules of an object may take together."""
+"""Steps that all rules of an object may take together."""
 
 INLINE_STEPS: Final = 200_000
-"""That may be taken where others wait: some 20 ms."""
+"""Steps that may be taken while other requests wait: some 20 ms."""
 
-_SHORTEST_ELEMENT: Final = 2  # bytes, of a list in JSON with what stands between
+_SHORTEST_ELEMENT: Final = 2  # bytes of a list's element in JSON, with its comma
 _ROOT: Final = "<nil>"
 
 
 @attrs.frozen(slots=True)
 class _Rule:
-    """One rule, and the text of its causes."""
+    """One rule, and the texts of its causes."""
 
     source: str
     message: str
@@ -49,7 +49,7 @@ class _Rule:
 
 @attrs.frozen(slots=True, kw_only=True)
 class _Node:
-    """A schema with rules in it or below. `keys`: what tells elements of a list apart; None: nothing does."""
+    """A schema with rules in it or below. `keys`: the keys that tell elements of a list apart; None: nothing does."""
 
     rules: tuple[_Rule, ...]
     type: str
@@ -67,7 +67,7 @@ def variables(schema: Structure, keys: Extensions, *, names_itself: bool) -> dic
 
 
 class Judge:
-    """Says of the rules of one schema what is to be said before they run."""
+    """Checks the rules of one schema before they run."""
 
     def __init__(self, schema: Structure, naming: Naming, *, names_itself: bool) -> None:
         self._repeats = most_values(schema)
@@ -85,36 +85,36 @@ class Judge:
 
 
 class CelRules:
-    """The rules of a kind in one version. Calling them answers the causes for an object and, perhaps, the old one."""
+    """Rules of a kind in one version; calling them with an object and perhaps the old one returns the causes."""
 
     def __init__(self, root: Any) -> None:
         self._root: _Node = root
         self._steps = _steps(root)
 
     def __call__(self, new: Any, old: Any = None) -> list[Cause]:
-        """Why the object may not be, or not become what it is to be; in the order of the schema."""
+        """Return the causes why the object, or its change from `old`, is invalid; in the order of the schema."""
         check = _Check()
         check.node(self._root, new, old, "")
         return check.causes
 
     def may_take_long(self, size_bytes: int) -> bool:
-        """Report whether the rules may take longer than others should wait, for an object of that size in JSON."""
+        """Report whether the rules may take longer than other requests should wait, for `size_bytes` of JSON."""
         return self.steps(size_bytes) > INLINE_STEPS
 
     def steps(self, size_bytes: int) -> int:
-        """As many as the rules take for an object of that size in JSON, if it is the worst one."""
+        """Return the most steps that the rules can take for an object of `size_bytes` of JSON."""
         total = sum(steps * float(size_bytes) ** order for order, steps in enumerate(self._steps))
         return int(min(OBJECT_STEPS, total))
 
 
 def rules_of(structure: Structure, naming: Naming) -> CelRules | None:
-    """The rules of a structural schema; None: it has none."""
+    """Return the rules of a structural schema; None: it has none."""
     root = _compiled(structure, Extensions.of(naming), naming.extension_prefix, "", names_itself=True)
     return None if root is None else CelRules(root)
 
 
 def _compiled(schema: Structure, keys: Extensions, prefix: str, name: str, *, names_itself: bool) -> _Node | None:
-    """The rules in a schema and below; its depth is bounded by the codec of definitions."""
+    """Compile the rules in a schema and below; its depth is bounded by the codec of definitions."""
 
     def below(part: Any, step: str) -> _Node | None:
         if not isinstance(part, dict):
@@ -153,7 +153,7 @@ def _rules(schema: Structure, keys: Extensions, prefix: str, *, names_itself: bo
 
 
 def _steps(root: _Node) -> tuple[float, ...]:
-    """The steps of all rules, by the number of macros and lists around them."""
+    """Return the coefficients of the worst-case steps, by power of the size: the macros and lists around a rule."""
     found: dict[int, float] = {}
     waiting = [(root, 0)]
     while waiting:
@@ -162,20 +162,20 @@ def _steps(root: _Node) -> tuple[float, ...]:
             for depth, steps in enumerate(rule.expression.code.steps if rule.expression else ()):
                 found[depth + order] = found.get(depth + order, 0) + steps / (_SHORTEST_ELEMENT if order else 1)
         waiting += ((each, order) for _, each in node.members)
-        # Elements share the object: no more of them are looked at in all than it has room for.
+        # Elements share the object: in all, no more of them are visited than it has room for.
         waiting += ((each, max(order, 1)) for each in (node.values, node.items) if each is not None)
     return tuple(found.get(order, 0) for order in range(max(found, default=0) + 1))
 
 
 class _Check:
-    """One pass over an object; what its rules may still take."""
+    """One pass over an object, with the budget of steps that is left for its rules."""
 
     def __init__(self) -> None:
         self.causes: list[Cause] = []
         self._left = OBJECT_STEPS
 
     def node(self, node: _Node, new: Any, old: Any, path: str) -> None:
-        """The rules of a value, then those below it. Null has none."""
+        """Evaluate the rules of a value, then those below it; null has none."""
         if new is None or self._left < 0 or len(self.causes) > MAX_CAUSES:
             return
         if node.rules:
@@ -232,7 +232,7 @@ class _Check:
         self._left -= allowed - frame[STEPS]
 
     def _exceeded(self, node: _Node, rule: _Rule, path: str) -> None:
-        """No other rule is run."""
+        """Record that a rule ran out of steps; no other rule is run."""
         whole, self._left = self._left < RULE_STEPS, -1
         if whole:
             why = "validation failed due to running out of cost budget, no further validation rules will be run"

@@ -8,19 +8,19 @@ from typing import Any, Final
 Structure = Mapping[str, Any]
 
 REQUEST_BYTES: Final = 3 * 1024 * 1024
-"""Of the largest body."""
+"""Size of the largest body."""
 
 MOST_TEXT_BYTES: Final = REQUEST_BYTES - 2
-"""Of the longest text in a request: it is between quotes."""
+"""Size of the longest text in a request: it is between quotes."""
 
 _TEXTS: Final = {"duration": 3, "date": 12, "date-time": 21}
 _LONGEST: Final = {"duration": 32, "date": 12, "date-time": 32}
 _SCALARS: Final = {"boolean": 4, "integer": 1, "number": 1, "object": 2, "array": 2, "string": 2}
-_SHORTEST_ENTRY: Final = 6  # of a map, without its value: quotes, a sign between them and around
+_SHORTEST_ENTRY: Final = 6  # bytes of a map's entry without its value: quotes, colon, comma, a key~
 
 
 def least_bytes(schema: Structure) -> int:
-    """The length of the shortest JSON of a value."""
+    """Return the length of the shortest JSON of a value."""
     kind = schema.get("type")
     if kind == "string":
         return _TEXTS.get(schema.get("format") or "", 2)
@@ -34,22 +34,22 @@ def least_bytes(schema: Structure) -> int:
 
 
 def item_bytes(schema: Structure) -> int:
-    """Of an element of a list, with what stands between."""
+    """Return the least size of an element of a list, with its comma."""
     return least_bytes(schema["items"]) + 1
 
 
 def entry_bytes(schema: Structure) -> int:
-    """Of a key of a map with its value."""
+    """Return the least size of a map's entry: key and value."""
     return least_bytes(schema["additionalProperties"]) + _SHORTEST_ENTRY
 
 
 def most_elements(limit: float | None, size_bytes: int) -> int:
-    """Of a list or map with a limit or without, whose elements take so much."""
+    """Return how many elements of `size_bytes` a list or map holds at most: its own limit, or what a request fits."""
     return MOST_TEXT_BYTES // size_bytes if limit is None else max(0, int(limit))
 
 
 def most_text(schema: Structure) -> int:
-    """The bytes of the longest text that a schema allows; a character may take four."""
+    """Return the bytes of the longest text that a schema allows; a character may take four."""
     limit, shape = schema.get("maxLength"), schema.get("format") or ""
     if shape in _LONGEST:
         return _LONGEST[shape]
@@ -61,5 +61,5 @@ def most_text(schema: Structure) -> int:
 
 
 def most_values(schema: Structure) -> int:
-    """Of values of a schema in one request, with a comma each."""
+    """Return how many values of a schema fit into one request, with a comma each."""
     return REQUEST_BYTES // (least_bytes(schema) + 1)

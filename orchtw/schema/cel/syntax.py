@@ -1,4 +1,4 @@
-"""The parts of an expression, as they were written. `at` is the character that a fault points to."""
+"""Syntax tree of an expression. `at` is the character that a fault points to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import attrs
 
 @attrs.frozen(slots=True)
 class Literal:
-    """A value that is written out: None, a boolean, number, text or bytes."""
+    """A literal value: None, a boolean, number, text or bytes."""
 
     value: Any
     at: int
@@ -18,7 +18,7 @@ class Literal:
 
 @attrs.frozen(slots=True)
 class Name:
-    """A variable, or a type."""
+    """A name of a variable or a type."""
 
     name: str
     at: int
@@ -27,7 +27,7 @@ class Name:
 
 @attrs.frozen(slots=True)
 class Select:
-    """A member of a value."""
+    """Access to a member of a value."""
 
     operand: Expression
     member: str
@@ -37,7 +37,7 @@ class Select:
 
 @attrs.frozen(slots=True)
 class CallExpression:
-    """A function, operator or macro; `target` is what a method is called on."""
+    """A call of a function, operator or macro; `target` is the receiver of a method."""
 
     function: str
     target: Expression | None
@@ -48,7 +48,7 @@ class CallExpression:
 
 @attrs.frozen(slots=True)
 class Items:
-    """A list that is written out."""
+    """A list literal: its elements in order."""
 
     items: tuple[Expression, ...]
     at: int
@@ -57,7 +57,7 @@ class Items:
 
 @attrs.frozen(slots=True)
 class Entries:
-    """A map that is written out."""
+    """A map literal: its keys and values in order."""
 
     entries: tuple[tuple[Expression, Expression], ...]
     at: int

@@ -1,4 +1,4 @@
-"""Text of an expression → tokens."""
+"""Lexer: the text of an expression → tokens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchtw.schema.cel.values import LARGEST, LARGEST_UNSIGNED, Unsigned
 RESERVED: Final = frozenset(
     "as break const continue else for function if import let loop package namespace return var void while".split()
 )
-"""Words that no variable may be named, beside `KEYWORDS`."""
+"""Words that no variable may have as its name, beside `KEYWORDS`."""
 
 KEYWORDS: Final = frozenset({"true", "false", "null", "in"})
 
@@ -45,7 +45,7 @@ _SURROGATES: Final = range(0xD800, 0xE000)
 
 
 class Token(NamedTuple):
-    """`kind` is "name", "value", "end", or the sign or keyword itself."""
+    """A token; `kind` is "name", "value", "end", or the sign or keyword itself."""
 
     kind: str
     value: Any
@@ -53,7 +53,7 @@ class Token(NamedTuple):
 
 
 def tokens(source: str) -> Iterator[Token]:
-    """Every token, and one at the end. Raises Fault."""
+    """Yield every token, and one at the end. Raises Fault."""
     at = 0
     while at < len(source):
         match = _TOKEN.match(source, at)
@@ -85,13 +85,13 @@ def _integer(text: str, at: int) -> int:
         if number > LARGEST_UNSIGNED:
             raise Fault("invalid uint literal", at)
         return Unsigned(number)
-    if number > LARGEST + 1:  # of which only the negative is a number; the parser says where it stands
+    if number > LARGEST + 1:  # one more than the largest is valid behind a minus; the parser checks that
         raise Fault("invalid int literal", at)
     return number
 
 
 def _text(text: str, *, raw: bool, at: int) -> str | bytes:
-    """Text or bytes without quotes and escapes."""
+    """Remove quotes and resolve escapes of a text or bytes literal."""
     begin = min(text.index(quote) for quote in "\"'" if quote in text)
     prefix, body = text[:begin].lower(), text[begin:]
     edge = 3 if len(body) >= 6 and body[:3] in ('"""', "'''") else 1

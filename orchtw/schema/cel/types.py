@@ -1,4 +1,4 @@
-"""The types of expressions. What is of a type with members is the JSON object itself; see `declarations`."""
+"""The types of expressions. A value whose type has members is the JSON object itself; see `declarations`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import attrs
 
 @attrs.frozen(slots=True)
 class CelMember:
-    """A member of an object: its name in JSON, its type, and how its JSON becomes a value (None: it is one)."""
+    """A member of an object: its name in JSON, its type, and the conversion of its JSON to a value (None: none)."""
 
     key: str
     type: Type
@@ -19,11 +19,11 @@ class CelMember:
 
 @attrs.frozen(slots=True)
 class Type:
-    """One type; types that are told apart by a schema are equal if their names and parameters are.
+    """One type. Types of different schemas are equal if their names and parameters are.
 
     `members`: finds a member of an object by its name in expressions. `merge` and `keys`: how lists of a type are
-    compared and joined. `most`: the elements that a list or map may have by its schema, the bytes of a text; 0 of
-    all else. `fixed` and `per_byte`: those that it has in any object, and may have for each byte of an object's JSON.
+    compared and joined. `most`: the elements that a list or map may have by its schema, or the bytes of a text; else
+    0. `fixed` and `per_byte`: the number it has in any object, and the most it may have for each byte of JSON.
     """
 
     name: str
@@ -52,31 +52,31 @@ NULL: Final = Type("null_type")
 TYPE: Final = Type("type")
 URL: Final = Type("url")
 NOTHING: Final = Type("nothing")
-"""Of the elements of an empty list: it goes with every other."""
+"""Type of the elements of an empty list: it is compatible with every other."""
 
 NAMED: Final = {
     each.name: each for each in (BOOL, INT, UINT, DOUBLE, STRING, BYTES, NULL, TYPE, Type("list"), Type("map"))
 }
-"""Types that expressions can name."""
+"""Types that expressions can refer to by name."""
 
 
 def list_of(element: Type) -> Type:
-    """Lists of a type."""
+    """Return the type of lists of `element`."""
     return Type("list", (element,))
 
 
 def map_of(key: Type, value: Type) -> Type:
-    """Maps of a type."""
+    """Return the type of maps from `key` to `value`."""
     return Type("map", (key, value))
 
 
 def holds_objects(found: Type) -> bool:
-    """Report whether values of the type hold JSON objects with members by schema."""
+    """Report whether values of the type are, or contain, JSON objects with members by schema."""
     return found.members is not None or any(map(holds_objects, found.parameters))
 
 
 def join(one: Type, other: Type) -> Type | None:
-    """The type of what is of either type; None: there is none."""
+    """Return the type that values of either type have, or None if they have none in common."""
     if one == other or other is NOTHING:
         return one
     if one is NOTHING or one is NULL:
@@ -93,7 +93,7 @@ def join(one: Type, other: Type) -> Type | None:
 
 
 def unify(wanted: Type, found: Type, bound: dict[str, Type]) -> bool:
-    """Report whether a value of type `found` may be used as `wanted`; `bound` holds the type variables."""
+    """Report whether a value of type `found` may be used as `wanted`; binds type variables in `bound`."""
     if wanted.name.isupper():
         so_far = bound.get(wanted.name)
         joined = found if so_far is None else join(so_far, found)
@@ -109,7 +109,7 @@ def unify(wanted: Type, found: Type, bound: dict[str, Type]) -> bool:
 
 
 def substitute(result: Type, bound: dict[str, Type]) -> Type:
-    """A type with its variables replaced."""
+    """Replace the type variables of a type; unbound ones become `dyn`."""
     if result.name.isupper():
         return bound.get(result.name, DYN)
     if not result.parameters:

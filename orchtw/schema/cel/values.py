@@ -1,4 +1,4 @@
-"""Values of expressions: those of JSON, and what JSON has no values for. Integers have 64 bits."""
+"""Values of expressions: those of JSON, and the types that JSON lacks. Integers have 64 bits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEAST: Final = -(2**63)
 LARGEST_UNSIGNED: Final = 2**64 - 1
 
 _TEXT_OF_UNIT: Final = 10
-"""Characters that are looked at in the time of one step."""
+"""Characters that are processed in the time of one step."""
 
 
 class Unsigned(int):
@@ -25,7 +25,7 @@ class Unsigned(int):
 
 @attrs.frozen(slots=True, order=True)
 class Timestamp:
-    """A time, in nanoseconds since 1970."""
+    """A point in time, in nanoseconds since 1970."""
 
     nanoseconds: int
 
@@ -67,19 +67,19 @@ _NUMBERS: Final = frozenset({int, Unsigned, float})
 
 
 def type_name(value: Any) -> str:
-    """The name of a value's type."""
+    """Return the name of a value's type."""
     return _NAMES[type(value)]
 
 
 def signed(number: int) -> int:
-    """`number`, if it has 64 bits. Raises Failure."""
+    """Return `number`, which must fit a signed integer of 64 bits. Raises Failure."""
     if LEAST <= number <= LARGEST:
         return number
     raise Failure("integer overflow")
 
 
 def unsigned(number: int) -> Unsigned:
-    """`number`, if it has 64 bits and no sign. Raises Failure."""
+    """Return `number`, which must fit an unsigned integer of 64 bits. Raises Failure."""
     if 0 <= number <= LARGEST_UNSIGNED:
         return Unsigned(number)
     raise Failure("unsigned integer overflow")
@@ -88,7 +88,7 @@ def unsigned(number: int) -> Unsigned:
 def equal(one: Any, other: Any) -> bool:
     """Report whether two values are equal; numbers of different types are compared by value.
 
-    Elements are of JSON, whose depth codecs bound.
+    Values come from JSON, whose depth the codecs bound.
     """
     kind, other_kind = type(one), type(other)
     if kind is list and other_kind is list:
@@ -101,7 +101,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def boolean(value: Any) -> bool:
-    """A value whose type is not known before. Raises Failure."""
+    """Check that a value of unknown type is a boolean. Raises Failure."""
     if value is True:
         return True
     if value is False:
@@ -110,12 +110,12 @@ def boolean(value: Any) -> bool:
 
 
 def units_of(text: str | bytes) -> int:
-    """The cost of looking at a text from begin to end."""
+    """Return the cost of reading a whole text."""
     return len(text) // _TEXT_OF_UNIT
 
 
 def extent(value: Any) -> int:
-    """The cost of looking at a value from begin to end."""
+    """Return the cost of reading a whole value."""
     units, waiting = 0, [value]
     while waiting:
         value = waiting.pop()

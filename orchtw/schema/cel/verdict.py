@@ -9,7 +9,7 @@ import attrs
 class RuleVerdict:
     """Verdict on a rule before it runs.
 
-    `fault`: why it cannot run; empty: it can. `is_transition`: it is about what was there before. `estimate`: its
+    `fault`: why it cannot run; empty: it can. `is_transition`: it refers to the old value. `estimate`: its
     steps for the largest values of a request, and `repeats`: how many such values there may be.
     """
 

@@ -1,1 +1,1 @@
-"""Objects as JSON, YAML and Protobuf: codecs compiled from schema nodes, and what they share."""
+"""Objects as JSON, YAML and Protobuf: codecs compiled from schema nodes, and their shared parts."""

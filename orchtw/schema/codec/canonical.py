@@ -19,14 +19,14 @@ _ZEROS: dict[Node, str] = {
 
 
 def zero(node: Node) -> str:
-    """The literal that stands for nothing among a list's elements or a map's values; struct nodes have none."""
+    """Return the literal for a null list element or map value; struct nodes have none."""
     return _ZEROS.get(node, "None") if isinstance(node, Scalar | NodeForm) else "None"
 
 
 def is_omitted(field: Field) -> bool:
     """Report whether an absent or zero value leaves no key in JSON (reference ENC-17).
 
-    `omitempty` does not apply to a struct in place, nor to a special form that is one in Go: those are always there.
+    `omitempty` does not apply to a struct in place, nor to a special form that is one in Go: those are never omitted.
     """
     return field.omitempty and (field.pointer or not in_place(field.node))
 
@@ -39,7 +39,7 @@ def in_place(node: Node) -> bool:
 
 
 def absent(field: Field) -> str:
-    """The literal that JSON shows for an absent field that is not omitted. Not for a struct in place."""
+    """Return the literal that JSON shows for an absent field that is not omitted. Not for a struct in place."""
     return "None" if field.pointer or field.node in (Scalar.BYTES, NodeForm.STRINGS) else zero(field.node)
 
 

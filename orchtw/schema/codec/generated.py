@@ -1,7 +1,7 @@
 """Functions written for one struct each, compiled when they are first called.
 
-A codec that walks schema nodes per object spends most of its time on asking what each node is. Those written here
-have asked once: their source names the struct's own keys. Only schema nodes flow into that source, and strings only
+A codec that walks schema nodes per object spends most of its time on dispatch. The functions written here have
+dispatched once: their source names the struct's own keys. Only schema nodes flow into that source, and strings only
 through `repr`.
 """
 
@@ -33,22 +33,22 @@ class Writer:
 
     @contextmanager
     def block(self, header: str) -> Iterator[None]:
-        """Add `header`; what is added within stands below it."""
+        """Add `header`; lines added within the context are indented below it."""
         self(header)
         self._indent += "    "
         yield
         self._indent = self._indent[:-4]
 
     def function(self, schema: StructSchema) -> str:
-        """The name under which the source calls the function of another struct (or of its own)."""
+        """Return the name under which the source calls the function of another struct (or of its own)."""
         return self._functions.name_of(schema)
 
     def compiled(self, schema: StructSchema) -> Callable[..., Any]:
-        """The function of another struct itself."""
+        """Return the compiled function of another struct."""
         return self._functions[schema]
 
     def constant(self, value: object) -> str:
-        """The name under which the source finds `value`."""
+        """Return the name under which the source finds `value`."""
         return self._functions.constant(value)
 
     @property
@@ -61,7 +61,7 @@ class Functions:
     """The functions of one purpose, one per struct, in one namespace that starts out with `given`.
 
     `write` puts the source of a function named `writer.name` into the writer. A struct's function is compiled
-    on its first call, so that a recursive struct needs no care and unused ones cost nothing. Threads may ask at once.
+    on its first call, so that a recursive struct needs no care and unused ones cost nothing. Thread-safe.
     """
 
     def __init__(self, write: Callable[[StructSchema, Writer], None], given: Mapping[str, Any]) -> None:
@@ -72,13 +72,13 @@ class Functions:
         self._lock = RLock()
 
     def __getitem__(self, schema: StructSchema) -> Callable[..., Any]:
-        """The compiled function of `schema`."""
+        """Return the compiled function of `schema`."""
         name = self.name_of(schema)
         found = self._namespace[name]
         return self._compile(schema, name) if isinstance(found, _Stub) else found
 
     def name_of(self, schema: StructSchema) -> str:
-        """The global name of a struct's function, which may not be compiled yet."""
+        """Return the global name of a struct's function, which may not be compiled yet."""
         name = self._names.get(schema)
         return self._new_name(schema) if name is None else name
 
@@ -92,7 +92,7 @@ class Functions:
             return name
 
     def constant(self, value: object) -> str:
-        """The global name of a value that source cannot spell; the same object gets the same name."""
+        """Return the global name of a value that source cannot spell; the same object gets the same name."""
         with self._lock:
             name = self._constants.get(id(value))
             if name is None:
@@ -110,7 +110,7 @@ class Functions:
 
 
 class _Stub:
-    """Stands for a function until its first call."""
+    """Placeholder of a function until its first call."""
 
     def __init__(self, functions: Functions, schema: StructSchema) -> None:
         self._functions = functions

@@ -1,6 +1,6 @@
 """JSON-shaped values → canonical dicts, by functions generated from the schema.
 
-Unknown keys are dropped unless their struct takes any, null counts as absent, keys come out in emission order. A
+Unknown keys are dropped unless the struct accepts any, null counts as absent, keys come out in emission order. A
 value that does not fit raises Mismatch with its place (reference OBJ-15).
 """
 
@@ -44,14 +44,14 @@ _CONVERSIONS: dict[Node, Callable[[Any], Any]] = {
 
 
 def normalisers() -> Functions:
-    """One function per struct: JSON-shaped value (None counts as {}) → new canonical dict. They raise Mismatch."""
+    """Make one function per struct: JSON-shaped value (None counts as {}) → new canonical dict; raises Mismatch."""
     given = {function.__name__: function for function in _CONVERSIONS.values()}
     more = (values.string_map_value, values.in_order, values.check_depth, either_value, Mismatch, SchemaError)
     return Functions(_write, {**given, **{each.__name__: each for each in more}, "EMPTY": {}})
 
 
 def either_value(alternative: Alternative, normalise: Callable[[Any], Any], value: Any) -> Any:
-    """A schema object or its alternative; an empty list says nothing and becomes None, as in Go."""
+    """Normalise a schema object or its alternative; an empty list says nothing and becomes None, as in Go."""
     if type(value) is dict:
         return normalise(value)
     if alternative is Alternative.BOOL and type(value) is bool:
@@ -88,7 +88,7 @@ def _write(schema: StructSchema, w: Writer) -> None:
 
 
 def _write_unknown(schema: StructSchema, value: Node, w: Writer) -> None:
-    """The keys without a field, behind the others in the order of the alphabet; kind and apiVersion are no fields."""
+    """Write the keys without a field after the others, in alphabetical order; kind and apiVersion are no fields."""
     known = frozenset((*schema.keys, "kind", "apiVersion")) if schema.kind else frozenset(schema.keys)
     with w.block("for k in in_order(v):"):
         with w.block(f"if k not in {w.constant(known)}:"):
@@ -106,7 +106,7 @@ def _write_fields(schema: StructSchema, w: Writer, *, guarded: bool) -> None:
 
 
 def _write_omitted(field: Field, w: Writer, guarded: bool) -> None:
-    """A key only if there is something to say."""
+    """Write a field that JSON omits when it is absent or zero."""
     key = repr(field.name)
     with w.block(f"if {key} in v:"):
         w(f"x = v[{key}]")
@@ -122,7 +122,7 @@ def _write_omitted(field: Field, w: Writer, guarded: bool) -> None:
 
 
 def _write_always(field: Field, w: Writer, guarded: bool) -> None:
-    """A key in any case."""
+    """Write a field whose key is always there."""
     key = repr(field.name)
     w(f"x = v[{key}] if {key} in v else None")
     if isinstance(field.node, StructSchema) and not field.pointer:
@@ -137,7 +137,7 @@ def _write_always(field: Field, w: Writer, guarded: bool) -> None:
 
 
 def _conversion(field: Field, w: Writer, guarded: bool) -> str:
-    """Write what checks `x`; the expression of its canonical value comes out."""
+    """Write the check of `x`, and return the expression of its canonical value."""
     at = f"at = {field.name!r}"
     if field.node is Scalar.STRING:
         with w.block("if type(x) is not str:"):
@@ -154,7 +154,7 @@ def _conversion(field: Field, w: Writer, guarded: bool) -> str:
 
 
 def _single(node: Node, variable: str, w: Writer) -> str:
-    """The expression that converts `variable`."""
+    """Return the expression that converts `variable`."""
     if isinstance(node, StructSchema):
         return f"{w.function(node)}({variable})"
     if isinstance(node, EitherSchema):
@@ -187,6 +187,6 @@ def _write_map(value: Node, w: Writer) -> str:
 
 
 def _part(node: Node, w: Writer) -> str:
-    """The expression of an element `i`, which may be null: Go has the zero value then."""
+    """Return the expression of an element `i`, which may be null: Go has the zero value then."""
     single = _single(node, "i", w)
     return single if isinstance(node, StructSchema) else f"{single} if i is not None else {zero(node)}"

@@ -1,7 +1,7 @@
-"""Reading of an object's JSON the little that a cache needs of it at once, mostly without parsing the rest.
+"""Extraction of the few parts of an object's JSON that a cache needs at once, mostly without parsing the rest.
 
-What is read is what parsing all of it would give, also of texts that this server never writes: most of those are not
-read here at all.
+The result is that of parsing everything, also for texts that this server never writes: most of those are left to the
+parser.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ _STRING: Final = rb'"(?:[^"\\]|\\.)*"'
 _BEFORE: Final = (b"name", b"generateName", b"namespace", b"uid")
 _NAMES: Final = b"".join(rb'(?:"%b":%b,)?' % (name, _STRING) for name in _BEFORE)
 _VERSIONED: Final = re.compile(rb'"metadata":\{%b"resourceVersion":""(?=[,}])' % _NAMES)
-"""How the JSON of an object in the store begins, after kind and apiVersion: up to its empty resourceVersion."""
+"""Pattern of a stored object's JSON after kind and apiVersion, up to its empty resourceVersion."""
 
 _OWNERS: Final = b',"managedFields":['
 _END: Final = b']},"'
-"""The end of the managedFields, of the metadata, and the next key."""
+"""End of the managedFields and of the metadata, and the start of the next key."""
 
 NO_LABELS: Final[Mapping[str, str]] = {}
 
 
 def glance(tail: bytes, version: bytes) -> tuple[Mapping[str, str], bytes] | None:
-    """The labels of an object, and its JSON with that resourceVersion in place of an empty one.
+    """Return the labels of an object, and its JSON with `version` in place of an empty resourceVersion.
 
-    `tail` is its JSON after kind and apiVersion. None: it is not quite what this server writes, and has to be decoded
-    (which may show that it cannot be). What follows the metadata may be no JSON.
+    `tail` is its JSON after kind and apiVersion. None: it is not quite as this server writes it, and has to be
+    decoded (which may fail). The text after the metadata may be invalid JSON.
     """
     match = _VERSIONED.match(tail)
     if match is None:
@@ -50,10 +50,9 @@ def glance(tail: bytes, version: bytes) -> tuple[Mapping[str, str], bytes] | Non
 
 
 def _end(tail: bytes, start: int) -> int:
-    """Where the metadata ends whose managedFields start there; 0: that cannot be told without parsing them.
+    """Return where the metadata ends whose managedFields start there; 0: not known without parsing them.
 
-    The first bracket that closes is the one that is looked for if none has been opened, and as many quotes stand
-    before it as end strings and begin them.
+    The first closing bracket ends the list if none was opened before it and the number of quotes before it is even.
     """
     close = tail.find(b"]", start)
     if close < 0 or not tail.startswith(_END, close) or tail.find(b"[", start, close) >= 0:
@@ -65,9 +64,9 @@ def _end(tail: bytes, start: int) -> int:
 
 
 def _labels(tail: bytes, cut: int, end: int) -> dict[str, Any] | None:
-    """The labels of the metadata that ends at `end`, if the managedFields are its last member, from `cut` on.
+    """Return the labels of the metadata that ends at `end`; its last member, the managedFields, begins at `cut`.
 
-    Those of another object, or of metadata that other metadata may take the place of, are not. Raises ValueError.
+    None if another key precedes the metadata, or a repeated key may replace it. Raises ValueError.
     """
     head = load_json(b"{%b}}" % tail[:cut])
     meta = head["metadata"]
@@ -85,7 +84,7 @@ def _is_written(text: bytes) -> bool:
 
 
 def _has(tail: bytes, key: bytes, start: int, end: int) -> bool:
-    """Report whether a part of a text may hold a key, however it is written."""
+    """Report whether a part of a text may hold a key, even one written with escapes."""
     if tail.find(key, start, end) >= 0:
         return True
     return tail.find(b"\\", start, end) >= 0 and tail.find(b"\\u", start, end) >= 0  # one byte is found much faster

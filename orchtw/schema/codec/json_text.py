@@ -1,7 +1,7 @@
-"""JSON text → values, in time that no text stretches for other threads.
+"""JSON text → values, without long pauses for other threads.
 
-orjson parses within one call, during which no other thread runs. Of a text with hundreds of thousands of members that
-takes a tenth of a second; such a text is parsed by Python instead, which takes longer and lets others in between.
+orjson parses within one call, during which no other thread runs. A text with hundreds of thousands of members takes
+it a tenth of a second; such a text is parsed by Python instead, which takes longer but lets other threads run.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ import orjson
 from orchtw.wire.json_values import loads
 
 MAX_CONTAINERS: Final = 1 << 17
-"""Objects and lists of one value: more than 3 MiB hold of anything but nearly empty ones."""
+"""Limit of objects and lists in one value: more than 3 MiB hold of anything but nearly empty ones."""
 
 MAX_KEYS: Final = 1 << 16
-"""Members of one object."""
+"""Limit of members of one object."""
 
 MAX_ELEMENTS: Final = 1 << 17
-"""Elements of one list."""
+"""Limit of elements of one list."""
 
 SMALL_BYTES: Final = 128 * 1024
-"""What is smaller is within all of these limits, and parsed before others notice."""
+"""Size up to which a text is within all of these limits, and parsed too fast for others to notice."""
 
 DENSE_PARTS: Final = 80_000
 DENSE_COMMAS: Final = 400_000
-"""Brackets and colons, or commas, from which on Python parses: below, orjson takes some 30 ms at the worst."""
+"""Counts of brackets and colons, or of commas, above which Python parses: below, orjson takes 30 ms at the worst."""
 
 _INTEGERS = range(-(1 << 63), 1 << 64)
 _EXACT_DIGITS = 18
@@ -39,12 +39,12 @@ Hook = Callable[[list[tuple[str, Any]]], Any]
 
 
 def load_json(text: bytes) -> Any:
-    """The value of a JSON text. Raises ValueError for anything else."""
+    """Parse a JSON text. Raises ValueError for anything else."""
     return loads(text) if len(text) <= SMALL_BYTES or not _is_dense(text) else _parse_dense(text, None)
 
 
 def parse_json(text: bytes) -> Any:
-    """The same of a client's text. Raises ValueError also for what has too many parts (see `check_parts`)."""
+    """Parse a client's JSON text. Raises ValueError also for one with too many parts (see `check_parts`)."""
     if len(text) <= SMALL_BYTES:
         return loads(text)
     value = _parse_dense(text, _object) if _is_dense(text) else loads(text)
@@ -54,7 +54,7 @@ def parse_json(text: bytes) -> Any:
 
 
 def parse_pairs(text: bytes, hook: Hook) -> Any:
-    """The value of a JSON text that is known to be well-formed, with what `hook` makes of every object's members."""
+    """Parse a JSON text that is known to be well-formed, with each object replaced by `hook` of its members."""
     if len(text) <= SMALL_BYTES:
         return json.loads(text, object_pairs_hook=hook)
     return _decoder(hook).decode(text.decode())
@@ -90,7 +90,7 @@ def _is_dense(text: bytes) -> bool:
 
 
 def _openings(text: bytes) -> int:
-    """No fewer than the text has objects and lists."""
+    """Count the text's opening brackets: an upper bound of its objects and lists."""
     return text.count(b"{") + text.count(b"[")
 
 
@@ -119,7 +119,7 @@ def _check_writable(value: Any) -> None:
 
 
 def _decoder(hook: Hook | None) -> json.JSONDecoder:
-    """The standard library's decoder without its accelerator."""
+    """Return the standard library's decoder without its accelerator."""
     decoder: Any = json.JSONDecoder(
         object_pairs_hook=hook, parse_int=_integer, parse_float=_finite, parse_constant=_refuse
     )
@@ -130,7 +130,7 @@ def _decoder(hook: Hook | None) -> json.JSONDecoder:
 
 
 def _integer(text: str) -> int | float:
-    """An integer; one beyond 64 bits as float, as orjson has it."""
+    """Convert an integer; one beyond 64 bits becomes a float, as with orjson."""
     if not text.isascii():
         raise ValueError(f"not a number: {text[:40]}")
     if len(text) > _EXACT_DIGITS and (len(text) > 20 or int(text) not in _INTEGERS):

@@ -1,4 +1,4 @@
-"""Why a value does not fit its schema, and where it is."""
+"""Errors of bodies: malformed ones, and values that do not fit their schema, with their place."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import Any
 import orjson
 
 _SHOWN_CHARACTERS = 64  # of an offending value: enough to recognise it, too little to flood a log
-_SHOWN_KEY_CHARACTERS = 253  # the longest that a key of labels may be
+_SHOWN_KEY_CHARACTERS = 253  # length of the longest label key
+
+
+class MalformedBody(ValueError):
+    """Body that cannot be parsed in its form."""
 
 
 class SchemaError(ValueError):
-    """A value that cannot be read; the place is filled in on the way out, innermost part first."""
+    """Error about a value that cannot be read; the place is filled in on the way out, innermost part first."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -19,7 +23,7 @@ class SchemaError(ValueError):
         self._place: list[str] = []
 
     def within(self, key: str, container: object = None, item: object = None) -> SchemaError:
-        """Itself, one level up: under `key`, and there at the next index of a list or at `item` of a map."""
+        """Add one level to the place: under `key`, and there at the next index of a list or at `item` of a map."""
         if isinstance(container, list):
             self._place.append(f"[{len(container)}]")
         elif isinstance(container, dict) and item is not None:
@@ -28,7 +32,7 @@ class SchemaError(ValueError):
         return self
 
     def at(self, place: str) -> SchemaError:
-        """Itself, one level up: at `place`, such as "[3]"."""
+        """Add one level to the place: `place`, such as "[3]"."""
         self._place.append(shortened(place, _SHOWN_KEY_CHARACTERS))
         return self
 
@@ -38,14 +42,14 @@ class SchemaError(ValueError):
 
 
 class Mismatch(SchemaError):
-    """A value of another type than expected."""
+    """Error about a value of another type than expected."""
 
     def __init__(self, expected: str, value: object) -> None:
         super().__init__(f"expected {expected}, got {describe(value)}")
 
 
 def describe(value: Any) -> str:
-    """A value as an error names it: `string "x"`, `number 1.5`, `boolean true`, `an object`, `a list`, `null`."""
+    """Describe a value for an error: `string "x"`, `number 1.5`, `boolean true`, `an object`, `a list`, `null`."""
     if value is None:
         return "null"
     if isinstance(value, dict):
@@ -64,5 +68,5 @@ def _text(value: Any) -> str:
 
 
 def shortened(text: str, limit: int = _SHOWN_CHARACTERS) -> str:
-    """The beginning of a client's text, fit for a message."""
+    """Shorten a client's text for a message."""
     return text if len(text) <= limit else text[:limit] + "..."

@@ -1,8 +1,8 @@
 """Protobuf messages → canonical dicts, by functions generated from the schema.
 
-Fields are looked for in ascending number, which is how everyone writes them; any other order works too, slower.
-Unknown fields are dropped. What is truncated, ill-typed or not UTF-8 raises SchemaError with its place; of a
-singular field that comes more than once the last one counts.
+Fields are expected in ascending number, as every encoder writes them; any other order works too, slower. Unknown
+fields are dropped. A truncated, ill-typed or non-UTF-8 message raises SchemaError with the place; if a singular field
+is repeated, the last one counts.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _END = "t = -1"  # no tag is negative
 
 
 def decoders() -> Functions:
-    """One function per struct: (bytes, start, end) → canonical dict. They raise SchemaError or RecursionError."""
+    """Make one function per struct: (bytes, start, end) → canonical dict; raises SchemaError or RecursionError."""
     given = {function.__name__: function for function in _READERS.values()}
     more = (
         wire.read_varint,
@@ -100,7 +100,7 @@ def _write(schema: StructSchema, w: Writer) -> None:
 
 
 def _write_pass(known: str, long_tags: bool, w: Writer) -> None:
-    """Pass over an unknown field of the usual kind on the spot: where a schema is a part of one, most are unknown."""
+    """Skip an unknown length-delimited field inline: in a partial schema most fields are unknown."""
     with w.block(f"if t & 7 == {LENGTH} and 7 < t < {1 << 14 if long_tags else 1 << 7} and t >> 3 not in {known}:"):
         w("n = b[p]", "p += 1", "if n > 127: n, p = read_varint(b, p - 1)", "p += n")
         w("if p > e: raise SchemaError('truncated')", "continue")
@@ -175,7 +175,7 @@ def _write_content(field: Field, local: str, long_tags: bool, w: Writer) -> None
 
 
 def _read(node: Node, data: str, w: Writer) -> str:
-    """The expression that reads a length-delimited value out of the bytes of an expression."""
+    """Return the expression that reads a length-delimited value out of `data`, an expression of bytes."""
     if node is Scalar.STRING:
         return f"{data}.decode()"
     if node is Scalar.DOUBLE:

@@ -26,7 +26,7 @@ from orchtw.schema.nodes import (
 )
 
 _WIRE_TYPES = {Scalar.BOOL: VARINT, Scalar.INT32: VARINT, Scalar.INT64: VARINT, Scalar.DOUBLE: FIXED64}
-# What turns a canonical value into the content of a length-delimited field.
+# Encoders of a canonical value as the content of a length-delimited field.
 _CONTENTS: dict[Node, Callable[[Any], bytes]] = {
     Scalar.BYTES: wire_forms.bytes_content,
     NodeForm.TIME: wire_forms.time_message,
@@ -41,7 +41,7 @@ _CONTENTS: dict[Node, Callable[[Any], bytes]] = {
 
 
 def encoders() -> Functions:
-    """One function per struct: canonical dict → message bytes."""
+    """Make one function per struct: canonical dict → message bytes."""
     given = {function.__name__: function for function in _CONTENTS.values()}
     more = (wire_forms.either_message, wire_forms.either_bool_message, wire_forms.double_bits, varint)
     return Functions(_write, {**given, **{each.__name__: each for each in more}, "EMPTY": {}})
@@ -84,7 +84,7 @@ def _write_value(field: Field, value: str, w: Writer) -> None:
 
 
 def _write_single(number: int, node: Node, value: str, w: Writer) -> None:
-    """Write the field for the value of an expression."""
+    """Write the field whose value is the expression `value`."""
     wire_type = _WIRE_TYPES.get(node, LENGTH) if isinstance(node, Scalar) else LENGTH
     key = tag(number, wire_type)
     if node is Scalar.BOOL:
@@ -99,7 +99,7 @@ def _write_single(number: int, node: Node, value: str, w: Writer) -> None:
 
 
 def _content(node: Node, value: str, w: Writer) -> str:
-    """The expression of a length-delimited field's content."""
+    """Return the expression of a length-delimited field's content."""
     if node is Scalar.STRING:
         return f"{value}.encode()" if " " not in value else f"({value}).encode()"
     if isinstance(node, StructSchema):

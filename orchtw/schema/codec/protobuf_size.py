@@ -11,13 +11,13 @@ from orchtw.schema.codec.wire import FIXED32, FIXED64, LENGTH, VARINT, read_vari
 from orchtw.schema.nodes import EitherSchema, ListSchema, MapSchema, Node, StructSchema
 
 UNCOUNTED_BYTES = 2 * MAX_CONTAINERS
-"""Fewer bytes cannot hold more messages than are allowed."""
+"""Size up to which a message is not counted: fewer bytes cannot hold too many messages."""
 
 
 def check_size(schema: StructSchema, raw: bytes) -> None:
     """Raise SchemaError if a message consists of more than MAX_CONTAINERS messages and map entries.
 
-    What is not well-formed is left to the decoder.
+    A malformed message is left to the decoder.
     """
     if len(raw) <= UNCOUNTED_BYTES:
         return
@@ -30,7 +30,7 @@ def check_size(schema: StructSchema, raw: bytes) -> None:
 
 
 def _count(schema: StructSchema, raw: bytes) -> int:
-    """The messages below the root and the map entries, or a number beyond the limit."""
+    """Count the messages below the root and the map entries; counting ends beyond the limit."""
     waiting: list[tuple[StructSchema, int, int]] = [(schema, 0, len(raw))]
     tables: dict[StructSchema, dict[int, StructSchema | None]] = {}
     count = 0
@@ -62,7 +62,7 @@ def _after(raw: bytes, position: int, wire_type: int) -> int:
 
 
 def _parts(struct: StructSchema) -> dict[int, StructSchema | None]:
-    """By number, the fields that hold messages, with what these look like; None: map entries, or of other forms."""
+    """Return the fields that hold messages, by number, with the struct; None: map entries, or other forms."""
     found: dict[int, StructSchema | None] = {}
     for field in struct.fields:
         node: Node = field.node.element if isinstance(field.node, ListSchema) else field.node

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 from orchtw.schema.codec.generated import Functions
@@ -10,41 +11,55 @@ from orchtw.schema.codec.protobuf_decoder import decoders
 from orchtw.schema.codec.protobuf_encoder import encoders
 from orchtw.schema.codec.strict_fields import KnownKeys
 from orchtw.schema.defaults import Defaults
-from orchtw.schema.validation.validators import Validators
+from orchtw.schema.known_texts import KnownTexts
+from orchtw.schema.part import Parts
+from orchtw.schema.validation.validators import NO_CHECKS, NO_CONSEQUENCES, Check, Consequence, Validators
 
 
 class Generated:
-    """The functions of all structs, by purpose; the tables are made when they are first asked for."""
+    """The functions of all structs, by purpose; each table is made on first use.
 
-    def __init__(self, validate: Validators | None = None) -> None:
-        self._validate = validate
+    `checks` and `consequences` are those of `Validators`.
+    """
+
+    def __init__(
+        self, checks: Mapping[str, Check] = NO_CHECKS, consequences: Mapping[str, Consequence] = NO_CONSEQUENCES
+    ) -> None:
+        self.known_texts = KnownTexts()
+        self._checks = checks
+        self._consequences = consequences
 
     @cached_property
     def normalise(self) -> Functions:
-        """JSON-shaped value → canonical dict."""
+        """Functions from a JSON-shaped value to a canonical dict."""
         return normalisers()
 
     @cached_property
     def encode(self) -> Functions:
-        """Canonical dict → Protobuf."""
+        """Functions from a canonical dict to Protobuf."""
         return encoders()
 
     @cached_property
     def decode(self) -> Functions:
-        """Protobuf → canonical dict."""
+        """Functions from Protobuf to a canonical dict."""
         return decoders()
 
     @cached_property
     def default(self) -> Defaults:
-        """Return the functions that fill in defaults."""
+        """Functions that fill in defaults."""
         return Defaults(self.normalise)
 
     @cached_property
     def validate(self) -> Validators:
-        """Return the functions that check declared rules."""
-        return Validators() if self._validate is None else self._validate
+        """Functions that check declared rules."""
+        return Validators(self._checks, self._consequences, self.known_texts)
 
     @cached_property
     def known(self) -> KnownKeys:
-        """Return the functions that find unknown keys."""
+        """Functions that find unknown keys."""
         return KnownKeys()
+
+    @cached_property
+    def parts(self) -> Parts:
+        """Parts of structs, for functions that decode some fields only."""
+        return Parts()

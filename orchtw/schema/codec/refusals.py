@@ -1,4 +1,4 @@
-"""The texts of a 400 about a request's body (reference ERR-15)."""
+"""Refusals (400) of a request's body (reference ERR-15)."""
 
 from __future__ import annotations
 
@@ -14,29 +14,24 @@ _PACKAGES = {
 
 
 def unrecognized(body: bytes, must_be: str, why: str) -> BadRequest:
-    """The body is not even an object with a type."""
+    """Return the 400 for a body that is not even an object with a type; `must_be` is the kind that is wanted."""
     kind = f" (must be of type {must_be})" if must_be else ""
     return BadRequest(f"the object provided is unrecognized{kind}: {why} ({_summary(body)})")
 
 
-def unparseable(body: bytes, must_be: str, why: str, syntax: str = "json") -> BadRequest:
-    """The body cannot be parsed."""
-    return unrecognized(body, must_be, f"couldn't get version/kind; {syntax} parse error: {why}")
-
-
 def mishandled(api_version: str, kind: str, must_be: str, why: str) -> BadRequest:
-    """The body is of another kind, or does not fit its own."""
+    """Return the 400 for a body of another kind, or one that does not fit its own."""
     version = api_version.rpartition("/")[2]
     return BadRequest(f'{kind} in version "{version}" cannot be handled as a {must_be}: {why}')
 
 
 def internal_package(group: str) -> str:
-    """The Go package of a group's internal types, by its neutral name, as texts show it."""
+    """Return the Go package of a group's internal types, by its neutral name, as texts show it."""
     return _PACKAGES.get(group) or group.partition(".")[0]
 
 
 def _summary(body: bytes) -> str:
-    """The first bytes: as text where they can be JSON, else in hexadecimal."""
+    """Return the first bytes: as text where they can be JSON, else in hexadecimal."""
     if not body:
         return "<empty>"
     start = body[:_SHOWN_BYTES]

@@ -1,6 +1,6 @@
-"""Puts a resourceVersion into an object that is already encoded, without decoding it.
+"""Insertion of a resourceVersion into an object that is already encoded, without decoding it.
 
-An object is encoded before its revision is known; the store gives the revision, and every encoding takes it in here.
+An object is encoded before its revision is known; once the store has assigned it, it is inserted here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TAGS_BEFORE = frozenset(number << 3 | 2 for number in range(1, 6))
 
 
 def set_json_version(tail: bytes, version: bytes) -> bytes:
-    """The JSON of an object, or its tail after the type, with metadata.resourceVersion set to `version`.
+    """Return the JSON of an object, or its tail after the type, with metadata.resourceVersion set to `version`.
 
     Replaces the version that is there or inserts it in its place in emission order. Raises ValueError when the text
     has no metadata.
@@ -54,13 +54,13 @@ def set_json_version(tail: bytes, version: bytes) -> bytes:
 
 
 def without_json_version(before: bytes, after: bytes) -> bytes:
-    """The JSON around the text of a resourceVersion as that of an object without one."""
+    """Join the JSON around a resourceVersion's text to that of an object without one."""
     head, rest = before.removesuffix(_VERSION_KEY), after[1:]
     return head + rest[1:] if rest[:1] == b"," else head.removesuffix(b",") + rest
 
 
 def set_protobuf_version(raw: bytes, version: bytes) -> bytes:
-    """An inner message with metadata.resourceVersion set to `version`.
+    """Return an inner message with metadata.resourceVersion set to `version`.
 
     For objects that this server encoded: metadata first, its fields in ascending order. Raises ValueError on others.
     """
@@ -78,14 +78,14 @@ def set_protobuf_version(raw: bytes, version: bytes) -> bytes:
 
 
 def metadata_field(raw: bytes) -> bytes:
-    """The beginning of an inner message of this server, field 1: its metadata. Raises ValueError on others."""
+    """Return the beginning of an inner message of this server, field 1: its metadata. Raises ValueError on others."""
     if raw[:1] != _META_TAG:
         raise ValueError("no metadata at the start of the encoded object")
     return raw[: _after(raw, 0)]
 
 
 def _after(raw: bytes, position: int) -> int:
-    """The position after the length-delimited field at `position`, whose tag has one byte."""
+    """Return the position after the length-delimited field at `position`, whose tag has one byte."""
     length = raw[position + 1]
     if length < 128:
         return position + 2 + length
@@ -94,10 +94,10 @@ def _after(raw: bytes, position: int) -> int:
 
 
 def metadata_of(tail: bytes, *, owned: bool = True) -> dict[str, Any]:
-    """The metadata of a JSON tail, mostly without parsing what comes after it; `owned` False: without managedFields.
+    """Return the metadata of a JSON tail, mostly without parsing the rest; `owned` False: without managedFields.
 
-    Where metadata has none, the cut is behind it: what is left is whole, or no JSON; then a large object is parsed as
-    far as its metadata goes, which stands first. Raises ValueError.
+    Where metadata has no managedFields, the cut falls elsewhere and leaves no valid JSON, or whole metadata; if
+    invalid, a large object is parsed up to the end of its metadata, which comes first. Raises ValueError.
     """
     start = tail.find(_OWNERS)
     end = tail.find(_OWNERS_END, start) + 2 if start > 0 else 0
@@ -113,7 +113,7 @@ def metadata_of(tail: bytes, *, owned: bool = True) -> dict[str, Any]:
 
 
 def split_owned(tail: bytes) -> tuple[dict[str, Any], int] | None:
-    """The object of a JSON tail without its managedFields, and where its metadata ends in the tail.
+    """Return the object of a JSON tail without its managedFields, and where its metadata ends in the tail.
 
     Ownership is half of an object's JSON and costs half of its parsing. None for a tail without managedFields, or
     one that does not come apart cleanly: a cut at a wrong place leaves no JSON on either side.

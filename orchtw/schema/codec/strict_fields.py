@@ -1,7 +1,7 @@
 """Strict field validation: unknown and repeated keys.
 
-Both are rare, so that two quick tests come first and the walk that names the places follows only after one of them.
-The value must fit its schema otherwise: normalise it first.
+Both are rare, so two quick tests come first, and the walk that names the places follows only if one of them fails.
+The value must otherwise fit its schema: normalise it first.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from orchtw.schema.nodes import EitherSchema, ListSchema, MapSchema, Node, NodeF
 IGNORE: Final = "Ignore"
 WARN: Final = "Warn"
 STRICT: Final = "Strict"
-"""The field validation directives (reference WRITE-23, WRITE-24): what becomes of findings."""
+"""The field validation directives (reference WRITE-23, WRITE-24): Ignore, Warn or Strict."""
 
 MAX_FINDINGS: Final = 100
-"""Findings of one value: what the API reports at the most."""
+"""Limit of the findings that the API reports for one value."""
 
 TYPE_KEYS: Final = ("kind", "apiVersion")
 
@@ -31,7 +31,7 @@ _Table = dict[str, _Check | None]
 
 
 class _Open(_Table):
-    """The table of a struct that takes any keys; `others` is the check of what stands under those without a field."""
+    """The table of a struct that accepts any keys; `others` is the check of values under keys without a field."""
 
     others: _Check | None = None
 
@@ -43,7 +43,7 @@ _SHOWN_CHARACTERS: Final = 512
 
 
 Path = tuple["Path | None", str] | None
-"""The way to a key: the way to what holds it and one step more; put together only where it is shown."""
+"""The path of a key: that of its parent and one more step; joined only where it is shown."""
 
 
 class KnownKeys:
@@ -52,12 +52,12 @@ class KnownKeys:
     def __init__(self) -> None:
         self._checks: dict[StructSchema, _Check] = {}
         self._tables: dict[StructSchema, _Table] = {}
-        self._lock = RLock()  # a table under way is only for the thread that makes it
+        self._lock = RLock()  # an unfinished table is only for the thread that makes it
 
     def findings(self, schema: StructSchema, value: Any, text: bytes = b"", path: Path = None) -> list[str]:
-        """Unknown keys of `value`, and repeated ones of the JSON `text` that it was parsed from, in its order.
+        """Return the unknown keys of `value`, and the repeated keys of its JSON `text`, in order.
 
-        `path` is where the value stands. May raise RecursionError if the text has repeated keys.
+        `path` is the place of the value. May raise RecursionError if the text has repeated keys.
         """
         if text and may_repeat(text, value):
             value = pairs_of(text)
@@ -75,7 +75,7 @@ class KnownKeys:
         return True
 
     def _check(self, schema: StructSchema) -> _Check:
-        """A function that raises KeyError at the first unknown key."""
+        """Return a function that raises KeyError at the first unknown key."""
         with self._lock:
             found = self._checks.get(schema)
             if found is None:
@@ -84,7 +84,7 @@ class KnownKeys:
             return found
 
     def _table(self, schema: StructSchema) -> _Table:
-        """The keys of a struct with the checks of what stands under them; one that is being made is shared."""
+        """Return the keys of a struct with the checks of their values; one that is being made is shared."""
         table = self._tables.get(schema)
         if table is None:
             types = TYPE_KEYS if schema.kind else ()
@@ -96,7 +96,7 @@ class KnownKeys:
         return table
 
     def _part(self, node: Node | None) -> _Check | None:
-        """The check of what stands under a key; None: it has no keys, or any."""
+        """Return the check of a value; None: it has no keys, or any."""
         if isinstance(node, StructSchema):
             return self._check(node)
         if isinstance(node, EitherSchema):
@@ -150,7 +150,7 @@ def _either(check: _Check) -> _Check:
 
 
 def strict_error(findings: Iterable[str]) -> str:
-    """The text of a refusal under Strict."""
+    """Return the message of a rejection under Strict."""
     return "strict decoding error: " + ", ".join(findings)
 
 
@@ -161,29 +161,30 @@ class Pairs(list[tuple[str, Any]]):
 def may_repeat(body: bytes, value: Any) -> bool:
     """Report whether a key may come twice in the JSON text `body`, which was parsed to `value`; False is certain.
 
-    Each key has its colon; that of a repeated one is lost on the way through the parser, while those in strings
-    are written back as they came, unless they were escaped: then the answer is True.
+    Each key has its colon; that of a repeated one is lost in the parser, while colons in strings are written back as
+    they were, unless they were escaped: then the answer is True.
     """
     if b"\\" in body and (b"\\u003a" in body or b"\\u003A" in body):
         return True
     try:
-        return body.count(b":") != orjson.dumps(value).count(b":")
+        text = orjson.dumps(value)
+        return body != text and body.count(b":") != text.count(b":")
     except orjson.JSONEncodeError:  # deeper than it writes, or a number too large for it
         return True
 
 
 def repeated_keys(body: bytes, value: Any) -> list[str]:
-    """The repeated keys of a JSON text that was parsed to `value`, whatever it is. May raise RecursionError."""
+    """Return the repeated keys of a JSON text that was parsed to `value`. May raise RecursionError."""
     return _Findings().of(pairs_of(body), None) if may_repeat(body, value) else []
 
 
 def pairs_of(body: bytes) -> Any:
-    """The JSON value of `body` with every object as `Pairs`."""
+    """Return the JSON value of `body` with every object as `Pairs`."""
     return parse_pairs(body, Pairs)
 
 
 class _Findings:
-    """Collects what one walk finds."""
+    """Collects the findings of one walk."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
@@ -236,7 +237,7 @@ def _knows(schema: StructSchema, key: str) -> bool:
 
 
 def _text(path: Path) -> str:
-    """The beginning of the path, which may be longer than it should be shown."""
+    """Return the text of a path, shortened if it is too long to show."""
     steps: list[str] = []
     while path is not None:
         path, step = path

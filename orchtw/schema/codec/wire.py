@@ -1,6 +1,6 @@
 """Protobuf's wire format: tags, varints and fields.
 
-Readers raise SchemaError or another ValueError on what is not well-formed, IndexError where the bytes end too soon.
+Readers raise SchemaError or another ValueError on malformed data, IndexError where the bytes end too soon.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MAX_SHIFT = 63
 
 
 def varint(number: int) -> bytes:
-    """A varint; negative numbers take ten bytes."""
+    """Encode a varint; negative numbers take ten bytes."""
     number &= 0xFFFFFFFFFFFFFFFF
     out = bytearray()
     while number > 127:
@@ -26,23 +26,23 @@ def varint(number: int) -> bytes:
 
 
 def tag(number: int, wire_type: int) -> bytes:
-    """The tag of a field."""
+    """Encode the tag of a field."""
     return varint(number << 3 | wire_type)
 
 
 @cache  # one per field number and wire type: a few dozen in all
 def short_fields(tag_bytes: bytes) -> tuple[bytes, ...]:
-    """Tag and one-byte varint for every value below 128: the beginnings of nearly all fields."""
+    """Return tag and one-byte varint for every value below 128: the beginnings of nearly all fields."""
     return tuple(tag_bytes + bytes((number,)) for number in range(128))
 
 
 def delimited(number: int, content: bytes) -> bytes:
-    """A whole length-delimited field."""
+    """Encode a whole length-delimited field."""
     return b"%b%b%b" % (tag(number, LENGTH), varint(len(content)), content)
 
 
 def read_varint(data: bytes, position: int) -> tuple[int, int]:
-    """An unsigned varint of at most 64 bits and the position after it."""
+    """Read an unsigned varint of at most 64 bits; return it and the position after it."""
     number = shift = 0
     while True:
         byte = data[position]
@@ -56,13 +56,13 @@ def read_varint(data: bytes, position: int) -> tuple[int, int]:
 
 
 def read_int64(data: bytes, position: int) -> tuple[int, int]:
-    """A signed integer and the position after it."""
+    """Read a signed integer; return it and the position after it."""
     number, position = read_varint(data, position)
     return number - (1 << 64) if number >> 63 else number, position
 
 
 def read_int32(data: bytes, position: int) -> tuple[int, int]:
-    """A signed integer cut to 32 bits, as every Protobuf reader does, and the position after it."""
+    """Read a signed integer, cut to 32 bits as every Protobuf reader does; return it and the position after it."""
     number, position = read_varint(data, position)
     number &= 0xFFFFFFFF
     return number - (1 << 32) if number >> 31 else number, position
@@ -94,7 +94,7 @@ def skip(data: bytes, position: int, end: int, known: Container[int]) -> int:
 
 
 def fields_of(data: bytes) -> list[tuple[int, int | bytes]]:
-    """All fields of a small message as (number, value); fixed-width ones are left out."""
+    """Return all fields of a small message as (number, value); fixed-width ones are left out."""
     out: list[tuple[int, int | bytes]] = []
     position, end = 0, len(data)
     while position < end:
@@ -114,7 +114,7 @@ def fields_of(data: bytes) -> list[tuple[int, int | bytes]]:
 
 
 def map_entry(data: bytes, position: int, end: int) -> tuple[str, bytes]:
-    """Key and value of one entry of a map whose values are length-delimited; what is missing is empty."""
+    """Read key and value of one entry of a map whose values are length-delimited; an absent one is empty."""
     key = value = b""
     while position < end:
         byte = data[position]

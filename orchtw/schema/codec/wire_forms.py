@@ -1,6 +1,6 @@
 """The special forms as Protobuf messages: canonical value → bytes and back (reference ENC-19).
 
-Readers raise SchemaError or another ValueError on what is not well-formed, IndexError where the bytes end too soon.
+Readers raise SchemaError or another ValueError on malformed data, IndexError where the bytes end too soon.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ Read = Callable[[bytes], Any]
 
 @lru_cache(maxsize=_CACHED)
 def time_message(text: str | None) -> bytes:
-    """A Time: seconds and zero nanos; nothing for the zero time."""
+    """Encode a Time: seconds and zero nanos; nothing for the zero time."""
     return b"" if text is None else b"\x08%b\x10\x00" % varint(parse_time(text)[0])
 
 
 @lru_cache(maxsize=_CACHED)
 def micro_time_message(text: str | None) -> bytes:
-    """A MicroTime: seconds and nanos in whole microseconds."""
+    """Encode a MicroTime: seconds and nanos in whole microseconds."""
     if text is None:
         return b""
     seconds, microseconds = parse_time(text)
@@ -51,24 +51,24 @@ def duration_message(text: str) -> bytes:
 
 @lru_cache(maxsize=_CACHED)
 def quantity_message(text: str) -> bytes:
-    """A Quantity: its canonical text."""
+    """Encode a Quantity: its canonical text."""
     return delimited(1, text.encode())
 
 
 def int_or_string_message(value: int | str) -> bytes:
-    """An IntOrString: type, number and text, all three written."""
+    """Encode an IntOrString: type, number and text, all three written."""
     if isinstance(value, str):
         return b"\x08\x01\x10\x00" + delimited(3, value.encode())
     return b"\x08\x00\x10%b\x1a\x00" % varint(value)
 
 
 def any_message(value: Any) -> bytes:
-    """RawExtension, FieldsV1 and JSON: compact JSON text; nothing for null."""
+    """Encode RawExtension, FieldsV1 or JSON: compact JSON text; nothing for null."""
     return b"" if value is None else delimited(1, orjson.dumps(value))
 
 
 def strings_message(values: list[str] | None) -> bytes:
-    """A message that is a list of strings."""
+    """Encode a message that is a list of strings."""
     return b"".join([delimited(1, value.encode()) for value in values or ()])
 
 
@@ -78,19 +78,19 @@ def bytes_content(text: str | None) -> bytes:
 
 
 def double_bits(value: float) -> bytes:
-    """Encode a number as eight bytes."""
+    """Encode a number as eight bytes, little-endian."""
     return struct.pack("<d", value)
 
 
 def either_message(encode: Callable[[Any], bytes], value: Any) -> bytes:
-    """A JSON schema or its alternative: field 1 or 2 as `value` asks (JSONSchemaPropsOrArray, …OrStringArray)."""
+    """Encode a schema (field 1) or a list of alternatives (field 2): JSONSchemaPropsOrArray, …OrStringArray."""
     if isinstance(value, list):
         return b"".join([delimited(2, item.encode() if type(item) is str else encode(item)) for item in value])
     return b"" if value is None else delimited(1, encode(value))
 
 
 def either_bool_message(encode: Callable[[Any], bytes], value: Any) -> bytes:
-    """JSONSchemaPropsOrBool: `allows` is always written, and true beside a schema."""
+    """Encode JSONSchemaPropsOrBool: `allows` is always written, and true beside a schema."""
     if isinstance(value, dict):
         return b"\x08\x01" + delimited(2, encode(value))
     return b"\x08\x01" if value else b"\x08\x00"
@@ -100,7 +100,7 @@ def either_bool_message(encode: Callable[[Any], bytes], value: Any) -> bytes:
 
 
 def _cached_if_short(read: Read) -> Read:
-    """`read` with a cache that no client can fill with long messages."""
+    """Add a cache to `read` that no client can fill with long messages."""
     cached = lru_cache(maxsize=_CACHED)(read)
 
     @wraps(read)
@@ -124,13 +124,13 @@ def _content(value: object) -> bytes:
 
 @_cached_if_short
 def read_time(data: bytes) -> str | None:
-    """RFC 3339 text; None for the zero time."""
+    """Decode a Time to RFC 3339 text; None for the zero time."""
     return _time_text(data, time_text)
 
 
 @_cached_if_short
 def read_micro_time(data: bytes) -> str | None:
-    """RFC 3339 text with microseconds; None for the zero time."""
+    """Decode a MicroTime to RFC 3339 text with microseconds; None for the zero time."""
     nanos = _signed(dict(fields_of(data)).get(2, 0))
     return _time_text(data, lambda seconds: micro_time_text(seconds, nanos // 1000 % 1_000_000))
 
@@ -145,13 +145,13 @@ def _time_text(data: bytes, text: Callable[[int], str | None]) -> str | None:
 
 
 def read_duration(data: bytes) -> str:
-    """Go's text of a duration."""
+    """Decode a duration to Go's text."""
     return duration_text(_signed(dict(fields_of(data)).get(1, 0)))
 
 
 @_cached_if_short
 def read_quantity(data: bytes) -> str:
-    """A quantity in canonical form; a message without text is zero."""
+    """Decode a quantity to canonical form; a message without text is zero."""
     text = _content(dict(fields_of(data)).get(1, b"0")).decode()
     try:
         return canonical_quantity(text)
@@ -161,7 +161,7 @@ def read_quantity(data: bytes) -> str:
 
 @_cached_if_short
 def read_int_or_string(data: bytes) -> int | str:
-    """The number or the text, as the type says."""
+    """Decode the number or the text, by the message's type field."""
     parts = dict(fields_of(data))
     if parts.get(1):
         return _content(parts.get(3, b"")).decode()
@@ -170,7 +170,7 @@ def read_int_or_string(data: bytes) -> int | str:
 
 
 def read_any(data: bytes) -> Any:
-    """The JSON value in a RawExtension or JSON; None when there is none."""
+    """Decode the JSON value in a RawExtension or JSON; an empty message is None."""
     raw = _content(dict(fields_of(data)).get(1, b""))
     if not raw:
         return None
@@ -182,13 +182,13 @@ def read_any(data: bytes) -> Any:
 
 
 def read_object(data: bytes) -> Any:
-    """The same, but an object."""
+    """Decode the JSON object in a FieldsV1; an empty message is None."""
     value = read_any(data)
     return None if value is None else object_value(value)
 
 
 def read_strings(data: bytes) -> list[str]:
-    """The strings of a message that is a list of them."""
+    """Decode a message that is a list of strings."""
     return [_content(value).decode() for number, value in fields_of(data) if number == 1]
 
 
@@ -208,7 +208,7 @@ def read_double(data: bytes) -> int | float:
 
 
 def read_either(decode: Callable[[bytes, int, int], Any], last: Read, data: bytes) -> Any:
-    """A schema (field 1) or what `last` makes of each field 2 (JSONSchemaPropsOrArray, …OrStringArray)."""
+    """Decode a schema (field 1), or each field 2 with `last` (JSONSchemaPropsOrArray, …OrStringArray)."""
     parts = fields_of(data)
     several = [last(_content(value)) for number, value in parts if number == 2]
     if several:
@@ -218,7 +218,7 @@ def read_either(decode: Callable[[bytes, int, int], Any], last: Read, data: byte
 
 
 def read_either_bool(decode: Callable[[bytes, int, int], Any], data: bytes) -> Any:
-    """A schema, or whether anything is allowed (JSONSchemaPropsOrBool)."""
+    """Decode a schema, or the boolean `allows` (JSONSchemaPropsOrBool)."""
     parts = dict(fields_of(data))
     schema = parts.get(2)
     return bool(parts.get(1)) if schema is None else decode(_content(schema), 0, len(_content(schema)))

@@ -1,1 +1,1 @@
-"""From one version of a kind to another."""
+"""Conversion of objects from one version of a kind to another."""

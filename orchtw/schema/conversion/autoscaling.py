@@ -1,7 +1,7 @@
-"""HorizontalPodAutoscaler in its four versions; what an older one cannot say is in annotations (reference VER-12).
+"""HorizontalPodAutoscaler in its four versions; annotations hold what an older one lacks (reference VER-12).
 
-Annotations belong to the older form only: going there they are written anew, coming back they are read and dropped.
-One that cannot be read is ignored.
+The annotations belong to the older form only: conversion to it writes them, conversion from it reads and drops them.
+An unreadable one is ignored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DEFAULT_CPU_UTILIZATION = 80  # percent, when a v1 object has no metric at all
 
 
 def autoscaler_v1_to_v2(obj: Object, naming: Naming) -> Object:
-    """v1's one CPU percentage and its annotations become lists."""
+    """Convert v1's one CPU percentage and its annotations to lists."""
     spec, status, meta = obj.get("spec", {}), obj.get("status", {}), obj["metadata"]
     metrics = _from_annotation(meta, METRICS, naming, _each(nested_spec)) or []
     percentage = spec.get("targetCPUUtilizationPercentage")
@@ -49,7 +49,7 @@ def autoscaler_v1_to_v2(obj: Object, naming: Naming) -> Object:
 
 
 def autoscaler_v2_to_v1(obj: Object, naming: Naming) -> Object:
-    """The first CPU utilization becomes v1's percentage; everything else goes to annotations."""
+    """Convert the first CPU utilization to v1's percentage, and everything else to annotations."""
     spec, status = obj.get("spec", {}), obj.get("status", {})
     metrics, current = spec.get("metrics") or [], status.get("currentMetrics") or []
     others = [flat_spec(metric) for metric in metrics if _cpu_utilization(metric, "target") is None]
@@ -68,7 +68,7 @@ def autoscaler_v2_to_v1(obj: Object, naming: Naming) -> Object:
 
 
 def autoscaler_v2beta1_to_v2(obj: Object, naming: Naming) -> Object:
-    """Flat metrics become nested; the behavior comes out of its annotation."""
+    """Convert flat metrics to nested ones, and take the behavior out of its annotation."""
     spec, status, meta = dict(obj.get("spec", {})), obj.get("status", {}), obj["metadata"]
     if metrics := spec.get("metrics"):
         spec["metrics"] = [nested_spec(metric) for metric in metrics]
@@ -79,7 +79,7 @@ def autoscaler_v2beta1_to_v2(obj: Object, naming: Naming) -> Object:
 
 
 def autoscaler_v2_to_v2beta1(obj: Object, naming: Naming) -> Object:
-    """Nested metrics become flat; the behavior goes to its annotation."""
+    """Convert nested metrics to flat ones, and put the behavior into its annotation."""
     spec = _without(obj.get("spec", {}), "behavior")
     if metrics := spec.get("metrics"):
         spec["metrics"] = [flat_spec(metric) for metric in metrics]
@@ -92,13 +92,13 @@ def autoscaler_v2_to_v2beta1(obj: Object, naming: Naming) -> Object:
 
 
 def autoscaler_v2beta2_to_v2(obj: Object, naming: Naming) -> Object:
-    """The same fields; v2 leaves out zeros that v2beta2 writes."""
+    """Leave out the zeros that v2beta2 writes; the fields are the same."""
     status = obj.get("status", {})
     return {**obj, "status": _v2_status(status, status.get("currentMetrics"))}
 
 
 def autoscaler_v2_to_v2beta2(obj: Object, naming: Naming) -> Object:
-    """The same fields; v2beta2 writes zeros that v2 leaves out."""
+    """Write the zeros that v2 leaves out; the fields are the same."""
     status = obj.get("status", {})
     return {**obj, "status": _beta_status(status, status.get("currentMetrics"))}
 
@@ -140,7 +140,7 @@ def _cpu_current(percentage: int) -> Object:
 
 
 def _cpu_utilization(metric: Object, part: str) -> int | None:
-    """The percentage of a metric that is the CPU's utilization, else None."""
+    """Return the percentage of a metric that is the CPU's utilization, else None."""
     resource = metric.get("resource")
     if metric["type"] != "Resource" or not resource or resource.get("name") != "cpu":
         return None
@@ -157,12 +157,12 @@ def _first(metrics: list[Object], part: str) -> int | None:
 
 
 def _dropped(meta: Object, naming: Naming) -> Object:
-    """`meta` without the annotations of the older forms."""
+    """Return `meta` without the annotations of the older forms."""
     return _annotated(meta, {}, naming)
 
 
 def _annotated(meta: Object, kept: Mapping[str, Any], naming: Naming) -> Object:
-    """`meta` with exactly the annotations of the older forms whose values in `kept` are not empty."""
+    """Return `meta` with exactly the annotations of the older forms whose values in `kept` are not empty."""
     before = meta.get("annotations") or {}
     mine = {naming.translate(key) for key in _ROUND_TRIP}
     after = {key: value for key, value in before.items() if key not in mine}
@@ -175,7 +175,7 @@ def _annotated(meta: Object, kept: Mapping[str, Any], naming: Naming) -> Object:
 
 
 def _with_annotations(meta: Object, annotations: Mapping[str, str]) -> Object:
-    """`meta` with its annotations replaced, in their place of the emission order."""
+    """Return `meta` with its annotations replaced, at their place in the emission order."""
     if "annotations" in meta:
         out = {**meta, "annotations": annotations}
         return out if annotations else _without(out, "annotations")
@@ -209,7 +209,7 @@ def _each(read: Callable[[Any], Object]) -> Callable[[Any], list[Object]]:
 
 
 def _condition(value: Mapping[str, Any]) -> Object:
-    """A condition as its annotation holds it, checked."""
+    """Check a condition of an annotation, and return it in canonical form."""
     out: Object = {"type": string_value(value.get("type", "")), "status": string_value(value.get("status", ""))}
     time = value.get("lastTransitionTime")
     out["lastTransitionTime"] = None if time is None else time_value(time)
@@ -218,7 +218,7 @@ def _condition(value: Mapping[str, Any]) -> Object:
 
 
 def _behavior_to_go(behavior: Object) -> Object:
-    """The behavior under Go's field names, which is how the annotation has it."""
+    """Return the behavior under Go's field names, as the annotation holds it."""
     return {name: _rules_to_go(behavior.get(key)) for key, name in _DIRECTIONS.items()}
 
 

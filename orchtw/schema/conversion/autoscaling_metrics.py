@@ -1,6 +1,6 @@
 """Metrics of HorizontalPodAutoscalers: the nested form of v2 and the flat one of v2beta1 and v1's annotations.
 
-Each function takes one metric in one form and returns it in the other, with keys in emission order. Texts from
+Each function takes one metric in one form and returns it in the other, with keys in emission order. Values from
 annotations come through here too, so every scalar is checked: a wrong type raises Mismatch.
 """
 
@@ -18,22 +18,22 @@ Part = Callable[[Read], Metric]
 
 
 def nested_spec(flat: Read) -> Metric:
-    """A metric of a spec in v2's form."""
+    """Convert a metric of a spec to v2's form."""
     return _metric(flat, _NESTED_SPEC)
 
 
 def flat_spec(nested: Read) -> Metric:
-    """A metric of a spec in v2beta1's form."""
+    """Convert a metric of a spec to v2beta1's form."""
     return _metric(nested, _FLAT_SPEC)
 
 
 def nested_status(flat: Read) -> Metric:
-    """A metric of a status in v2's form."""
+    """Convert a metric of a status to v2's form."""
     return _metric(flat, _NESTED_STATUS)
 
 
 def flat_status(nested: Read) -> Metric:
-    """A metric of a status in v2beta1's form."""
+    """Convert a metric of a status to v2beta1's form."""
     return _metric(nested, _FLAT_STATUS)
 
 
@@ -73,12 +73,12 @@ def _integer(part: Read, key: str) -> int | None:
 
 
 def _present(**values: Any) -> Metric:
-    """`values` without those that are absent."""
+    """Return `values` without those that are absent."""
     return {key: value for key, value in values.items() if value is not None}
 
 
 def _selector(part: Read, key: str) -> Metric | None:
-    """A LabelSelector in canonical form, whatever stands beside its fields."""
+    """Return a LabelSelector in canonical form, without unknown fields."""
     selector = part.get(key)
     if selector is None:
         return None
@@ -119,7 +119,10 @@ def _target(
 
 
 def _object_spec(flat: Read) -> Metric:
-    """The flat form always has a value: "0" beside an average stands for none, and no target may be zero."""
+    """Convert the target of an object metric.
+
+    The flat form always has a value: "0" beside an average stands for none, and no target may be zero.
+    """
     average = _quantity(flat, "averageValue")
     value = _quantity(flat, "targetValue") or "0"
     kind = "Value" if average is None else "AverageValue"
@@ -261,12 +264,12 @@ def _flat_external_status(nested: Read) -> Metric:
 
 
 def _in_container(convert: Part) -> Part:
-    """The same for one container: its name goes along."""
+    """Extend a resource's conversion by the container's name."""
     return lambda part: {**convert(part), "container": _text(part, "container")}
 
 
 def _parts(obj: Part, pods: Part, resource: Part, external: Part) -> dict[str, Part]:
-    """The parts of a metric in emission order."""
+    """Return the parts of a metric in emission order."""
     return {
         "object": obj,
         "pods": pods,

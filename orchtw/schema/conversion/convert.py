@@ -10,15 +10,15 @@ from orchtw.naming.names import Naming
 from orchtw.wire.objects import Object
 
 Function = Callable[[Object, Naming], Object]
-"""Gets an object as it is in one version and returns it with the fields of another; what it was given stays."""
+"""Function that returns an object with the fields of another version; its argument is unchanged."""
 
 
 @attrs.frozen(slots=True)
 class Conversions:
     """Conversions between the versions of one kind.
 
-    `functions` go by (from, to) apiVersion in neutral names. `hub` is the apiVersion between two that no function
-    connects. Versions without a way have the same fields: only the apiVersion changes.
+    `functions` are keyed by (from, to) apiVersion in neutral names. `hub` is the intermediate apiVersion of two that
+    no function connects. Versions without a path have the same fields: only the apiVersion changes.
     """
 
     functions: Mapping[tuple[str, str], Function] = attrs.field(factory=dict)
@@ -30,7 +30,7 @@ class Conversions:
         return not self.functions
 
     def converter(self, source: str, target: str, *, naming: Naming) -> Callable[[Object], Object]:
-        """The function that turns an object of apiVersion `source` into `target`, both in `naming`'s names.
+        """Return the function that turns an object of apiVersion `source` into `target`, both in `naming`'s names.
 
         It takes a canonical dict and returns a canonical one that shares unchanged parts with it.
         """
@@ -45,7 +45,7 @@ class Conversions:
         return convert
 
     def _way(self, source: str, target: str) -> tuple[Function, ...]:
-        """The functions from `source` to `target` in neutral names; none when only the apiVersion changes."""
+        """Return the functions from `source` to `target` in neutral names; none when only the apiVersion changes."""
         functions, hub = self.functions, self.hub
         if (source, target) in functions:
             return (functions[source, target],)
@@ -55,4 +55,4 @@ class Conversions:
 
 
 SAME_FIELDS = Conversions()
-"""Of a kind whose versions differ in nothing but the apiVersion."""
+"""Conversions of a kind whose versions differ in nothing but the apiVersion."""

@@ -1,4 +1,4 @@
-"""EndpointSlice: v1beta1's topology map and v1's node name and zone (reference VER-13)."""
+"""EndpointSlice: v1beta1's topology map, and v1's node name and zone (reference VER-13)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _V1BETA1 = ("addresses", "conditions", "hostname", "targetRef", "topology", "nod
 
 
 def slice_v1beta1_to_v1(obj: Object, naming: Naming) -> Object:
-    """The zone gets its own field; what else the topology says is kept as deprecatedTopology."""
+    """Move the zone to its own field, and keep the rest of the topology as deprecatedTopology."""
     return _converted(obj, _endpoint_to_v1, naming)
 
 
 def slice_v1_to_v1beta1(obj: Object, naming: Naming) -> Object:
-    """The topology holds deprecatedTopology, the zone and, unless it has one, the host name."""
+    """Make the topology from deprecatedTopology, the zone and, unless it has one, the host name."""
     return _converted(obj, _endpoint_to_v1beta1, naming)
 
 

@@ -8,7 +8,7 @@ from orchtw.wire.objects import Object
 
 
 def core_event_to_events(core: Object, naming: Naming) -> Object:
-    """The event with the names of its own group."""
+    """Return the event with the field names of the events group."""
     return {
         "kind": core["kind"],
         "apiVersion": core["apiVersion"],
@@ -27,7 +27,7 @@ def core_event_to_events(core: Object, naming: Naming) -> Object:
 
 
 def events_event_to_core(event: Object, naming: Naming) -> Object:
-    """The event with the names of the core group."""
+    """Return the event with the field names of the core group."""
     return {
         "kind": event["kind"],
         "apiVersion": event["apiVersion"],
@@ -47,12 +47,12 @@ def events_event_to_core(event: Object, naming: Naming) -> Object:
 
 
 def _texts(obj: Object, **names: str) -> Object:
-    """The fields of `names` that are not zero, renamed."""
+    """Return the non-zero fields of `names`, renamed."""
     return {new: obj[old] for old, new in names.items() if obj.get(old)}
 
 
 def _series(obj: Object, *, with_zeros: bool) -> Object:
-    """`series`, whose count the core form leaves out when it is zero."""
+    """Return `series`, whose count is left out when zero unless `with_zeros`."""
     series = obj.get("series")
     if series is None:
         return {}

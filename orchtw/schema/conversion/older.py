@@ -1,7 +1,7 @@
-"""Versions that are served no more, but in which objects may lie in a store (reference VER-17).
+"""Versions that are no longer served, but in which objects may be stored (reference VER-17).
 
-Each function gives an object of such a version the fields of the one that it is stored in now. What is named by no
-function has the same fields.
+Each function converts an object of such a version to the fields of the present storage version. Kinds without a
+function have the same fields.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LEGACY_SIGNER: Final = "orch.io/legacy-unknown"
 
 
 def ingress_to_v1(ingress: Object, naming: Naming) -> Object:
-    """`backend` is the default one, and each backend names its service and port in parts."""
+    """Rename `backend` to `defaultBackend`, and split each backend into service name and port."""
     spec = dict(ingress.get("spec") or {})
     if (default := spec.pop("backend", None)) is not None:
         spec["defaultBackend"] = _backend(default)
@@ -43,7 +43,7 @@ def _path(path: Mapping[str, Any]) -> Object:
 
 
 def _backend(backend: Mapping[str, Any]) -> Object:
-    """Text in place of a number is the port's name; a backend that is a resource has no service."""
+    """Convert a backend: a text is the port's name; a backend that is a resource has no service."""
     name, port = backend.get("serviceName", ""), backend.get("servicePort")
     found = {key: value for key, value in backend.items() if key == "resource"}
     if name or port:
@@ -53,7 +53,7 @@ def _backend(backend: Mapping[str, Any]) -> Object:
 
 
 def deployment_to_apps_v1(deployment: Object, naming: Naming) -> Object:
-    """The revision to roll back to is an annotation."""
+    """Move the revision to roll back to into an annotation."""
     spec = dict(deployment.get("spec") or {})
     rollback = spec.pop("rollbackTo", None)
     selected = _selected({**deployment, "spec": spec})
@@ -61,7 +61,7 @@ def deployment_to_apps_v1(deployment: Object, naming: Naming) -> Object:
 
 
 def daemon_set_to_apps_v1(daemon_set: Object, naming: Naming) -> Object:
-    """The generation of the template is an annotation."""
+    """Move the generation of the template into an annotation."""
     spec = dict(daemon_set.get("spec") or {})
     generation = spec.pop("templateGeneration", 0)
     selected = _selected({**daemon_set, "spec": spec})
@@ -69,12 +69,12 @@ def daemon_set_to_apps_v1(daemon_set: Object, naming: Naming) -> Object:
 
 
 def workload_to_apps_v1(workload: Object, naming: Naming) -> Object:
-    """Only the selector may have to be said."""
+    """Fill in the selector; the other fields are the same."""
     return _selected(workload)
 
 
 def _selected(workload: Object) -> Object:
-    """A workload that says nothing of what it selects means the labels of its template."""
+    """Set an absent selector to the labels of the template."""
     spec = workload.get("spec") or {}
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
     if spec.get("selector") is not None or not labels:
@@ -88,14 +88,14 @@ def _annotated(obj: Object, key: str, value: str) -> Object:
 
 
 def runtime_class_v1alpha1_to_v1(runtime_class: Object, naming: Naming) -> Object:
-    """There is no `spec`."""
+    """Move the fields of `spec`, which v1 lacks, to the top."""
     rest = dict(runtime_class)
     spec = dict(rest.pop("spec", None) or {})
     return {**rest, "handler": spec.pop("runtimeHandler", ""), **spec}
 
 
 def binding_v1alpha1_to_v1(binding: Object, naming: Naming) -> Object:
-    """Subjects are of a group; the user `*` is everybody who is known."""
+    """Give subjects an apiGroup; the user `*` becomes the group of all authenticated users."""
     subjects = [_subject(subject, naming.group(_RBAC)) for subject in binding.get("subjects") or ()]
     return {**binding, "subjects": subjects} if subjects else binding
 
@@ -114,7 +114,7 @@ def _subject(subject: Mapping[str, Any], rbac: str) -> Object:
 
 
 def signing_request_v1beta1_to_v1(request: Object, naming: Naming) -> Object:
-    """A signer is named; before there was none to choose."""
+    """Name the legacy signer where none is given."""
     spec = request.get("spec") or {}
     if spec.get("signerName"):
         return request
@@ -136,7 +136,7 @@ OLDER: Final[Mapping[tuple[str, str], Function]] = {
     **_each("CertificateSigningRequest", ("certificates.orch.io/v1beta1",), signing_request_v1beta1_to_v1),
     **_each("CustomResourceDefinition", ("apiextensions.orch.io/v1beta1",), definition_v1beta1_to_v1),
 }
-"""By apiVersion in neutral names, and kind."""
+"""Conversion functions by apiVersion in neutral names, and kind."""
 
 
 def older_function(api_version: str, kind: str, naming: Naming) -> Callable[[Object], Object]:

@@ -40,7 +40,7 @@ def _column(column: Mapping[str, Any]) -> Object:
 
 
 def _conversion(conversion: Mapping[str, Any]) -> Object:
-    """The webhook is there if either of its parts is."""
+    """Gather the webhook's settings; there is a webhook if either of its parts is set."""
     found = dict(conversion)
     client, reviews = found.pop("webhookClientConfig", None), found.pop("conversionReviewVersions", None)
     if client is not None or reviews:

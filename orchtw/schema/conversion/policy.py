@@ -1,6 +1,6 @@
 """PodDisruptionBudget: `{}` as a selector means nothing in v1beta1 and everything in v1 (reference VER-15).
 
-Each version's `{}` becomes a requirement in the other that says the same.
+Each version's `{}` becomes a requirement of the same meaning in the other.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ MARKER = "pdb.orch.io/deprecated-v1beta1-empty-selector-match"
 
 
 def budget_v1beta1_to_v1(obj: Object, naming: Naming) -> Object:
-    """`{}` selects nothing: a key that no pod has must exist."""
+    """Turn `{}`, which selects nothing, into a requirement that a key exists which no pod has."""
     return _converted(obj, "Exists", "DoesNotExist", naming)
 
 
 def budget_v1_to_v1beta1(obj: Object, naming: Naming) -> Object:
-    """`{}` selects every pod: a key that no pod has must not exist."""
+    """Turn `{}`, which selects every pod, into a requirement that a key does not exist which no pod has."""
     return _converted(obj, "DoesNotExist", "Exists", naming)
 
 
 def _converted(obj: Object, operator: str, opposite: str, naming: Naming) -> Object:
-    """`{}` becomes the marker with `operator`, the marker alone with `opposite` becomes `{}`."""
+    """Turn `{}` into the marker with `operator`, and the marker alone with `opposite` into `{}`."""
     spec = obj.get("spec") or {}
     selector = spec.get("selector")
     if selector is None:
@@ -37,7 +37,7 @@ def _converted(obj: Object, operator: str, opposite: str, naming: Naming) -> Obj
 
 
 def _restored(selector: Object, key: str, opposite: str) -> Object:
-    """`selector` without the marker; beside other requirements it never means anything."""
+    """Return `selector` without the marker; beside other requirements it has no meaning."""
     expressions = selector.get("matchExpressions") or []
     others = [entry for entry in expressions if entry["key"] != key]
     if len(others) == len(expressions):

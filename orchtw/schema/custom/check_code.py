@@ -6,52 +6,41 @@ They only report whether all is well, and raise Unsure where they cannot: errors
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
-from orchtw.schema.custom import formats, patterns
-from orchtw.schema.custom.keywords import EITHER, Extensions, Schema
+from orchtw.schema.custom.keywords import EITHER, JUNCTORS, Extensions, Schema
+from orchtw.schema.custom.known_members import KnownMembers
 from orchtw.schema.custom.marked import Marked
-from orchtw.schema.custom.parts import SchemaParts, SchemaSource, Unsure
-from orchtw.schema.custom.validation import identity, is_among, is_integral, is_multiple
+from orchtw.schema.custom.parts import FunctionSource, SchemaParts, Unsure
+from orchtw.schema.custom.rules import (
+    CONDITIONS,
+    ENUM,
+    FORMAT,
+    GIVEN,
+    ITEMS,
+    KEYWORDS,
+    NUMBERS,
+    PROPERTIES,
+    TEXTS,
+    TYPES,
+    Rule,
+    types_of,
+)
 
-_LARGEST: Final = 2**63 - 1
-_SMALLEST: Final = -(2**63)
-_TESTS: Final = {"string": "type({}) is str", "boolean": "type({}) is bool", "object": "type({}) is dict",
-                 "array": "type({}) is list", "integer": "is_integer({})",
-                 "number": "(type({0}) is int or type({0}) is float)"}  # fmt: skip
-_ON_TEXTS: Final = ("minLength", "maxLength", "pattern", "format")
-_ON_NUMBERS: Final = ("minimum", "maximum", "multipleOf")
 _WIDEST: Final = 256  # members of an object and alternatives that are compiled: some 10 ms
 
 
-def checks(source: bytes, keys: Extensions, marked: Marked) -> SchemaParts:
+def checks(source: bytes, keys: Extensions, marked: Marked, known: KnownMembers) -> SchemaParts:
     """Functions of a value: whether nothing is wrong with it."""
     given = {
+        **GIVEN,
         "Unsure": Unsure,
-        "distinct": _distinct,
         "distinct_keys": _distinct_keys,
-        "is_among": is_among,
-        "is_integer": _is_integer,
-        "is_multiple": is_multiple,
-        "matches": patterns.matches,
+        "known": known.fits,
         "names_itself": lambda value: next(marked.resource(value, ""), None) is None,
     }
     return SchemaParts(source, _Checks(keys).write, given)
-
-
-def _is_integer(value: Any) -> bool:
-    if type(value) is int:
-        return _SMALLEST <= value <= _LARGEST
-    return type(value) is float and is_integral(value)
-
-
-def _distinct(values: list[Any]) -> bool:
-    try:
-        if len(set(values)) == len(values):
-            return True
-    except TypeError:  # of lists and objects
-        pass
-    return len({identity(each) for each in values}) == len(values)
 
 
 def _distinct_keys(values: list[Any], keys: tuple[str, ...]) -> bool:
@@ -74,14 +63,14 @@ class _Checks:
     def __init__(self, keys: Extensions) -> None:
         self._keys = keys
 
-    def write(self, schema: Schema, w: SchemaSource) -> None:
-        """The function of any part."""
+    def write(self, schema: Schema, w: FunctionSource) -> None:
+        """Write the function of any part."""
         with w.block(f"def {w.name}(v):"):
             with w.block("if v is None:"):
                 w(f"return {self._null_fits(schema)}")
-            kinds = self._kinds(schema)
+            kinds = types_of(schema, self._keys)
             if kinds:
-                with w.block(f"if not ({' or '.join(_TESTS[kind].format('v') for kind in kinds)}):"):
+                with w.block(f"if not ({' or '.join(TYPES[kind].written('v') for kind in kinds)}):"):
                     w("return False")
             self._scalar(schema, kinds, w)
             self._list(schema, kinds, w)
@@ -90,58 +79,25 @@ class _Checks:
             w("return True")
 
     def _null_fits(self, schema: Schema) -> bool:
-        return (bool(schema.get("nullable")) or not self._kinds(schema)) and not schema.get("enum")
+        return (bool(schema.get("nullable")) or not types_of(schema, self._keys)) and not schema.get("enum")
 
-    def _kinds(self, schema: Schema) -> tuple[str, ...]:
-        if schema.get(self._keys.int_or_string):
-            return "string", "integer"
-        kind = schema.get("type")
-        return (kind,) if kind else ()
-
-    def _scalar(self, schema: Schema, kinds: tuple[str, ...], w: SchemaSource) -> None:
-        for tests, test, own in (
-            (self._text_tests(schema, "v", w), "type(v) is str", "string"),
-            (self._number_tests(schema, "v", w), "(type(v) is int or type(v) is float)", ""),
+    def _scalar(self, schema: Schema, kinds: tuple[str, ...], w: FunctionSource) -> None:
+        for rules, fits, types in (
+            ((*TEXTS, FORMAT), TYPES["string"], {"string"}),
+            (NUMBERS, TYPES["number"], {"integer", "number"}),
         ):
-            if tests and (not kinds or own in kinds or (not own and {"integer", "number"} & {*kinds})):
-                guard = "" if kinds in (("string",), ("integer",), ("number",)) else f"{test} and "
+            tests = _tests(rules, schema, "v", w)
+            if tests and (not kinds or types.intersection(kinds)):
+                guard = "" if types.issuperset(kinds) and kinds else f"{fits.written('v')} and "
                 with w.block(f"if {guard}({' or '.join(tests)}):"):
                     w("return False")
-        if (allowed := schema.get("enum")) is not None and allowed:
-            with w.block(f"if {self._not_among(schema, 'v', w)}:"):
+        for test in _tests((ENUM,), schema, "v", w):
+            with w.block(f"if {test}:"):
                 w("return False")
 
-    def _not_among(self, schema: Schema, name: str, w: SchemaSource) -> str:
-        allowed = schema["enum"]
-        if schema.get("type") == "string" and all(type(each) is str for each in allowed):
-            return f"{name} not in {w.constant(frozenset(allowed))}"
-        return f"not is_among({name}, {w.constant(allowed)})"
-
-    def _text_tests(self, schema: Schema, name: str, w: SchemaSource) -> list[str]:
-        tests = []
-        if (least := schema.get("minLength")) is not None:
-            tests.append(f"len({name}) < {least}")
-        if (most := schema.get("maxLength")) is not None:
-            tests.append(f"len({name}) > {most}")
-        if check := formats.find(schema.get("format")):
-            tests.append(f"not {w.constant(check)}({name})")
-        if pattern := schema.get("pattern"):
-            tests.append(f"not matches({w.constant(pattern)}, {name})")
-        return tests
-
-    def _number_tests(self, schema: Schema, name: str, w: SchemaSource) -> list[str]:
-        tests = []
-        if (least := schema.get("minimum")) is not None:
-            tests.append(f"{name} {'<=' if schema.get('exclusiveMinimum') else '<'} {least!r}")
-        if (most := schema.get("maximum")) is not None:
-            tests.append(f"{name} {'>=' if schema.get('exclusiveMaximum') else '>'} {most!r}")
-        if step := schema.get("multipleOf"):
-            tests.append(f"not is_multiple({name}, {step!r})")
-        return tests
-
-    def _list(self, schema: Schema, kinds: tuple[str, ...], w: SchemaSource) -> None:
-        tests = _size_tests(schema, "Items")
-        if schema.get("uniqueItems") or schema.get(self._keys.list_type) == "set":
+    def _list(self, schema: Schema, kinds: tuple[str, ...], w: FunctionSource) -> None:
+        tests = _tests(ITEMS, schema, "v", w)
+        if schema.get(self._keys.list_type) == "set":
             tests.append("not distinct(v)")
         if schema.get(self._keys.list_type) == "map":
             tests.append(f"not distinct_keys(v, {w.constant(tuple(schema.get(self._keys.list_keys) or ()))})")
@@ -157,9 +113,9 @@ class _Checks:
                 with w.block("for x in v:"):
                     self._inner(items, w, "items")
 
-    def _object(self, schema: Schema, kinds: tuple[str, ...], w: SchemaSource) -> None:
+    def _object(self, schema: Schema, kinds: tuple[str, ...], w: FunctionSource) -> None:
         members, more = schema.get("properties") or {}, schema.get("additionalProperties")
-        tests = _size_tests(schema, "Properties")
+        tests = _tests(PROPERTIES, schema, "v", w)
         tests += [f"{name!r} not in v" for name in schema.get("required") or ()]
         if schema.get(self._keys.embedded):
             tests.append("not names_itself(v)")
@@ -189,35 +145,29 @@ class _Checks:
                     self._inner(more, w, "additionalProperties")
 
     def _says_something(self, schema: Schema) -> bool:
-        return any(key in _SAYING or key in (self._keys.int_or_string, self._keys.embedded) for key in schema)
+        return any(key in KEYWORDS or key in (self._keys.int_or_string, self._keys.embedded) for key in schema)
 
-    def _inner(self, schema: Schema, w: SchemaSource, *steps: str) -> None:
+    def _inner(self, schema: Schema, w: FunctionSource, *steps: str) -> None:
         """Lines that hold `x`, a member or an element, against its schema."""
         doubt = self._doubt(schema, "x", w)
         if doubt is None:
-            doubt = f"not {w.part(schema, *steps)}(x)"
+            name = w.part(schema, *steps)
+            doubt = f"not {name}(x)" if w.place else f"not known({name!r}, {name}, x)"
         elif schema.get("nullable") and not schema.get("enum"):
             doubt = f"x is not None and ({doubt})"
         with w.block(f"if {doubt}:"):
             w("return False")
 
-    def _doubt(self, schema: Schema, name: str, w: SchemaSource) -> str | None:
-        """The test of a plain scalar; None: it takes a function."""
-        kinds = self._kinds(schema)
-        if len(kinds) != 1 or kinds[0] in ("object", "array") or any(key in schema for key in _CONDITIONS):
+    def _doubt(self, schema: Schema, name: str, w: FunctionSource) -> str | None:
+        """Return the test of a plain scalar; None: it takes a function."""
+        kinds = types_of(schema, self._keys)
+        if len(kinds) != 1 or kinds[0] in ("object", "array") or not CONDITIONS.isdisjoint(schema):
             return None
-        if kinds == ("string",):
-            tests = [f"type({name}) is not str", *self._text_tests(schema, name, w)]
-        elif kinds == ("boolean",):
-            tests = [f"type({name}) is not bool"]
-        else:
-            tests = [f"not {_TESTS[kinds[0]].format(name)}", *self._number_tests(schema, name, w)]
-        if schema.get("enum"):
-            tests.append(self._not_among(schema, name, w))
-        return " or ".join(tests)
+        rules = {"string": (*TEXTS, FORMAT), "boolean": ()}.get(kinds[0], NUMBERS)
+        return " or ".join([f"not {TYPES[kinds[0]].written(name)}", *_tests((*rules, ENUM), schema, name, w)])
 
-    def _conditions(self, schema: Schema, w: SchemaSource) -> None:
-        for key in ("allOf", "anyOf", "oneOf"):
+    def _conditions(self, schema: Schema, w: FunctionSource) -> None:
+        for key in JUNCTORS:
             schemas = schema.get(key) or ()
             if not schemas or (key == "anyOf" and schemas == EITHER and schema.get(self._keys.int_or_string)):
                 continue
@@ -233,17 +183,11 @@ class _Checks:
                 w("return False")
 
 
-_CONDITIONS: Final = frozenset({"allOf", "anyOf", "oneOf", "not"})
-_SAYING: Final = frozenset(
-    {"type", "enum", "items", "properties", "additionalProperties", "required", "minItems", "maxItems", "uniqueItems",
-     "minProperties", "maxProperties", *_ON_TEXTS, *_ON_NUMBERS, *_CONDITIONS}
-)  # fmt: skip
+def _tests(rules: Iterable[Rule], schema: Schema, name: str, w: FunctionSource) -> list[str]:
+    """Return the expressions that are true when `name` breaks one of the rules."""
+    found = (rule.typed_test(schema) for rule in rules)
+    return [test[0].written(name, _spelt(test[1], w)) for test in found if test is not None]
 
 
-def _size_tests(schema: Schema, what: str) -> list[str]:
-    tests = []
-    if (least := schema.get(f"min{what}")) is not None:
-        tests.append(f"len(v) < {least}")
-    if (most := schema.get(f"max{what}")) is not None:
-        tests.append(f"len(v) > {most}")
-    return tests
+def _spelt(limit: Any, w: FunctionSource) -> str:
+    return repr(limit) if type(limit) in (int, float, bool) else w.constant(limit)

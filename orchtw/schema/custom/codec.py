@@ -2,85 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from orchtw.errors import Cause, Invalid
+from orchtw.errors import BadRequest, Cause, Invalid
 from orchtw.schema import cel
-from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.kind_type import KindType
+from orchtw.schema.codec.message_codec import TOO_DEEP
 from orchtw.schema.codec.mismatch import Mismatch, SchemaError
 from orchtw.schema.codec.refusals import unrecognized
 from orchtw.schema.codec.strict_fields import IGNORE, repeated_keys
 from orchtw.schema.custom import patterns, wording
 from orchtw.schema.custom.check_code import checks
 from orchtw.schema.custom.keywords import Extensions, extensions
+from orchtw.schema.custom.known_members import KnownMembers
 from orchtw.schema.custom.marked import Marked
 from orchtw.schema.custom.parts import SchemaParts, Unsure
 from orchtw.schema.custom.schemas import CustomSchema
 from orchtw.schema.custom.shape import Metadata, Overfilled, Shaper
 from orchtw.schema.custom.shape_code import Misfit, shapes
 from orchtw.schema.custom.validation import INLINE_STEPS, TooCostly, Validation, most_conditions
-from orchtw.schema.validation.validators import Validator
+from orchtw.schema.nodes import StructSchema
 from orchtw.values.causes import forbidden
 
 if TYPE_CHECKING:
     from orchtw.schema.cel.rules import CelRules
 
-_TOO_DEEP = "nested too deeply"
 LARGE_SCHEMA_BYTES: Final = 128 * 1024  # parsed in a few milliseconds
 _MOST_COMPILED_BYTES = 8 * 1024  # of a schema of nothing but rules without patterns: in 30 ms
 _WRONG_TYPE = "FieldValueTypeInvalid"
 
 
-class CustomCodec(KindCodec):
-    """Reads and writes the objects of a kind whose structural schema came at run time.
+class CustomCodec:
+    """The `Codec` of a kind whose structural schema came at run time.
 
-    What it reads from requests and patches has the types that the schema says: others are refused (422) with all that
-    is wrong. Nothing is compiled before the first `direct_looks` at objects, and then only what their parts need.
+    Objects that it fits have the types that the schema declares: others are refused (422) with everything that is
+    wrong. Nothing is compiled before the first `direct_looks` at objects, and then only what their parts need.
     """
 
-    has_own_functions: ClassVar[bool] = False
+    protobuf = False
+    unread = False
     direct_looks = 16
     """Looks that go the direct way before functions are written, which take 10 ms and half a MiB a kind."""
 
     _looks = 0
 
-    @property
-    def structure(self) -> CustomSchema:
-        """The schema, of the type that it is."""
-        assert isinstance(self.schema, CustomSchema)
-        return self.schema
+    def __init__(self, resource: ResourceType, schema: StructSchema, codecs: Codecs) -> None:
+        assert isinstance(schema, CustomSchema)
+        self.api_version = resource.api_version
+        self.kind = resource.kind
+        self.schema = schema
+        self.type = KindType(self.api_version, self.kind, schema, codecs.schemas, protobuf=False)
+        self.type_prefix = self.item_prefix = self.type.prefix
+        self._generated = codecs.generated  # its functions for metadata serve all kinds
+        self._known = KnownMembers(codecs.generated.known_texts)
 
     @cached_property
     def _keys(self) -> Extensions:
-        return extensions(self.structure.naming)
+        return extensions(self.schema.naming)
 
     @cached_property
     def _metadata(self) -> Metadata:
-        schema = self.structure.metadata
+        schema = self.schema.metadata
         return Metadata(schema, self._generated.normalise[schema], self._generated.known)
 
     @cached_property
     def _shaped(self) -> SchemaParts:
-        return shapes(self.structure.source, self._keys, self._metadata)
+        return shapes(self.schema.source, self._keys, self._metadata, self._known)
 
     @cached_property
     def _checked(self) -> SchemaParts:
-        return checks(self.structure.source, self._keys, self._marked)
+        return checks(self.schema.source, self._keys, self._marked, self._known)
 
     @cached_property
     def _marked(self) -> Marked:
-        return Marked(self._keys, self.structure.naming)
+        return Marked(self._keys, self.schema.naming)
 
     @cached_property
     def _has_defaults(self) -> bool:
-        return b'"default"' in self.structure.source
+        return b'"default"' in self.schema.source
+
+    def refusal(self, why: str) -> BadRequest:
+        return self.type.refusal(why)
 
     def normalise(self, value: object) -> dict[str, Any]:
-        """A JSON-shaped value as canonical dict, pruned, without defaults; kind and apiVersion may be absent.
+        """Return a JSON-shaped value as canonical dict, pruned, without defaults; kind and apiVersion may be absent.
 
         Raises BadRequest (400) for another version and for wrong metadata, and Invalid (422) for another kind and
         for values of wrong types.
@@ -88,7 +99,7 @@ class CustomCodec(KindCodec):
         return self._read(value, [], fill=False)
 
     def fit(self, value: object, directive: str, text: bytes = b"") -> tuple[dict[str, Any], list[str]]:
-        """See `KindCodec.fit`; the value names its kind and apiVersion. Raises as `normalise` does."""
+        """Return object and findings; the value must name its kind and apiVersion. Raises as `normalise` does."""
         self._check_named(value)
         lost: list[str] = []
         obj = self._read(value, lost, fill=True)
@@ -96,30 +107,40 @@ class CustomCodec(KindCodec):
             return obj, []
         return obj, self._findings(value, text, pruned=bool(lost))
 
+    def fit_message(self, api_version: str, kind: str, raw: bytes) -> dict[str, Any]:
+        """Refuse a Protobuf message (400)."""
+        raise self.refusal("it has no Protobuf form")
+
+    def fit_changes(
+        self, value: dict[str, Any], live: dict[str, Any], directive: str, text: bytes = b""
+    ) -> tuple[dict[str, Any], list[str]]:
+        """Return the result of `fit`: defaults and pruning may reach any part."""
+        return self.fit(value, directive, text)
+
     def strict_findings(self, value: dict[str, Any], text: bytes = b"") -> list[str]:
-        """See `MessageCodec.strict_findings`: what is pruned is unknown."""
+        """Return pruned fields as unknown ones, and repeated keys."""
         return self._findings(value, text, pruned=True)
 
-    @property
-    def set_defaults(self) -> Callable[[dict[str, Any]], None]:  # see `validator`
-        """Fills a canonical dict in place with the defaults of the schema; keys stay in order."""
-        return self._fill if self._has_defaults else _nothing
+    def set_defaults(self, obj: dict[str, Any]) -> None:
+        """Fill a canonical dict in place with the defaults of the schema; keys stay in order."""
+        if self._has_defaults:
+            self._fill(obj)
 
     def refresh(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """An object from the store as the schema is now: pruned, with defaults unless they are far too many.
+        """Return an object from the store as the schema is now: pruned, with defaults unless they are far too many.
 
         What no longer fits stays.
         """
         return self._in_shape(obj, fill=True)
 
     def pruned(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """An object that another version became, as canonical dict of this one. What does not fit stays."""
+        """Return an object that another version became, as canonical dict of this one. What does not fit stays."""
         return self._in_shape(obj, fill=False)
 
     def _in_shape(self, obj: dict[str, Any], *, fill: bool) -> dict[str, Any]:
         try:
             if self._is_used():
-                return self._typed(self._shaped(obj, fill, []))
+                return self.type.of(self._shaped(obj, fill, []))
         except Overfilled:
             return self._in_shape_directly(obj, fill=False)
         except (Misfit, Unsure, SchemaError):
@@ -129,7 +150,7 @@ class CustomCodec(KindCodec):
     def _in_shape_directly(self, obj: dict[str, Any], *, fill: bool) -> dict[str, Any]:
         try:
             shaper = Shaper(self._keys, self._metadata, fill=fill, lenient=True)
-            return self._typed(shaper.root(obj, self.structure.structure()))
+            return self.type.of(shaper.root(obj, self.schema.structure()))
         except Overfilled:
             return self._in_shape_directly(obj, fill=False)
 
@@ -138,33 +159,27 @@ class CustomCodec(KindCodec):
         self._looks += 1
         return self._looks > self.direct_looks
 
-    @property
-    def validator(self) -> Validator:  # kept, it would be a reference to itself
-        """Every cause why a canonical dict is not what its schema says, and then its rules."""
-        return self.causes
+    def check(self, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
+        """Return every cause why `new` may not replace `old` (None: it is created), of very many the first.
 
-    def validator_of(self, key: str) -> Validator | None:
-        """The same of what is under one of the top keys alone, with paths below that."""
-
-        def causes(new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
-            schema = (self.structure.structure().get("properties") or {}).get(key)
-            found = [] if schema is None else self._direct_causes(new, schema, key, old)
-            return [Cause(each.reason, each.message, _below(key, each.field)) for each in found]
-
-        return causes
-
-    def causes(self, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
-        """Every cause why `new` may not replace `old` (None: it is created), of very many the first."""
-        found = [] if self._is_certain(new) else self._direct_causes(new, self.structure.structure(), "", old)
+        Rules in expressions come last, for objects that fit the rest of the schema.
+        """
+        found = [] if self._is_certain(new) else self._direct_causes(new, self.schema.structure(), "", old)
         return found if found or self._rules is None else self._rules(new, old)
 
+    def check_part(self, key: str, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
+        """Return the causes of the part under one of the top keys, with paths below it."""
+        schema = (self.schema.structure().get("properties") or {}).get(key)
+        found = [] if schema is None else self._direct_causes(new, schema, key, old)
+        return [Cause(each.reason, each.message, _below(key, each.field)) for each in found]
+
     def work_bytes(self, size_bytes: int) -> int:
-        """See `KindCodec`. A large schema is parsed and may have large defaults; patterns are to be compiled."""
+        """Return the size of the work: a large schema is parsed, may have large defaults, and patterns to compile."""
         return size_bytes + self._own_bytes
 
     @cached_property
     def _own_bytes(self) -> int:
-        source = self.structure.source
+        source = self.schema.source
         slow = len(source) > LARGE_SCHEMA_BYTES or patterns.are_heavy(source)
         return max(len(source), LARGE_SCHEMA_BYTES) if slow else 0
 
@@ -174,7 +189,7 @@ class CustomCodec(KindCodec):
             return True
         if not self._has_rules:
             return False
-        if "_rules" not in self.__dict__ and self._compiles_long(self.structure.source):
+        if "_rules" not in self.__dict__ and self._compiles_long(self.schema.source):
             return True
         return self._rules is not None and self._rules.may_take_long(size_bytes)
 
@@ -187,13 +202,13 @@ class CustomCodec(KindCodec):
     @cached_property
     def _conditions(self) -> int:
         """Return the largest number of conditions for one value."""
-        if not any(word in self.structure.source for word in (b'Of"', b'"not"')):
+        if not any(word in self.schema.source for word in (b'Of"', b'"not"')):
             return 0
-        return most_conditions(self.structure.structure())
+        return most_conditions(self.schema.structure())
 
     @cached_property
     def _has_rules(self) -> bool:
-        return self._keys.validations.encode() in self.structure.source
+        return self._keys.validations.encode() in self.schema.source
 
     @cached_property
     def _rules(self) -> CelRules | None:
@@ -202,7 +217,7 @@ class CustomCodec(KindCodec):
             return None
         from orchtw.schema.cel.rules import rules_of  # time that the start is spared
 
-        return rules_of(self.structure.structure(), self.structure.naming)
+        return rules_of(self.schema.structure(), self.schema.naming)
 
     def _is_certain(self, obj: dict[str, Any]) -> bool:
         """Report whether a quick check finds the object valid."""
@@ -234,26 +249,26 @@ class CustomCodec(KindCodec):
         if not self._is_used():
             return self._read_directly(value, lost, fill=fill, wrong=False)
         try:
-            return self._typed(self._shaped(value, fill, lost))
+            return self.type.of(self._shaped(value, fill, lost))
         except (Misfit, Unsure, SchemaError) as doubt:
             return self._read_directly(value, lost, fill=fill, wrong=isinstance(doubt, Misfit))
         except Overfilled:
             raise self._overfilled(value) from None
         except RecursionError:
-            raise self.refusal(_TOO_DEEP) from None
+            raise self.refusal(TOO_DEEP) from None
 
     def _read_directly(self, value: dict[str, Any], lost: list[str], *, fill: bool, wrong: bool) -> dict[str, Any]:
-        """The same the direct way. `wrong`: it is known that there is a value of a wrong type."""
+        """Return the same the direct way. `wrong`: it is known that there is a value of a wrong type."""
         shaper = Shaper(self._keys, self._metadata, fill=fill)
         try:
-            obj = self._typed(shaper.root(value, self.structure.structure()))
-            causes = self._direct_causes(obj, self.structure.structure(), "")
+            obj = self.type.of(shaper.root(value, self.schema.structure()))
+            causes = self._direct_causes(obj, self.schema.structure(), "")
         except SchemaError as error:
             raise self.refusal(str(error)) from None
         except Overfilled:
             raise self._overfilled(value) from None
         except RecursionError:
-            raise self.refusal(_TOO_DEEP) from None
+            raise self.refusal(TOO_DEEP) from None
         lost += shaper.lost
         if causes and (wrong or any(each.reason == _WRONG_TYPE for each in causes)):
             raise self._invalid(obj, causes)
@@ -264,10 +279,10 @@ class CustomCodec(KindCodec):
             found = repeated_keys(text, value) if text else []
             if pruned:
                 shaper = Shaper(self._keys, self._metadata, fill=False)
-                shaper.root(value, self.structure.structure())
+                shaper.root(value, self.schema.structure())
                 found += shaper.lost
         except RecursionError:
-            raise self.refusal(_TOO_DEEP) from None
+            raise self.refusal(TOO_DEEP) from None
         return found
 
     def _check_named(self, value: object) -> None:
@@ -281,10 +296,10 @@ class CustomCodec(KindCodec):
         """Refuse what names another kind (422) or version (400); nothing counts as given by the URL."""
         api_version, kind = value.get("apiVersion") or self.api_version, value.get("kind") or self.kind
         if type(api_version) is str and api_version != self.api_version:
-            raise self.other_version(api_version)
+            raise self.type.other_version(api_version)
         if type(api_version) is str and type(kind) is str and kind != self.kind:
             raise self._invalid(value, [wording.invalid("kind", kind, f"must be {self.kind}")])
-        self.check_type(api_version, kind)
+        self.type.check(api_version, kind)
 
     def _overfilled(self, value: dict[str, Any]) -> Invalid:
         return self._invalid(value, [forbidden(wording.NOWHERE, "its defaults would take too much room")])
@@ -313,7 +328,3 @@ def _json(value: Any) -> bytes:
 
 def _below(key: str, field: str) -> str:
     return field.removeprefix(key).removeprefix(".")
-
-
-def _nothing(_: dict[str, Any]) -> None:
-    """There are no defaults."""

@@ -49,7 +49,7 @@ def _uuid(version: str, variant: str = "[0-9a-f]") -> Callable[[str], bool]:
 
 
 def _uri(text: str) -> bool:
-    """An absolute URI or an absolute path, as the target of an HTTP request."""
+    """Report whether a text is an absolute URI or an absolute path, as the target of an HTTP request."""
     if text == "*":
         return True
     if not text or _CONTROL.search(text):
@@ -68,7 +68,7 @@ def _uri(text: str) -> bool:
 
 
 def _email(text: str) -> bool:
-    """A mail address, perhaps in angle brackets behind a name."""
+    """Report whether a text is a mail address, perhaps in angle brackets behind a name."""
     if _MAILBOX.fullmatch(text):
         return True
     named = _NAMED_MAILBOX.fullmatch(text)
@@ -148,7 +148,7 @@ def _isbn13(text: str) -> bool:
 
 
 def _credit_card(text: str) -> bool:
-    """A number of one of the usual issuers with the right last digit; other characters may be mixed in."""
+    """Report whether a text is a card number of a usual issuer with the right check digit; separators are allowed."""
     digits = _NOT_DIGITS.sub("", text)
     if _CARD.fullmatch(digits) is None:
         return False
@@ -175,7 +175,7 @@ def _date_time(text: str) -> bool:
 
 
 def _duration(text: str) -> bool:
-    """A duration as Go has it, or numbers with the names of units."""
+    """Report whether a text is a duration as Go has it, or numbers with names of units."""
     try:
         parse_duration(text)
     except ValueError:
@@ -221,5 +221,5 @@ _FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
 
 
 def find(name: object) -> Callable[[str], bool] | None:
-    """The test of a format, whose name may have hyphens; None: there is no such format."""
+    """Return the test of a format, whose name may have hyphens; None: there is no such format."""
     return _FORMATS.get(name.replace("-", "")) if isinstance(name, str) else None

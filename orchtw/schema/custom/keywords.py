@@ -15,7 +15,7 @@ Schema = Mapping[str, Any]
 
 JUNCTORS: Final = ("allOf", "anyOf", "oneOf")
 TYPE_FIELDS: Final = frozenset({"metadata", "kind", "apiVersion"})
-"""What every object has, whatever its schema says."""
+"""Fields of every object, whatever its schema says."""
 
 EITHER: Final = [{"type": "integer"}, {"type": "string"}]
 """The anyOf of what may be a number or a text."""
@@ -36,7 +36,7 @@ class Extensions:
 
 @lru_cache(maxsize=4)
 def extensions(naming: Naming) -> Extensions:
-    """The keys for `naming`."""
+    """Return the keys for `naming`."""
     names = (
         "embedded-resource",
         "int-or-string",

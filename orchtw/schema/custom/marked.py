@@ -14,7 +14,7 @@ from orchtw.naming.names import Naming
 from orchtw.schema.codec.mismatch import shortened
 from orchtw.schema.custom import wording
 from orchtw.schema.custom.keywords import Extensions, Schema
-from orchtw.schema.custom.validation import identity
+from orchtw.schema.custom.rules import identity
 from orchtw.schema.validation import metadata
 from orchtw.schema.validation.problems import at
 from orchtw.values import names
@@ -113,7 +113,7 @@ def _map_causes(value: list[Any], keys: Sequence[str], path: str) -> Iterator[Ca
 
 
 def _repeated(values: list[Any]) -> Iterator[int]:
-    """The places where values come for the second time."""
+    """Yield the places where values come for the second time."""
     times: dict[Any, int] = {}
     for index, value in enumerate(values):
         same = identity(value)

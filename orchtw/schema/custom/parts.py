@@ -26,7 +26,7 @@ Place = tuple[str | int, ...]
 _KEPT: Final = 4  # parsed schemas: those whose parts are being compiled
 
 _LINES_AT_ONCE: Final = 500
-"""That are compiled for one value, some 10 ms: of a schema of thousands of parts the next values need the others."""
+"""Most lines compiled for a value, some 10 ms: of a schema of thousands of parts later values need the others."""
 
 
 class Unsure(Exception):
@@ -35,19 +35,19 @@ class Unsure(Exception):
 
 @lru_cache(maxsize=_KEPT)
 def parsed(source: bytes) -> Schema:
-    """A schema's JSON as value, which nobody changes."""
+    """Return a schema's JSON as value, which nobody changes."""
     found: Schema = loads(source)
     return found
 
 
 def part_at(schema: Any, place: Place) -> Any:
-    """The part at a place."""
+    """Return the part at a place."""
     for step in place:
         schema = schema[step]
     return schema
 
 
-class SchemaSource:
+class FunctionSource:
     """Collects the lines of one function."""
 
     def __init__(self, parts: SchemaParts, name: str, place: Place) -> None:
@@ -70,11 +70,11 @@ class SchemaSource:
         self._indent = self._indent[:-1]
 
     def part(self, schema: Schema, *steps: str | int) -> str:
-        """The name of the function of a part that is these steps below this one."""
+        """Return the name of the function of a part that is these steps below this one."""
         return self._parts.name_of(schema, (*self.place, *steps))
 
     def constant(self, value: object) -> str:
-        """The name under which the source finds `value`."""
+        """Return the name under which the source finds `value`."""
         return self._parts.constant(value)
 
     @property
@@ -88,7 +88,7 @@ class SchemaSource:
         return "\n".join(self._lines)
 
 
-Write = Callable[[Schema, SchemaSource], None]
+Write = Callable[[Schema, FunctionSource], None]
 
 
 class SchemaParts:
@@ -122,19 +122,19 @@ class SchemaParts:
         self._namespace.clear()  # functions and the namespace that they are in hold each other
 
     def compiled(self, name: str, place: Place) -> Callable[..., Any]:
-        """The function of that name, compiled from the part at a place. Raises Unsure after many others."""
+        """Return the function of that name, compiled from the part at a place. Raises Unsure after many others."""
         with self._lock:
             if isinstance(self._namespace[name], _Stub):
                 if self._lines_left < 0:
                     raise Unsure
-                source = SchemaSource(self, name, place)
+                source = FunctionSource(self, name, place)
                 self._write(part_at(parsed(self._source), place), source)
                 self._lines_left -= source.length
                 exec(compile(source.text, "<schema>", "exec", optimize=2), self._namespace)
             return self._namespace[name]  # type: ignore[no-any-return]
 
     def name_of(self, schema: Schema, place: Place) -> str:
-        """The global name of the function of the part at a place, which may not be compiled yet."""
+        """Return the global name of the function of the part at a place, which may not be compiled yet."""
         key = blake2b(orjson.dumps(schema), digest_size=16).digest()
         with self._lock:
             name = self._names.get(key)
@@ -144,7 +144,7 @@ class SchemaParts:
             return name
 
     def constant(self, value: object) -> str:
-        """The global name of a value that source cannot spell."""
+        """Return the global name of a value that source cannot spell."""
         with self._lock:
             name = f"c{len(self._namespace)}"
             self._namespace[name] = value

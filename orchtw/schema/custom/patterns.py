@@ -24,7 +24,10 @@ _QUICK: Final = 64
 
 _PATTERN: Final = re.compile(rb'"pattern":"((?:[^"\\\\]|\\\\.)*)"')
 _HEAVY: Final = re.compile(rb"\\\\[pP]|\{\d*,?\d{3,}|\)\{\d*,?\d{2,}")
-"""In JSON: classes of Unicode, hundreds of repetitions, tens of groups. Such patterns may take 30 ms each."""
+"""Patterns in JSON that are costly to compile: classes of Unicode, hundreds of repetitions, tens of groups.
+
+Such patterns may take 30 ms each.
+"""
 
 
 _SMALL: Final = patterns.options(_SMALL_BYTES, captures=False)

@@ -31,7 +31,7 @@ class CustomSchema(StructSchema):
             self.unknown = NodeForm.ANY
 
     def structure(self) -> Schema:
-        """The structural schema, which nobody may change; not kept, because few need it and not for long."""
+        """Return the structural schema, which nobody may change; not kept, because few need it and not for long."""
         return parsed(self.source)
 
 
@@ -48,7 +48,7 @@ class _Nodes:
         self._metadata = metadata
 
     def node(self, schema: Schema) -> Node:
-        """The node of one schema."""
+        """Return the node of one schema."""
         if schema.get(self._keys.int_or_string):
             return NodeForm.INT_OR_STRING
         kind = schema.get("type")
@@ -81,7 +81,7 @@ class _Nodes:
         return [Field(name=name, node=node, pointer=True, omitempty=True) for name, node in nodes.items()]
 
     def members(self, schema: Schema, without: Collection[str] = ()) -> list[Field]:
-        """The fields of what a schema declares, but for those names."""
+        """Return the fields of what a schema declares, but for those names."""
         required = frozenset(schema.get("required") or ())
         return [
             Field(

@@ -15,12 +15,23 @@ import orjson
 from orchtw.schema.codec.mismatch import Mismatch, SchemaError
 from orchtw.schema.codec.strict_fields import MAX_FINDINGS, KnownKeys, Path, unknown_field
 from orchtw.schema.custom.keywords import TYPE_FIELDS, Extensions, Schema
+from orchtw.schema.custom.rules import types_of
+from orchtw.schema.custom.treatment import (
+    Null,
+    Unknown,
+    has_default,
+    keeps_unknown,
+    null_item,
+    null_member,
+    null_value,
+    unknown_key,
+)
 from orchtw.schema.nodes import MISSING, StructSchema
 from orchtw.schema.values import any_value, in_order
 from orchtw.wire.json_values import loads
 
 MAX_FILLED_BYTES: Final = 4 << 20
-"""Of defaults that come into one object, in JSON: it could not be stored with as many."""
+"""Size limit of the defaults filled into one object, in JSON: with more it could not be stored."""
 
 _EXACT: Final = 2**53
 _OVERHEAD_BYTES: Final = 32  # of each default, which may be empty
@@ -37,11 +48,11 @@ class Filling(threading.local):
         self._most = self._left = most_bytes
 
     def begin(self) -> None:
-        """A new object comes."""
+        """Begin to count for a new object."""
         self._left = self._most
 
     def fresh(self, text: bytes) -> Any:
-        """The value of a default's JSON. Raises Overfilled."""
+        """Return the value of a default's JSON. Raises Overfilled."""
         self._left -= len(text) + _OVERHEAD_BYTES
         if self._left < 0:
             raise Overfilled
@@ -57,21 +68,21 @@ class Metadata:
         self._known = known
 
     def read(self, value: Any, lost: list[str], path: Path = None) -> dict[str, Any]:
-        """The canonical metadata; `lost` takes what is not in it. Raises SchemaError."""
+        """Return the canonical metadata; `lost` takes what is not in it. Raises SchemaError."""
         found = self._normalise(value)
         if value:
             lost += self._known.findings(self._schema, value, path=path)
         return found
 
     def embedded(self, value: Any, lost: list[str], path: Path = None) -> dict[str, Any]:
-        """That of an object within another one: without the time when it was made, if there is none."""
+        """Return that of an object within another one: without the time when it was made, if there is none."""
         found = self.read(value, lost, path)
         if found.get("creationTimestamp") is None:
             found.pop("creationTimestamp", None)
         return found
 
     def readable(self, value: Any) -> dict[str, Any]:
-        """The members of it that can be read."""
+        """Return the members of it that can be read."""
         members = value.items() if type(value) is dict else ()
         return {key: item for key, item in members if self._fits(key, item)}
 
@@ -108,14 +119,15 @@ class Shaper:
         self._filling = Filling(most_bytes)
 
     def root(self, value: dict[str, Any], schema: Schema) -> dict[str, Any]:
-        """A whole object without apiVersion and kind; the metadata stands first."""
+        """Return a whole object without apiVersion and kind; the metadata stands first."""
         members = {key: item for key, item in value.items() if key not in TYPE_FIELDS}
         properties = {key: item for key, item in (schema.get("properties") or {}).items() if key not in TYPE_FIELDS}
         meta = {"metadata": self._object_meta(value.get("metadata"), (None, ".metadata"), self._metadata.read)}
         return meta | self._object(members, {**schema, "properties": properties}, None, False)
 
     def value(self, value: Any, schema: Schema | None, path: Path = None, skip: bool = False) -> Any:
-        """A value of `schema`; None: nothing is known of it. `skip`: what holds it keeps its unknown fields."""
+        """Return a value of `schema`; None: nothing is known of it. `skip`: what holds it keeps its unknown fields.
+        """
         if type(value) is dict:
             if schema is None:
                 return any_value(value) if skip else self._emptied(value, path)
@@ -138,7 +150,7 @@ class Shaper:
             self.lost.append(unknown_field(path))
 
     def _resource(self, value: dict[str, Any], schema: Schema, path: Path, skip: bool) -> dict[str, Any]:
-        """An object that names itself."""
+        """Return an object that names itself."""
         properties = {key: item for key, item in (schema.get("properties") or {}).items() if key not in TYPE_FIELDS}
         out = {}
         for key in ("apiVersion", "kind"):
@@ -154,54 +166,64 @@ class Shaper:
         return out | self._object(rest, {**schema, "properties": properties}, path, skip)
 
     def _object(self, value: dict[str, Any], schema: Schema, path: Path, skip: bool) -> dict[str, Any]:
-        members, more = schema.get("properties") or {}, schema.get("additionalProperties")
+        members = schema.get("properties") or {}
         out = {}
         for key in in_order(members):
-            found = self._member(value.get(key, MISSING), members[key], (path, f".{key}"))
-            if found is not MISSING:
+            found = value.get(key, MISSING)
+            if found is not None and found is not MISSING:
+                out[key] = self.value(found, members[key], (path, f".{key}"))
+            elif (found := self._without(found, members[key])) is not MISSING:
                 out[key] = found
-        keeps = skip or schema.get(self._keys.preserve)
-        for key in in_order(value):
-            if key in members:
-                continue
-            if isinstance(more, dict):
-                if (found := self._free(value[key], more, (path, f".{key}"))) is not MISSING:
+        if not members.keys() >= value.keys():
+            unknown = unknown_key(schema, self._keys)
+            if skip and unknown is Unknown.PRUNED:
+                unknown = Unknown.STAYS
+            for key in in_order(value.keys() - members.keys()):
+                found = self._unknown(unknown, value[key], schema, (path, f".{key}"))
+                if found is not MISSING:
                     out[key] = found
-            elif more is not None:
-                out[key] = kept(self.value(value[key], None, (path, f".{key}")))
-            elif keeps:
-                out[key] = kept(value[key])
-            else:
-                self._lose((path, f".{key}"))
         return out
 
-    def _member(self, value: Any, schema: Schema, path: Path) -> Any:
-        """The value of a declared member, or MISSING."""
-        if value is MISSING or (value is None and not schema.get("nullable")):
-            return self.default(schema) if self._fill and "default" in schema else MISSING
-        return self.value(value, schema, path)
+    def _unknown(self, treatment: Unknown, value: Any, schema: Schema, path: Path) -> Any:
+        """Return the value under an undeclared key, or MISSING."""
+        if treatment is Unknown.SHAPED:
+            more = schema["additionalProperties"]
+            return self._null(null_value(more), more) if value is None else self.value(value, more, path)
+        if treatment is Unknown.PRUNED:
+            self._lose(path)
+            return MISSING
+        return kept(value if treatment is Unknown.STAYS else self.value(value, None, path))
 
-    def _free(self, value: Any, schema: Schema, path: Path) -> Any:
-        """Return the value under a free key, or MISSING; a null waits for its default."""
-        if value is None and not schema.get("nullable"):
-            return (self.default(schema) if self._fill else None) if "default" in schema else MISSING
-        return self.value(value, schema, path)
+    def _without(self, value: Any, schema: Schema) -> Any:
+        """Return the value of a declared member that is null or MISSING, or MISSING."""
+        if value is None:
+            return self._null(null_member(schema), schema)
+        return self.default(schema) if self._fill and has_default(schema) else MISSING
+
+    def _null(self, treatment: Null, schema: Schema) -> Any:
+        """Return the value in place of a null, or MISSING."""
+        if self._fill and treatment in (Null.DEFAULT, Null.WAITS):
+            return self.default(schema)
+        return MISSING if treatment in (Null.DEFAULT, Null.GOES) else None
 
     def default(self, schema: Schema) -> Any:
-        """A fresh default, with the defaults that are in it."""
+        """Return a fresh default, with the defaults that are in it."""
         return self.value(self._filling.fresh(orjson.dumps(schema["default"])), schema)
 
     def _list(self, value: list[Any], schema: Schema | None, path: Path, skip: bool) -> list[Any]:
         items = None if schema is None else schema.get("items")
-        keeps = skip or (schema is not None and bool(schema.get(self._keys.preserve)))
-        if items is not None and self._fill and "default" in items and not items.get("nullable"):
-            value = [self.default(items) if each is None else each for each in value]
+        keeps = skip or (schema is not None and keeps_unknown(schema, self._keys))
         if items is None and keeps:
             return kept(value)  # type: ignore[no-any-return]
-        return [self.value(each, items, (path, f"[{index}]"), keeps) for index, each in enumerate(value)]
+        return [
+            self._null(null_item(items), items)
+            if each is None and items is not None
+            else self.value(each, items, (path, f"[{index}]"), keeps)
+            for index, each in enumerate(value)
+        ]
 
     def _is_number(self, schema: Schema) -> bool:
-        return schema.get("type") in ("integer", "number") or bool(schema.get(self._keys.int_or_string))
+        return not {"integer", "number"}.isdisjoint(types_of(schema, self._keys))
 
     def _object_meta(self, value: Any, path: Path, read: Callable[..., dict[str, Any]]) -> dict[str, Any]:
         try:
@@ -213,17 +235,17 @@ class Shaper:
 
 
 def kept(value: Any) -> Any:
-    """A value of which nothing is known. Raises Mismatch for one that nests too deeply."""
+    """Return a value of which nothing is known. Raises Mismatch for one that nests too deeply."""
     return value if value is None else any_value(value)
 
 
 def plain_number(value: float) -> float:
-    """A number as it is written: without a fraction where it has none."""
+    """Return a number as it is written: without a fraction where it has none."""
     return int(value) if -_EXACT < value < _EXACT and value.is_integer() else value
 
 
 def text_of(path: Path) -> str:
-    """The path in words: `.spec.a[0]`."""
+    """Return the path in words: `.spec.a[0]`."""
     steps = []
     while path is not None:
         path, step = path

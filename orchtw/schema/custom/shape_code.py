@@ -11,21 +11,32 @@ from typing import Any, Final
 import orjson
 
 from orchtw.schema.custom.keywords import TYPE_FIELDS, Extensions, Schema
-from orchtw.schema.custom.parts import SchemaParts, SchemaSource, Unsure
+from orchtw.schema.custom.known_members import KnownMembers
+from orchtw.schema.custom.parts import FunctionSource, SchemaParts, Unsure
+from orchtw.schema.custom.rules import LARGEST, SMALLEST, TYPES, types_of
 from orchtw.schema.custom.shape import Filling, Metadata, Shaper, kept, plain_number
+from orchtw.schema.custom.treatment import (
+    Null,
+    Unknown,
+    has_default,
+    keeps_unknown,
+    list_item,
+    null_item,
+    null_member,
+    null_value,
+    unknown_key,
+)
 from orchtw.schema.values import in_order
 
 _WIDEST: Final = 256  # members of a struct that is compiled: some 10 ms; others take the direct way
 _SHORT: Final = 64  # characters of a default that need not be counted
-_LARGEST: Final = 2**63 - 1
-_SMALLEST: Final = -(2**63)
 
 
 class Misfit(Exception):
     """A value is not of the type that its schema says."""
 
 
-def shapes(source: bytes, keys: Extensions, metadata: Metadata) -> SchemaParts:
+def shapes(source: bytes, keys: Extensions, metadata: Metadata, known: KnownMembers) -> SchemaParts:
     """Functions of a value, whether to fill in defaults, and a list that grows when something is dropped.
 
     Each gives a new value. They raise Misfit and Unsure, and SchemaError for metadata and what nests too deeply.
@@ -40,6 +51,7 @@ def shapes(source: bytes, keys: Extensions, metadata: Metadata) -> SchemaParts:
         "in_order": in_order,
         "integer": _integer,
         "kept": kept,
+        "known": known.shaped,
         "metadata": metadata.read,
         "number": _number,
         "string": _string,
@@ -64,7 +76,7 @@ def _boolean(value: Any) -> bool:
 def _integer(value: Any) -> float:
     if type(value) is float:
         value = plain_number(value)
-    if type(value) is not int or not _SMALLEST <= value <= _LARGEST:
+    if type(value) is not int or not SMALLEST <= value <= LARGEST:
         raise Misfit
     return value
 
@@ -89,7 +101,7 @@ class _Bare:
         self._metadata = metadata
 
     def bare(self, value: Any, lost: list[str]) -> Any:
-        """The value without them; `lost` grows if there were any."""
+        """Return the value without them; `lost` grows if there were any."""
         direct = Shaper(self._keys, self._metadata, fill=False)
         found = kept(direct.value(value, None))
         lost += direct.lost
@@ -97,12 +109,12 @@ class _Bare:
 
 
 _USUAL: Final = {
-    "string": "type(x) is str",
-    "boolean": "type(x) is bool",
-    "either": "type(x) is str",
-    "integer": f"type(x) is int and {_SMALLEST} <= x <= {_LARGEST}",
+    "string": TYPES["string"].written("x"),
+    "boolean": TYPES["boolean"].written("x"),
+    "either": TYPES["string"].written("x"),
+    "integer": f"type(x) is int and {SMALLEST} <= x <= {LARGEST}",
 }
-"""What makes a scalar fit as it is, by its function."""
+"""Test that a scalar fits as it is, by its function."""
 
 _SCALARS: Final = {"string": "string", "boolean": "boolean", "integer": "integer", "number": "number"}
 
@@ -114,8 +126,8 @@ class _Shapes:
         self._keys = keys
         self._metadata = metadata
 
-    def write(self, schema: Schema, w: SchemaSource) -> None:
-        """The function of a part that is no scalar."""
+    def write(self, schema: Schema, w: FunctionSource) -> None:
+        """Write the function of an object or list."""
         kind = schema.get("type", "")
         with w.block(f"def {w.name}(v, fill, lost):"):
             with w.block("if type(v) is dict:"):
@@ -132,7 +144,7 @@ class _Shapes:
                     self._list(schema, w)
             w("raise Misfit" if kind else "return v")
 
-    def _object(self, schema: Schema, w: SchemaSource) -> None:
+    def _object(self, schema: Schema, w: FunctionSource) -> None:
         root, embedded = not w.place, bool(schema.get(self._keys.embedded))
         members = schema.get("properties") or {}
         w("out = {}")
@@ -146,92 +158,92 @@ class _Shapes:
         self._others(schema, implied.union(members), w)
         w("return out")
 
-    def _type_fields(self, w: SchemaSource) -> None:
+    def _type_fields(self, w: FunctionSource) -> None:
         for key in ("apiVersion", "kind"):
             with w.block(f"if v.get({key!r}) is not None:"):
                 w(f"out[{key!r}] = string(v[{key!r}])")
         with w.block("if v.get('metadata') is not None:"):
             w("out['metadata'] = embedded(v['metadata'], lost)")
 
-    def _member(self, key: str, schema: Schema, w: SchemaSource) -> None:
+    def _member(self, key: str, schema: Schema, w: FunctionSource) -> None:
         """Write the code for a declared key."""
-        name, has_default = repr(key), "default" in schema
+        name, null = repr(key), null_member(schema)
         with w.block(f"if {name} in v:"):
             w(f"x = v[{name}]")
-            if schema.get("nullable"):
+            if null is Null.STAYS:
                 w(f"out[{name}] = None if x is None else {self._value(schema, w, 'properties', key)}")
             else:
                 with w.block("if x is not None:"):
                     w(f"out[{name}] = {self._value(schema, w, 'properties', key)}")
-                if has_default:
+                if null is Null.DEFAULT:
                     with w.block("elif fill:"):
                         w(f"out[{name}] = {self._default(schema, w)}")
-        if has_default:
+        if has_default(schema):
             with w.block("elif fill:"):
                 w(f"out[{name}] = {self._default(schema, w)}")
 
-    def _others(self, schema: Schema, known: frozenset[str], w: SchemaSource) -> None:
-        """The keys that are not declared."""
-        more = schema.get("additionalProperties")
-        if isinstance(more, dict):
-            self._free_keys(more, known, w)
-        elif more is not None or schema.get(self._keys.preserve):
-            value = "kept(v[k])" if more is None else "bare(v[k], lost)"
-            with w.block(f"if not {w.constant(known)}.issuperset(v):"):
-                with w.block("for k in in_order(v):"):
-                    with w.block(f"if k not in {w.constant(known)}:"):
-                        w(f"out[k] = {value}")
-        else:
-            with w.block(f"if not {w.constant(known)}.issuperset(v):"):
+    def _others(self, schema: Schema, known: frozenset[str], w: FunctionSource) -> None:
+        """Write the code for the keys that are not declared."""
+        treatment = unknown_key(schema, self._keys)
+        if treatment is Unknown.SHAPED:
+            self._free_keys(schema["additionalProperties"], known, w)
+            return
+        with w.block(f"if not {w.constant(known)}.issuperset(v):"):
+            if treatment is Unknown.PRUNED:
                 w("lost.append('')")
+                return
+            with w.block("for k in in_order(v):"):
+                with w.block(f"if k not in {w.constant(known)}:"):
+                    w("out[k] = kept(v[k])" if treatment is Unknown.STAYS else "out[k] = bare(v[k], lost)")
 
-    def _free_keys(self, more: Schema, known: frozenset[str], w: SchemaSource) -> None:
-        value = self._value(more, w, "additionalProperties")
+    def _free_keys(self, more: Schema, known: frozenset[str], w: FunctionSource) -> None:
+        value, null = self._value(more, w, "additionalProperties"), null_value(more)
         with w.block("for k in in_order(v):"):
             if known:
                 with w.block(f"if k in {w.constant(known)}:"):
                     w("continue")
             w("x = v[k]")
-            if more.get("nullable"):
+            if null is Null.STAYS:
                 w(f"out[k] = None if x is None else {value}")
                 return
             with w.block("if x is not None:"):
                 w(f"out[k] = {value}")
-            if "default" in more:
+            if null is Null.WAITS:
                 with w.block("else:"):
                     w(f"out[k] = {self._default(more, w)} if fill else None")
 
-    def _list(self, schema: Schema, w: SchemaSource) -> None:
-        items = schema.get("items")
-        if items is None:
-            w("return kept(v)" if schema.get(self._keys.preserve) else "raise Misfit")
+    def _list(self, schema: Schema, w: FunctionSource) -> None:
+        treatment = list_item(schema, self._keys)
+        if treatment is not Unknown.SHAPED:
+            w("return kept(v)" if treatment is Unknown.STAYS else "raise Misfit")
             return
-        if schema.get(self._keys.preserve):  # what is in it is half known: too rare for a function
+        if keeps_unknown(schema, self._keys):  # half of each item is known: too rare for a function
             w("raise Unsure")
             return
-        value = self._value(items, w, "items")
-        if items.get("nullable"):
+        items = schema["items"]
+        value, null = self._value(items, w, "items"), null_item(items)
+        if null is Null.STAYS:
             value = f"None if x is None else {value}"
-        elif "default" in items:
+        elif null is Null.WAITS:
             value = f"({self._default(items, w)} if fill else None) if x is None else {value}"
         w(f"return [{value} for x in v]")
 
-    def _value(self, schema: Schema, w: SchemaSource, *steps: str) -> str:
-        """The expression of the value of `x`, which is not null."""
+    def _value(self, schema: Schema, w: FunctionSource, *steps: str) -> str:
+        """Return the expression of the value of `x`, which is not null."""
         kind = self._kind(schema)
         if not kind:
-            return f"{w.part(schema, *steps)}(x, fill, lost)"
+            name = w.part(schema, *steps)
+            return f"{name}(x, fill, lost)" if w.place else f"known({name!r}, {name}, x, fill, lost)"
         usual = _USUAL.get(kind)
         return f"(x if {usual} else {kind}(x))" if usual else f"{kind}(x)"  # -20 % of the time: no call
 
     def _kind(self, schema: Schema) -> str:
         """Return the function of a scalar; empty for other types."""
-        if schema.get(self._keys.int_or_string):
-            return "either"
-        return _SCALARS.get(schema.get("type", ""), "")
+        types = types_of(schema, self._keys)
+        return "either" if len(types) > 1 else _SCALARS.get("".join(types), "")
 
-    def _default(self, schema: Schema, w: SchemaSource) -> str:
-        """The expression of a fresh default."""
+    def _default(self, schema: Schema, w: FunctionSource) -> str:
+        """Return the expression of a fresh default."""
         value = Shaper(self._keys, self._metadata, fill=True).default(schema)
         if (type(value) in (dict, list) and value) or (type(value) is str and len(value) > _SHORT):
             return f"fresh({w.constant(orjson.dumps(value))})"

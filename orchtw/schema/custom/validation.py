@@ -1,7 +1,8 @@
 """Validation of JSON values by their schema, with all errors (reference CRD-17).
 
-This is the direct way, in the API's own order and words. Whether anything is wrong at all is told quicker by the
-functions of `check_code.py`. Schemas nest as deep as codecs let them in, and a value is walked as deep as its schema.
+This is the direct way, in the API's own order. The functions of `check_code.py` find out faster whether there is an
+error. Both take the keywords from `rules.py`. Schemas nest as deep as codecs let them in, and a value is walked as
+deep as its schema.
 """
 
 from __future__ import annotations
@@ -11,20 +12,31 @@ from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
 from orchtw.schema.codec.mismatch import shortened
-from orchtw.schema.custom import formats, patterns, wording
+from orchtw.schema.custom import formats, wording
 from orchtw.schema.custom.keywords import JUNCTORS, Extensions, Schema
+from orchtw.schema.custom.rules import (
+    ENUM,
+    FORMAT,
+    ITEMS,
+    LARGEST,
+    NUMBERS,
+    PROPERTIES,
+    SMALLEST,
+    TEXTS,
+    TYPES,
+    Rule,
+    field,
+    types_of,
+)
 from orchtw.values.causes import go_quote
 
 MAX_STEPS: Final = 1_000_000
-"""Of one value: far more than any that a request may hold takes, unless its schema was made for that."""
+"""Most steps of one value: far more than any request needs, unless its schema was made for that."""
 
 INLINE_STEPS: Final = 300_000
-"""Of functions, that may be taken where others wait: some 30 ms."""
+"""Most steps of functions taken on the reactor: some 30 ms."""
 
 _PATTERN_STEPS: Final = 500
-_INT64: Final = range(-(2**63), 2**63)
-_EXACT: Final = 2**53
-_TOLERANCE: Final = 1e-9  # of a quotient of two fractions
 _FORMATS_OF_NUMBERS: Final = {"integer": "int64", "number": "float64"}
 
 
@@ -42,7 +54,7 @@ class _Outcome:
         self.fitting = 0
 
     def add(self, other: _Outcome) -> None:
-        """Also what was found there, as far as anybody will read it."""
+        """Add the other's findings, as far as they will be shown."""
         if len(self.causes) <= MAX_CAUSES:
             self.causes += other.causes
         self.fitting += other.fitting
@@ -66,7 +78,7 @@ class Validation:
             raise TooCostly
 
     def _count_pattern(self, pattern: str | None) -> None:
-        """A pattern may have to be compiled."""
+        """Count the steps of compiling a pattern, once."""
         if pattern and pattern not in self._patterns:
             self._patterns.add(pattern)
             self._count(_PATTERN_STEPS)
@@ -76,40 +88,40 @@ class Validation:
         out = _Outcome()
         self._type(value, schema, path, out)
         if value is None:
-            _enumerated(value, schema, path, out)
+            _break((ENUM,), value, schema, path, out)
             return out
         self._conditions(value, schema, path, out)
         out.fitting += 4  # each rule that can hold of the value counts, whether it does or not
         if type(value) is str:
             self._count_pattern(schema.get("pattern"))
-            out.fitting += 1 + _text(value, schema, path, out)
+            _break(TEXTS, value, schema, path, out, first=True)
+            if "format" in schema:
+                _break((FORMAT,), value, schema, path, out)
+                out.fitting += FORMAT.test(schema) is not None
+            out.fitting += 1
         elif type(value) in (int, float):
-            _number(value, schema, path, out)
+            _break(NUMBERS, value, schema, path, out)
             out.fitting += 2
         elif type(value) is list:
             self._list(value, schema, path, out)
             out.fitting += 2
-        self._count(len(schema.get("enum") or ()))
-        _enumerated(value, schema, path, out)
+        if allowed := schema.get("enum"):
+            self._count(len(allowed))
+            _break((ENUM,), value, schema, path, out)
         if type(value) is dict:
             self._object(value, schema, path, out)
             out.fitting += 1
         return out
 
     def _type(self, value: Any, schema: Schema, path: str, out: _Outcome) -> None:
-        wanted = ("integer", "string") if schema.get(self._keys.int_or_string) else (schema.get("type") or "",)
-        if wanted == ("",):
+        wanted = types_of(schema, self._keys)
+        if not wanted:
             return
-        found = type_name(value)
-        fits = found in wanted or (found == "integer" and "number" in wanted)
-        fits = fits or (type(value) is float and "integer" in wanted and is_integral(value))
-        if value is None and schema.get("nullable"):
-            fits = True
-        if fits:
+        if (value is None and schema.get("nullable")) or any([TYPES[kind].holds(value, None) for kind in wanted]):
             out.fitting += 1 if value is None else 2
             return
         out.fitting += value is not None
-        named = ",".join(wanted)
+        named, found = ",".join(wanted), type_name(value)
         if found not in ("string", "array", "null") and formats.find(schema.get("format")) is not None:
             named, found = schema["format"], _FORMATS_OF_NUMBERS.get(found, "")
         why = f"{path} in body must be of type {named}: {go_quote(found)}"
@@ -122,12 +134,10 @@ class Validation:
                 out.add(self._value(element, items, f"{path}[{index}]"))
                 if len(out.causes) > MAX_CAUSES:
                     return
-        _counts(len(value), schema, path, "Items", "items", out)
-        if schema.get("uniqueItems") and len({identity(each) for each in value}) < len(value):
-            out.causes.append(wording.invalid(field(path), "", f"{path} in body shouldn't contain duplicates"))
+        _break(ITEMS, value, schema, path, out)
 
     def _object(self, value: dict[str, Any], schema: Schema, path: str, out: _Outcome) -> None:
-        if _counts(len(value), schema, path, "Properties", "properties", out):
+        if _break(PROPERTIES, value, schema, path, out):
             return
         members, more = schema.get("properties") or {}, schema.get("additionalProperties")
         for name, each in value.items():
@@ -185,7 +195,7 @@ class Validation:
 
 
 def most_conditions(schema: Schema) -> int:
-    """The number of schemas in the conditions of one value: of all values, the one that has most."""
+    """Return the number of schemas in the conditions of one value: of all values, the one that has most."""
     most, waiting = 0, [schema]
     while waiting:
         here = waiting.pop()
@@ -201,7 +211,7 @@ def _conditions_of(schema: Schema) -> list[Schema]:
 
 
 def _size(schema: Schema) -> int:
-    """The number of schemas in a condition, itself included."""
+    """Return the number of schemas in a condition, itself included."""
     count, waiting = 0, [schema]
     while waiting:
         here = waiting.pop()
@@ -212,101 +222,28 @@ def _size(schema: Schema) -> int:
     return count
 
 
-def field(path: str) -> str:
-    """The path as a cause names it."""
-    return path.removeprefix(".") or wording.NOWHERE
-
-
 def type_name(value: Any) -> str:
-    """The type of a value in the words of schemas."""
+    """Return the type of a value in the words of schemas."""
     if type(value) is int:
-        return "integer" if value in _INT64 else "number"
+        return "integer" if SMALLEST <= value <= LARGEST else "number"
     names = {str: "string", bool: "boolean", float: "number", list: "array", dict: "object"}
     return names.get(type(value), "null")
 
 
-def is_integral(value: float) -> bool:
-    """Report whether a number with a point may stand for an integer."""
-    return -_EXACT < value < _EXACT and value.is_integer()
-
-
-def is_multiple(value: float, step: float) -> bool:
-    """Report whether a number is a multiple of another, by exact fractions."""
-    if type(value) is int and float(step).is_integer():
-        return value % int(step) == 0
-    try:
-        quotient = value / step if step >= 1 else 1 / step * value
-        nearest = round(quotient)
-    except OverflowError:  # no number that a step could be told from
-        return True
-    return abs(quotient - nearest) <= _TOLERANCE * abs(quotient + nearest)
-
-
-def identity(value: Any) -> Any:
-    """Return a key that equal values share."""
-    if type(value) is dict:
-        return frozenset([(key, identity(item)) for key, item in value.items()])
-    if type(value) is list:
-        return tuple(map(identity, value))
-    return type(value) is bool, value
-
-
-def is_among(value: Any, allowed: Iterable[Any]) -> bool:
-    """Report whether a value is one of those; a null never is."""
-    wanted = identity(value)
-    return value is not None and any(wanted == identity(each) for each in allowed)
-
-
-def _enumerated(value: Any, schema: Schema, path: str, out: _Outcome) -> None:
-    allowed = schema.get("enum")
-    if allowed and not is_among(value, allowed):
-        out.causes.append(wording.not_supported(field(path), value, allowed))
-
-
-def _text(value: str, schema: Schema, path: str, out: _Outcome) -> int:
-    """Adds what is wrong with a text; whether there is a format that can be checked."""
-    least, most, pattern = schema.get("minLength"), schema.get("maxLength"), schema.get("pattern")
-    if most is not None and len(value) > most:
-        out.causes.append(wording.too_long(field(path), most))
-    elif least is not None and len(value) < least:
-        why = f"{path} in body should be at least {least} chars long"
-        out.causes.append(wording.invalid(field(path), value, why))
-    elif pattern and not patterns.matches(pattern, value):
-        broken = patterns.fault(pattern)
-        shown = f"{pattern}, but pattern is invalid: {broken}" if broken else pattern
-        out.causes.append(wording.invalid(field(path), value, f"{path} in body should match '{shown}'"))
-    check = formats.find(schema.get("format"))
-    if check is not None and not check(value):
-        why = f"{path} in body must be of type {schema['format']}: {go_quote(value)}"
-        out.causes.append(wording.wrong_type(field(path), value, why))
-    return check is not None
-
-
-def _number(value: float, schema: Schema, path: str, out: _Outcome) -> None:
-    most, least, step = schema.get("maximum"), schema.get("minimum"), schema.get("multipleOf")
-    if step and not is_multiple(value, step):
-        why = f"should be a multiple of {wording.number(step)}"
-        out.causes.append(wording.invalid(field(path), value, f"{path} in body {why}"))
-    if least is not None and (value < least or (value == least and schema.get("exclusiveMinimum"))):
-        than = "greater than" if schema.get("exclusiveMinimum") else "greater than or equal to"
-        why = f"should be {than} {wording.number(least)}"
-        out.causes.append(wording.invalid(field(path), value, f"{path} in body {why}"))
-    if most is not None and (value > most or (value == most and schema.get("exclusiveMaximum"))):
-        than = "less than" if schema.get("exclusiveMaximum") else "less than or equal to"
-        why = f"should be {than} {wording.number(most)}"
-        out.causes.append(wording.invalid(field(path), value, f"{path} in body {why}"))
-
-
-def _counts(size: int, schema: Schema, path: str, what: str, unit: str, out: _Outcome) -> bool:
-    """Adds what is wrong with a number of parts, and whether it is."""
-    least, most = schema.get(f"min{what}"), schema.get(f"max{what}")
-    few, many = least is not None and size < least, most is not None and size > most
-    if few:
-        why = f"{path} in body should have at least {least} {unit}"
-        out.causes.append(wording.invalid(field(path), size, why))
-    if many:
-        out.causes.append(wording.too_many(field(path), size, most or 0))
-    return few or many
+def _break(
+    rules: Iterable[Rule], value: Any, schema: Schema, path: str, out: _Outcome, *, first: bool = False
+) -> bool:
+    """Add the causes of the rules that a value breaks, or only the `first`; return whether there are any."""
+    found = False
+    for rule in rules:
+        if rule.keyword in schema and (test := rule.test(schema)) is not None:
+            expression, limit = test
+            if expression.holds(value, limit):
+                out.causes.append(rule.cause(path, value, schema))
+                found = True
+                if first:
+                    break
+    return found
 
 
 def _whole(out: _Outcome, path: str, what: str) -> None:

@@ -20,12 +20,12 @@ _CUT: Final = "..."
 
 
 def invalid(field: str, value: Any, detail: str) -> Cause:
-    """The value at `field` breaks a rule."""
+    """Return the value at `field` breaks a rule."""
     return Cause("FieldValueInvalid", f"Invalid value: {shown(value)}: {detail}", field)
 
 
 def wrong_type(field: str, value: Any, detail: str) -> Cause:
-    """The value at `field` is of another type or format."""
+    """Return the value at `field` is of another type or format."""
     return Cause("FieldValueTypeInvalid", f"Invalid value: {shown(value)}: {detail}", field)
 
 
@@ -42,7 +42,7 @@ def not_supported(field: str, value: Any, allowed: list[Any]) -> Cause:
 
 
 def too_long(field: str, limit: int) -> Cause:
-    """The text at `field` has more than `limit` characters."""
+    """Return the text at `field` has more than `limit` characters."""
     return Cause("FieldValueTooLong", f"Too long: may not be longer than {limit}", field)
 
 
@@ -52,19 +52,19 @@ def too_many(field: str, count: int, limit: int) -> Cause:
 
 
 def duplicate(field: str, value: Any) -> Cause:
-    """The value at `field` comes a second time."""
+    """Return the value at `field` comes a second time."""
     return Cause("FieldValueDuplicate", f"Duplicate value: {shown(value)}", field)
 
 
 def shown(value: Any) -> str:
-    """A value as a cause shows it; of a long one the beginning."""
+    """Return a value as a cause shows it; of a long one the beginning."""
     if value is None:
         return '"null"'
     return go_quote(value) if type(value) is str else _cut("".join(_pieces(value, 0, 0)))
 
 
 def number(value: float) -> str:
-    """A number as Go prints it."""
+    """Return a number as Go prints it."""
     if type(value) is float and value.is_integer() and abs(value) < 1e21:
         return str(int(value))
     return str(value)
@@ -75,7 +75,7 @@ def _cut(text: str) -> str:
 
 
 def _pieces(value: Any, characters: int, depth: int) -> Iterator[str]:
-    """The literal of an untyped value in pieces, of which some have been; they end when nobody will read on."""
+    """Yield the literal of an untyped value in pieces, of which some have been; they end when nobody will read on."""
     if depth > _SHOWN_DEPTH:
         yield _CUT
     elif type(value) is dict:

@@ -1,1 +1,1 @@
-"""JSONPath as printer columns use it: paths are parsed once into steps, and steps are taken on plain values."""
+"""JSONPath for printer columns: paths are parsed once into steps, which are applied to plain values."""

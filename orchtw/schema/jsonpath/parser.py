@@ -1,4 +1,4 @@
-"""Text → steps: the JSONPath dialect of the release, as far as it makes sense for columns (reference CRD-60)."""
+"""Parser of the release's JSONPath dialect, as far as columns need it (reference CRD-60)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DEEPEST: Final = 20  # paths inside filters and unions of others
 
 
 def parse(text: str, depth: int = 0) -> tuple[list[Step], tuple[str, ...] | None]:
-    """The steps of a path; beside them its keys if it is nothing but keys. Raises PathError."""
+    """Return the steps of a path, and its keys if it consists of nothing but keys. Raises PathError."""
     if depth > _DEEPEST:
         raise PathError("nested too deeply")
     parser = _Parser(text, depth)
@@ -163,7 +163,7 @@ class _Parser:
             self._add(steps.comparison(left, parts[2], right))
 
     def _filter_end(self, start: int) -> int:
-        """Where the condition ends: at the first parenthesis outside of its quoted text."""
+        """Return where the condition ends: at the first closing parenthesis outside of quotes."""
         quote, closed = "", True
         for at in range(start, len(self._text)):
             char = self._text[at]

@@ -1,4 +1,4 @@
-"""A compiled path: what of an object stands in a column (reference CRD-60)."""
+"""A compiled path: the value of an object for a column (reference CRD-60)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orchtw.schema.jsonpath.steps import MISSING, PathError, StepBudget, follow
 
 
 class Path:
-    """A JSONPath that has been read. Raises PathError where it cannot be."""
+    """A parsed JSONPath. Raises PathError for an invalid one."""
 
     __slots__ = ("_keys", "_steps")
 
@@ -17,7 +17,7 @@ class Path:
         self._steps, self._keys = parse(text)
 
     def first(self, obj: Any, budget: StepBudget) -> Any:
-        """The first value that the path leads to, or MISSING: there is none, it makes no sense, or costs too much."""
+        """Return the first value that the path selects, or MISSING: there is none, or it fails, or costs too much."""
         if self._keys is not None:
             for key in self._keys:
                 if type(obj) is not dict:

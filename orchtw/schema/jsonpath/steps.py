@@ -1,7 +1,7 @@
-"""The steps of a path: each makes the values that it leads to of those before it (reference CRD-60).
+"""The steps of a path: each maps a list of values to those that it selects from them (reference CRD-60).
 
-What a path leads to is a list of values. A step that a value has no place for leaves that value out; one that makes
-no sense there raises PathError, and the path leads nowhere.
+A value without the selected part is left out; a step that does not apply to a value raises PathError, and the path
+selects nothing.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 MAX_STEPS: Final = 5_000
-"""Values that one object's paths may lead over: a row takes a millisecond or two at most."""
+"""Limit of the values that one object's paths may visit: a row takes a millisecond or two at most."""
 
 MISSING: Final = object()
 
 
 class PathError(ValueError):
-    """A path that cannot be read, or that makes no sense for a value."""
+    """Error about a path that cannot be parsed, or does not apply to a value."""
 
 
 class StepBudget:
-    """Counts the values that are led over, over all paths that share it."""
+    """Counts visited values, over all paths that share it."""
 
     __slots__ = ("left",)
 
@@ -29,7 +29,7 @@ class StepBudget:
         self.left = steps
 
     def spend(self, steps: int) -> None:
-        """Raises PathError when nothing is left."""
+        """Take `steps` from the budget. Raises PathError when nothing is left."""
         self.left -= steps
         if self.left < 0:
             raise PathError("the path leads over too many values")
@@ -39,7 +39,7 @@ Step = Callable[[list[Any], StepBudget], list[Any]]
 
 
 def follow(steps: Sequence[Step], values: list[Any], budget: StepBudget) -> list[Any]:
-    """Where the steps lead, one after the other."""
+    """Apply the steps one after the other; return the selected values."""
     for step in steps:
         budget.spend(len(values) + 1)
         values = step(values, budget)
@@ -47,7 +47,7 @@ def follow(steps: Sequence[Step], values: list[Any], budget: StepBudget) -> list
 
 
 def field(name: str) -> Step:
-    """The value under a key of each object."""
+    """Select the value under a key of each object."""
 
     def step(values: list[Any], budget: StepBudget) -> list[Any]:
         return [value[name] for value in values if type(value) is dict and name in value]
@@ -56,27 +56,27 @@ def field(name: str) -> Step:
 
 
 def constant(constant: Any) -> Step:
-    """A literal, once for each value."""
+    """Return a literal, once for each value."""
     return lambda values, budget: [constant for _ in values]
 
 
 def nonsense(values: list[Any], budget: StepBudget) -> list[Any]:
-    """A word that means nothing."""
+    """Raise PathError for an unknown word."""
     raise PathError("unrecognized identifier")
 
 
 def text(literal: str) -> Step:
-    """A quoted text, once."""
+    """Return a quoted text, once."""
     return lambda values, budget: [literal]
 
 
 def wildcard(values: list[Any], budget: StepBudget) -> list[Any]:
-    """Every part of each value."""
+    """Select every member of each value."""
     return [part for value in values for part in _parts(value)]
 
 
 def descent(values: list[Any], budget: StepBudget) -> list[Any]:
-    """Each value that has parts, and all such values inside it, outer ones first."""
+    """Select each value that has members, and all such values inside it, outer ones first."""
     found = []
     waiting = values[::-1]
     while waiting:
@@ -98,7 +98,7 @@ def _parts(value: Any) -> list[Any]:
 
 
 def array(start: int | None, end: int | None, step: int | None, *, single: bool) -> Step:
-    """A slice of each list. `single`: the one element at `start`. Both ends must be in the list."""
+    """Select a slice of each list. `single`: the one element at `start`. Both ends must be in the list."""
 
     def taken(values: list[Any], budget: StepBudget) -> list[Any]:
         found: list[Any] = []
@@ -129,7 +129,7 @@ def _bounds(start: int | None, end: int | None, length: int, *, single: bool) ->
 
 
 def union(paths: Sequence[Sequence[Step]]) -> Step:
-    """Where several paths lead, in their order."""
+    """Select the values of several paths, in their order."""
 
     def step(values: list[Any], budget: StepBudget) -> list[Any]:
         return [found for path in paths for found in follow(path, values, budget)]
@@ -148,19 +148,19 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def existing(path: Sequence[Step]) -> Step:
-    """The elements of each list from which the path leads anywhere."""
+    """Select the elements of each list for which the path selects anything."""
 
     def exists(element: Any, budget: StepBudget) -> bool:
         try:
             return bool(follow(path, [element], budget))
-        except PathError:  # as in the release: a path that makes no sense for an element does not rule it out
+        except PathError:  # as in the release: a path that does not apply to an element does not exclude it
             return budget.left >= 0
 
     return _filtered(exists)
 
 
 def comparison(left: Sequence[Step], sign: str, right: Sequence[Step]) -> Step:
-    """The elements of each list for which the comparison holds; those without one of the sides do not count."""
+    """Select the elements of each list for which the comparison holds; both sides must exist."""
 
     def holds(element: Any, budget: StepBudget) -> bool:
         lefts = follow(left, [element], budget)
@@ -188,7 +188,7 @@ def _filtered(passes: Callable[[Any, StepBudget], bool]) -> Step:
 
 
 def _compare(left: Any, sign: str, right: Any) -> bool:
-    """Two values of the same simple type; truth values have no order."""
+    """Compare two values of the same simple type; booleans have no order."""
     comparing = _COMPARISONS.get(sign)
     same = type(left) is type(right) and type(left) in (bool, int, float, str)
     if comparing is None or not same or (type(left) is bool and sign not in ("==", "!=")):

@@ -1,4 +1,4 @@
-"""The names that OpenAPI gives to things: definitions, operations, tags and the extensions' keys."""
+"""Names in OpenAPI documents: definitions, operations, tags and the extensions' keys."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _HOST_REVERSED = "io.orch."
 
 @lru_cache(maxsize=4096)  # some 900 messages in two vocabularies
 def definition_name(message: str, naming: Naming) -> str:
-    """The definition of a message: the host part reversed, as in `io.orch.api.core.v1.Pod` (reference OPENAPI-8).
+    """Return a message's definition: the host part reversed, as in `io.orch.api.core.v1.Pod` (reference OPENAPI-8).
 
-    A schema without a message has the definition's name already.
+    The name of a schema without a message is already that of its definition.
     """
     if not is_message(message):
         return message
@@ -28,28 +28,28 @@ def is_message(name: str) -> bool:
 
 
 def short_name(message: str) -> str:
-    """The last part of a message's full name: `Pod`."""
+    """Return the last part of a message's full name: `Pod`."""
     return message.rpartition(".")[2]
 
 
 def title(word: str) -> str:
-    """`word` with its first letter in upper case and the rest as it is."""
+    """Return `word` with its first letter in upper case and the rest unchanged."""
     return word[:1].upper() + word[1:]
 
 
 def group_title(group: str, naming: Naming) -> str:
-    """A group inside operation ids: `Core`, `Apps`, `RbacAuthorization`; the API's own domain is left out."""
+    """Return a group's name inside operation ids: `Core`, `Apps`, `RbacAuthorization`, without the API's domain."""
     own = group.removesuffix(f".{naming.api_domain}") if group else "core"
     return "".join(title(part) for part in own.split("."))
 
 
 def tag(group: str, version: str, naming: Naming) -> str:
-    """The tag of a group version, `rbacAuthorization_v1`, or of a group as a whole, `rbacAuthorization`."""
+    """Return the tag of a group version, `rbacAuthorization_v1`, or of a group as a whole, `rbacAuthorization`."""
     name = group_title(group, naming)
     name = name[:1].lower() + name[1:]
     return f"{name}_{version}" if version else name
 
 
 def group_version_kind(group: str, version: str, kind: str) -> dict[str, str]:
-    """The value that names a kind in extensions."""
+    """Return the value that names a kind in extensions."""
     return {"group": group, "kind": kind, "version": version}

@@ -26,7 +26,7 @@ from orchtw.schema.openapi import words
 from orchtw.schema.openapi.definition_names import definition_name, group_version_kind, is_message, short_name, title
 from orchtw.schema.openapi.descriptions import Descriptions
 from orchtw.schema.openapi.features import Features
-from orchtw.schema.openapi.structural import ShownSchema
+from orchtw.schema.openapi.structural import StructuralRenderer
 from orchtw.schema.schemas import OBJECT_META, Schemas, list_name
 
 Schema = dict[str, Any]
@@ -36,7 +36,7 @@ VERSION_INFO: Final = "orch.io.apimachinery.pkg.version.Info"
 WATCH_EVENT: Final = f"{META}.WatchEvent"
 PATCH: Final = f"{META}.Patch"
 
-# What `/version` answers; it has no message (reference DISC-6).
+# The fields of `/version`, which has no message (reference DISC-6).
 _VERSION_FIELDS = (
     "major", "minor", "gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform",
 )  # fmt: skip
@@ -77,8 +77,8 @@ _EITHER = {Alternative.SCHEMAS: "OrArray", Alternative.BOOL: "OrBool", Alternati
 class Dialect:
     """Differences between v2 and v3.
 
-    `references` is where definitions are; `siblings`: members beside a $ref have no effect, so it is wrapped in
-    allOf; `choices`: a value of one of several types can be said as such.
+    `references` is the place of definitions; `siblings`: members beside a $ref have no effect, so it is wrapped in
+    allOf; `choices`: a value may be declared as one of several types.
     """
 
     references: str
@@ -116,7 +116,7 @@ class Definitions:
         self._found: set[str] = set()
 
     def with_added(self, schemas: Schemas, added: Iterable[ResourceType]) -> Definitions:
-        """The same that also has the kinds of some resources which `schemas` knows; these do not count the others."""
+        """Return a copy that also has the kinds of `added`, which `schemas` knows; this one is unchanged."""
         found = copy(self)
         found._schemas = schemas
         found._resources, found._added = dict(self._resources), dict(self._added)
@@ -137,17 +137,17 @@ class Definitions:
                 self._added |= {each.message: each, list_name(each.message): each}
 
     def reference(self, message: str) -> Schema:
-        """A reference to the definition of a message. Raises KeyError when there is no such message."""
+        """Return a reference to the definition of a message. Raises KeyError when there is no such message."""
         if message == PATCH:
             return self._to(message, NodeForm.ANY)
         return self._to(message, _version_info() if message == VERSION_INFO else self._schemas.node(message))
 
     def named(self, names: Iterable[str]) -> dict[str, Schema]:
-        """Definitions by name, of those that some `closure` has made. Raises KeyError for another one."""
+        """Return definitions that `closure` has made, by name. Raises KeyError for another one."""
         return {name: self._made[name] for name in names}
 
     def closure(self, messages: Iterable[str]) -> dict[str, Schema]:
-        """The definitions of these messages and of all that they refer to, by name in order."""
+        """Return the definitions of these messages and of all that they refer to, by name in order."""
         waiting = {self.reference(message)["$ref"].removeprefix(self._dialect.references) for message in messages}
         found: set[str] = set()
         while waiting:
@@ -157,7 +157,7 @@ class Definitions:
         return {name: self._made[name] for name in sorted(found)}
 
     def _used_by(self, name: str) -> frozenset[str]:
-        """The definitions that this one refers to; makes it when it is new."""
+        """Return the definitions that this one refers to; make it when it is new."""
         uses = self._uses.get(name)
         if uses is None:
             self._found = set()
@@ -201,15 +201,15 @@ class Definitions:
         return schema | self._struct_extensions(node)
 
     def _custom(self, node: CustomSchema) -> Schema:
-        """Return the definition of a structural schema, without what it says of fields that every object has."""
-        shown = ShownSchema(self._naming.extension_prefix, self._of_every_object, whole=self._dialect.siblings)
+        """Return the definition of a structural schema, with the standard text for fields that every object has."""
+        shown = StructuralRenderer(self._naming.extension_prefix, self._of_every_object, whole=self._dialect.siblings)
         structure, kinds = node.structure(), self._struct_extensions_of_kind(node.name)
         if shown.is_free(structure):
             return {"type": "object"} | kinds
         return {"description": self._said_of(node)} | shown.root(structure) | kinds
 
     def _of_every_object(self) -> Schema:
-        """The properties that every object has."""
+        """Return the properties that every object has."""
         metadata = self._to(OBJECT_META, self._schemas.node(OBJECT_META))
         said = {"description": words.METADATA}
         return {
@@ -225,7 +225,7 @@ class Definitions:
         return words.of_struct(node, text) if text or node.name else ""
 
     def _properties(self, node: StructSchema) -> Schema:
-        """The properties of a struct by key, those of inline structs in their place."""
+        """Return the properties of a struct by key, those of inline structs in their place."""
         found: Schema = {}
         for field in node.fields:
             if field.inline and isinstance(field.node, StructSchema):
@@ -252,7 +252,7 @@ class Definitions:
         return {f"{self._naming.extension_prefix}group-version-kind": kinds} if kinds else {}
 
     def _kinds_of(self, message: str) -> list[dict[str, str]]:
-        """The kinds that a message stands for in the served versions; those of requests are in all of them."""
+        """Return the kinds that a message stands for in the served versions; those of requests are in all of them."""
         added = self._added.get(message)
         if added is not None:
             kind = added.kind if message == added.message else added.list_kind or f"{added.kind}List"
@@ -281,7 +281,7 @@ class Definitions:
         return siblings | schema
 
     def _default(self, field: Field) -> Any:
-        """The declared default, or for a struct that is never absent the empty one, where that is valid."""
+        """Return the declared default, or `{}` for a struct that is never absent, where that is valid."""
         if field.default is not MISSING:
             return field.default
         node = field.node

@@ -13,15 +13,15 @@ from orchtw.wire.json_values import loads
 
 FILE = "descriptions.json"
 
-# Groups whose kinds have moved: types of the first are described where they went.
+# Groups whose kinds have moved: their types are described in the groups that took them over.
 _MOVED_TO = {"extensions": ("apps", "networking", "policy", "autoscaling"), "apps": ("autoscaling",)}
 _PACKAGE = re.compile(r"(?P<base>.+\.)(?P<group>\w+)\.(?P<version>v\w+)")
 
 
 class Descriptions:
-    """Texts by message and field, read from the packaged file when the first one is asked for.
+    """Texts by message and field, read from the packaged file on first use.
 
-    A version of a type that has no text of its own shares that of its siblings: the types of the same name in other
+    A version of a type without a text of its own shares that of its siblings: the types of the same name in other
     versions of the group, stable and new ones first, then in the groups that took it over. So each is written once.
     """
 
@@ -30,11 +30,11 @@ class Descriptions:
         self._siblings: dict[str, list[Mapping[str, str]]] = {}
 
     def of_message(self, message: str) -> str:
-        """The text about a message, or ""."""
+        """Return the text about a message, or ""."""
         return self.of_field(message, "")
 
     def of_field(self, message: str, field: str) -> str:
-        """The text about the field of this name in the proto, or ""."""
+        """Return the text about the field of this name in the proto, or ""."""
         siblings = self._siblings.get(message)
         if siblings is None:
             siblings = self._siblings[message] = self._related(message)
@@ -49,7 +49,7 @@ class Descriptions:
 
     @cached_property
     def _versions(self) -> dict[str, list[str]]:
-        """Package without its version → the packages of its versions, the best described first."""
+        """Package without its version → the packages of its versions, the most mature first."""
         found: dict[str, list[str]] = {}
         for package in {message.rpartition(".")[0] for message in self._texts}:
             if match := _PACKAGE.fullmatch(package):
@@ -57,7 +57,7 @@ class Descriptions:
         return {group: sorted(packages, key=_maturity) for group, packages in found.items()}
 
     def _related(self, message: str) -> list[Mapping[str, str]]:
-        """The texts that a message has, its own first."""
+        """Return the texts that apply to a message, its own first."""
         package, _, name = message.rpartition(".")
         candidates = [package]
         if match := _PACKAGE.fullmatch(package):

@@ -1,4 +1,4 @@
-"""Operations on the paths that tell what is served (reference OPENAPI-16)."""
+"""Operations on the discovery paths and `/version/` (reference OPENAPI-16)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def core_versions(naming: Naming) -> Operation:
 
 def groups(naming: Naming) -> Operation:
     """Return the operation of `/apis/`."""
-    return _get(naming, "/apis/", "APIVersions", "apis", "The named groups.", f"{META}.APIGroupList")
+    return _get(naming, "/apis/", "APIVersions", "apis", "The named API groups.", f"{META}.APIGroupList")
 
 
 def group(naming: Naming, name: str) -> Operation:
@@ -43,7 +43,7 @@ def resources(naming: Naming, name: str, version: str) -> Operation:
 
 
 def version(naming: Naming) -> Operation:
-    """`/version/`, which speaks JSON only."""
+    """Return the operation of `/version/`, which supports JSON only."""
     return Operation(
         path="/version/", method="get", id="getCodeVersion", tag="version", description="The server's release.",
         consumes=("application/json",), produces=("application/json",), responses={200: VERSION_INFO},

@@ -33,9 +33,9 @@ CODES = {200: "OK", 201: "Created", 202: "Accepted"}
 
 @attrs.frozen(slots=True)
 class Part:
-    """One part of the API: the path that leads to it, such as "apis/apps/v1", and what can be asked there.
+    """One part of the API: its path, such as "apis/apps/v1", and its operations.
 
-    `index` is the operation that lists what is in the part, `members` are those on its `resources`.
+    `index` is the operation that lists the part's contents, `members` are those on its `resources`.
     """
 
     path: str
@@ -44,12 +44,12 @@ class Part:
     resources: tuple[ResourceType, ...] = ()
 
     def operations(self) -> list[Operation]:
-        """Return the operations of all parts."""
+        """Return the operations of this part."""
         return [self.index(), *self.members()]
 
 
 def parts(schemas: Schemas, enabled: Iterable[ResourceType], features: Features) -> list[Part]:
-    """The parts of a server that serves `enabled`, discovery included, by path."""
+    """Return the parts of a server that serves `enabled`, discovery included, by path."""
     served: dict[tuple[str, str], list[ResourceType]] = {}
     for resource in enabled:
         served.setdefault((resource.group, resource.version), []).append(resource)
@@ -73,7 +73,7 @@ def parts(schemas: Schemas, enabled: Iterable[ResourceType], features: Features)
 class Pieces:
     """The JSON of some paths and definitions, without the braces around each, and the names of the definitions.
 
-    `shared` are the names of those that they need besides.
+    `shared` are the names of further definitions that they need.
     """
 
     paths: bytes
@@ -82,7 +82,7 @@ class Pieces:
     shared: frozenset[str] = frozenset()
 
     def documents(self) -> tuple[Document, Document]:
-        """The paths and the definitions."""
+        """Return the paths and the definitions, parsed."""
         return orjson.loads(b"{%s}" % self.paths), orjson.loads(b"{%s}" % self.definitions)
 
 
@@ -95,8 +95,10 @@ class Renderer(ABC):
         self._parameters: dict[Parameter, Document] = {}
 
     def pieces(self, operations: Iterable[Operation], *, also: Iterable[str] = (), whole: bool = False) -> Pieces:
-        """Return the pieces of operations in a document: the definitions that they need and those of messages
-        in `also`, all of them if `whole`, else those of added kinds.
+        """Return the pieces of a document for some operations.
+
+        The definitions are those that they need and those of messages in `also`: all of them if `whole`, else only
+        those of added kinds.
         """
         every = list(operations)
         used = self._definitions.closure(messages(every) | set(also))
@@ -105,14 +107,14 @@ class Renderer(ABC):
         return Pieces(paths[1:-1], orjson.dumps(own)[1:-1], frozenset(own), frozenset(used.keys() - own.keys()))
 
     def paths(self, operations: Iterable[Operation]) -> Document:
-        """The `paths` member: path items in the order of their paths."""
+        """Return the `paths` member: path items in the order of their paths."""
         found: dict[str, list[Operation]] = {}
         for operation in operations:
             found.setdefault(operation.path, []).append(operation)
         return {path: self._path(found[path]) for path in sorted(found)}
 
     def _path(self, operations: list[Operation]) -> Document:
-        """A path item: each operation under its method, then the parameters that they all have."""
+        """Return a path item: each operation under its method, then the parameters that they all share."""
         first, *rest = operations
         common = tuple(each for each in first.parameters if all(each in other.parameters for other in rest))
         item: Document = {operation.method: self._operation(operation, common) for operation in operations}
@@ -133,21 +135,21 @@ class Renderer(ABC):
 
     @abstractmethod
     def _operation(self, operation: Operation, common: tuple[Parameter, ...]) -> Document:
-        """An operation without the parameters that its path item has."""
+        """Return an operation without the parameters that its path item has."""
 
     @abstractmethod
     def _new_parameter(self, parameter: Parameter) -> Document:
-        """A parameter, but for `required`."""
+        """Return a parameter, except for `required`."""
 
 
 def messages(operations: Iterable[Operation]) -> set[str]:
-    """The messages that travel in these operations."""
+    """Return the messages in the bodies and responses of these operations."""
     found = {message for operation in operations for message in (operation.body, *operation.responses.values())}
     return found - {"", TEXT}
 
 
 def info(naming: Naming) -> Document:
-    """The document's own title and version."""
+    """Return the document's own title and version."""
     return {"title": naming.product_title, "version": naming.git_version}
 
 

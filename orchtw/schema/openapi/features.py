@@ -1,4 +1,4 @@
-"""Which documents there are, and what they may speak of (reference OPS-23)."""
+"""Switches for parts of the OpenAPI documents (reference OPS-23)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import attrs
 
 @attrs.frozen(slots=True, kw_only=True)
 class Features:
-    """`enums`: the values that a text may have; `field_validation`: the parameter of that name; `v3`: version 3."""
+    """Switches: `enums`: a text's allowed values; `field_validation`: the parameter of that name; `v3`: version 3."""
 
     enums: bool = True
     field_validation: bool = True

@@ -1,6 +1,6 @@
-"""OpenAPI v2 documents of other servers: reduced to what is to be shown of them, and merged in (reference AGG-13).
+"""OpenAPI v2 documents of other servers: reduced to their API groups, and merged in (reference AGG-13).
 
-What other servers say is checked member by member: whatever else stands in their documents is left out.
+Their documents are checked member by member: unknown members are left out.
 """
 
 from __future__ import annotations
@@ -23,14 +23,12 @@ MOST_DEFINITIONS: Final = 20_000
 
 
 class Unusable(ValueError):
-    """Error: the document is malformed."""
+    """Error about a malformed document."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Foreign:
-    """Excerpt of another server's document: the `part` of the API that it serves, such as
-    `apis/example.com/v1`.
-    """
+    """Excerpt of another server's document: the `part` of the API that it serves, such as `apis/example.com/v1`."""
 
     part: str
     paths: Mapping[str, Document]
@@ -38,9 +36,9 @@ class Foreign:
 
 
 def fitted(raw: bytes, part: str) -> Foreign:
-    """The paths of a part of the API, and the definitions that these need.
+    """Return the paths of a part of the API, and the definitions that these need.
 
-    Raises Unusable for what is no such document.
+    Raises Unusable for a malformed document.
     """
     try:
         document = loads(raw)
@@ -52,10 +50,10 @@ def fitted(raw: bytes, part: str) -> Foreign:
 
 
 def beside(other: Foreign, taken: Collection[str], known: Mapping[str, Document], kind_extension: str) -> Pieces:
-    """The share of another server's document beside definitions whose names are `taken`.
+    """Return another server's share of the document, without clashes with the names of definitions that are `taken`.
 
-    A definition whose name is taken gets a name of its own, unless a `known` one of that name says the same but for
-    the kinds that it stands for: `kind_extension` is the extension that names these.
+    A definition whose name is taken gets a new one, unless a `known` one of that name is equal apart from the kinds
+    that it stands for: `kind_extension` is the extension that names these.
     """
     same, names = set(), {}
     for name, definition in other.definitions.items():
@@ -94,7 +92,7 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
 
 
 class _Reader:
-    """Reads one document, and notes the definitions that have been referred to."""
+    """Reads one document, and collects the definitions that are referred to."""
 
     def __init__(self, document: Document) -> None:
         self._paths = _object(document.get("paths"))
@@ -109,7 +107,7 @@ class _Reader:
                 yield path, _object(item)
 
     def closure(self) -> dict[str, Document]:
-        """The definitions that have been wanted, and those that these want."""
+        """Return the definitions that have been referred to, and those that these refer to."""
         found: dict[str, Document] = {}
         while self._wanted:
             name = self._wanted.pop()
@@ -177,7 +175,7 @@ class _Reader:
         return found | _extensions(schema)
 
     def _want(self, schema: Document) -> None:
-        """Note what a reference needs; one that leads nowhere is dropped."""
+        """Record a reference's definition; drop a reference to a missing one."""
         name = schema["$ref"].removeprefix(_REF)
         if not isinstance(self._definitions.get(name), dict) or not schema["$ref"].startswith(_REF):
             del schema["$ref"]

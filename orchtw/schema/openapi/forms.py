@@ -1,4 +1,4 @@
-"""Documents as bytes, in each format, and as many of them as there is room for."""
+"""Documents as bytes, in each format, and a bounded cache of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 import attrs
 
 KEPT_BYTES: Final = 16 << 20
-"""Of documents that are put together; what is beyond is put together again when somebody asks."""
+"""Limit of the cached documents that are joined on demand; the least recently used are joined again when needed."""
 
 T = TypeVar("T")
 
@@ -26,15 +26,15 @@ class Encoded:
 
     @classmethod
     def of(cls, body: bytes) -> Encoded:
-        """The document whose bytes are `body`, with their hash."""
+        """Return the document whose bytes are `body`, with their hash."""
         return cls(body, sha256(body).hexdigest().upper())
 
 
 class DocumentForm:
-    """One document: its JSON bytes, and from these its Protobuf bytes if somebody wants them.
+    """One document: its JSON bytes, and its Protobuf bytes, which are made from these on demand.
 
-    `protobuf_types` are the media types of the Protobuf form, that of answers first; `steps` is what else there is to
-    do before that can be made at once.
+    `protobuf_types` are the media types of the Protobuf form, that of responses first; `steps` is the remaining work
+    before that form can be made at once.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class DocumentForm:
 
     @cached_property
     def protobuf(self) -> Encoded:
-        """Return the document in Protobuf."""
+        """The document in Protobuf."""
         return Encoded.of(self._to_protobuf())
 
 
 class KeptForms(Generic[T]):
-    """The values that were used last, at most KEPT_BYTES of them. Threads may ask at once."""
+    """The values that were used last, at most KEPT_BYTES of them. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()

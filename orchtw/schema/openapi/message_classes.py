@@ -21,5 +21,5 @@ def _pool() -> descriptor_pool.DescriptorPool:
 
 
 def document_class(version: str) -> type[Message]:
-    """The class of a whole document of OpenAPI `version` ("v2" or "v3"). Raises KeyError for another one."""
+    """Return the class of a whole document of OpenAPI `version` ("v2" or "v3"). Raises KeyError for another one."""
     return message_factory.GetMessageClass(_pool().FindMessageTypeByName(f"openapi.{version}.Document"))

@@ -1,4 +1,4 @@
-"""Operations: what can be asked of each served resource, and how it is called in OpenAPI (reference OPENAPI-10)."""
+"""Operations on each served resource, and their names in OpenAPI (reference OPENAPI-10)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PATCHES = (
 )
 # Verbs of a connecting sub-resource → HTTP methods, in the words of operation ids.
 _CONNECT = {"get": "get", "create": "post", "update": "put", "delete": "delete", "patch": "patch"}
-# What a pass-through also takes, though discovery has no verbs for it.
+# Methods that a proxy also takes, though discovery has no verbs for them.
 _PASSED_ON = ("options", "head")
 _TITLES = {"create": "create", "get": "read", "update": "replace", "patch": "patch", "delete": "delete"}
 _METHODS = {"create": "post", "get": "get", "update": "put", "patch": "patch", "delete": "delete"}
@@ -47,7 +47,7 @@ _WHAT = {
     "create": "create",
     "get": "read",
     "update": "replace",
-    "patch": "change parts of",
+    "patch": "patch",
     "delete": "delete",
 }
 
@@ -56,8 +56,8 @@ _WHAT = {
 class Operation:
     """One method on one path.
 
-    `body` and the values of `responses` are full message names; a response may be TEXT. `required` is about the
-    body. `action` and `kind` are the extensions' values; discovery has neither.
+    `body` and the values of `responses` are full message names; a response may be TEXT. `required`: the body may not
+    be absent. `action` and `kind` are the extensions' values; discovery has neither.
     """
 
     path: str
@@ -83,7 +83,7 @@ class Operations:
         self._features = features
 
     def of_version(self, resources: Iterable[ResourceType]) -> Iterator[Operation]:
-        """Every operation on the resources of one group version."""
+        """Yield every operation on the resources of one group version."""
         texts = Descriptions(self._schemas.naming)
         for resource in resources:
             yield from _Resource(resource, self._schemas, texts, self._features).operations()
@@ -117,7 +117,7 @@ class _Resource:
         self._named = (parameters.named(resource.kind), *self._namespace)
 
     def operations(self) -> Iterator[Operation]:
-        """All of them, collection first."""
+        """Yield all operations, collection first."""
         resource = self._resource
         yield from self._on_collection()
         yield from self._on_object()
@@ -144,7 +144,7 @@ class _Resource:
                 method="delete",
                 id=f"delete{self._group}Collection{self._scope}{resource.kind}",
                 tag=self._tag,
-                description=f"Delete every {resource.kind} that is selected.",
+                description=f"Delete all selected objects of kind {resource.kind}.",
                 parameters=(*self._namespace, parameters.PRETTY, *parameters.DELETE_COLLECTION),
                 body=DELETE_OPTIONS,
                 required=False,
@@ -178,7 +178,7 @@ class _Resource:
                 yield self._write(verb, self._path(below="/{name}"), self._named)
 
     def _write(self, verb: str, path: str, where: tuple[Parameter, ...]) -> Operation:
-        """One verb on the resource itself; deletion answers a Status unless the resource says otherwise."""
+        """Return the operation of one verb on the resource itself; deletion returns a Status by default."""
         resource = self._resource
         status = verb == "delete" and not resource.delete_returns_object
         return self._verb(
@@ -198,7 +198,7 @@ class _Resource:
         produces: tuple[str, ...] = (),
         more: tuple[Parameter, ...] = (),
     ) -> Operation:
-        what = f"the {sub} of one" if sub else "one" if verb != "create" else "a"
+        what = f"the {sub} of one" if sub else "one"
         bodies = {"create": sent, "update": sent, "patch": PATCH, "delete": DELETE_OPTIONS, "get": ""}
         method = _METHODS[verb]
         given = [each for each in _PARAMETERS[verb] if each not in self._left_out]
@@ -236,7 +236,7 @@ class _Resource:
                 )
 
     def _connecting(self, sub: Subresource) -> Iterator[Operation]:
-        """A sub-resource that hands the connection on; a proxy takes every method, and also a path below it."""
+        """Yield operations of a connecting sub-resource; a proxy takes every method, and also a path below it."""
         options = self._options(sub.kind)
         methods = [_CONNECT[verb] for verb in _CONNECT if verb in sub.verbs]
         if sub.name == "proxy":
@@ -257,7 +257,7 @@ class _Resource:
             method=method,
             id=f"connect{self._group}{title(method)}{self._scope}{self._resource.kind}{title(sub.name)}{suffix}",
             tag=self._tag,
-            description=f"Send a {method.upper()} request on to the {sub.name} of one {self._resource.kind}.",
+            description=f"Send a {method.upper()} request to subresource {sub.name} of one {self._resource.kind}.",
             parameters=given,
             produces=ANY,
             responses={200: TEXT},
@@ -266,7 +266,7 @@ class _Resource:
         )
 
     def _watches(self) -> Iterator[Operation]:
-        """The paths that watch without being asked to; they go back to early clients (reference REQ-6)."""
+        """Yield operations of the paths that always watch; they go back to early clients (reference REQ-6)."""
         kind, scope = self._resource.kind, self._scope
         yield self._watch(self._path(watch=True), f"{scope}{kind}List", self._namespace, "watchlist")
         yield self._watch(self._path(watch=True, below="/{name}"), f"{scope}{kind}", self._named, "watch")

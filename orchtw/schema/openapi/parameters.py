@@ -33,47 +33,54 @@ def _query(name: str, type_: str, description: str) -> Parameter:
 
 
 NAMESPACE = Parameter(name="namespace", place="path", description="The namespace of the objects.")
-PATH = Parameter(name="path", place="path", description="The path of the request that is passed on.")
-PRETTY = _query("pretty", "string", "If true, JSON answers are indented.")
+PATH = Parameter(name="path", place="path", description="The path of the proxied request.")
+PRETTY = _query("pretty", "string", "If true, JSON responses are indented.")
 
 _LIMITS = (
-    _query("continue", "string", "Where the next part of a list begins, as the part before it said."),
-    _query("fieldSelector", "string", "Only objects whose fields have these values, such as metadata.name=a."),
-    _query("labelSelector", "string", "Only objects whose labels match."),
-    _query("limit", "integer", "How many objects one answer holds at the most."),
-    _query("resourceVersion", "string", "The version that the answer is, or is not older than."),
-    _query("resourceVersionMatch", "string", "How resourceVersion is meant: Exact or NotOlderThan."),
-    _query("timeoutSeconds", "integer", "Seconds after which the call ends, whatever has happened by then."),
+    _query("continue", "string", "The continue token from metadata.continue of the previous part of a list."),
+    _query("fieldSelector", "string", "Selects objects by field values, such as metadata.name=a."),
+    _query("labelSelector", "string", "Selects objects by labels, such as app=web,tier!=db."),
+    _query("limit", "integer", "Maximum number of objects in a response. 0: no limit."),
+    _query("resourceVersion", "string", "The version to list at or to watch from. Absent: the latest state."),
+    _query("resourceVersionMatch", "string", "The meaning of resourceVersion for lists: Exact or NotOlderThan."),
+    _query("timeoutSeconds", "integer", "Timeout in seconds after which the request ends."),
 )
 LIST = (
-    _query("allowWatchBookmarks", "boolean", "If true, a watch now and then tells the version that it has reached."),
+    _query(
+        "allowWatchBookmarks",
+        "boolean",
+        "If true, the server periodically sends BOOKMARK events with the current resourceVersion.",
+    ),
     *_LIMITS,
-    _query("watch", "boolean", "If true, changes are sent as they happen, not the objects as they are."),
+    _query("watch", "boolean", "If true, changes are sent as they happen, instead of the current objects."),
 )
 
-_DRY_RUN = _query("dryRun", "string", "All: do everything but keep the result.")
-_MANAGER = _query("fieldManager", "string", "Who owns the fields that this request sets.")
+_DRY_RUN = _query("dryRun", "string", "All: the request is validated and admitted, but not persisted.")
+_MANAGER = _query("fieldManager", "string", "The name of the manager that will own the fields set by this request.")
 VALIDATION = _query(
-    "fieldValidation", "string", "What unknown and repeated fields do: Ignore drops, Warn also tells, Strict refuses."
+    "fieldValidation",
+    "string",
+    "The handling of unknown and duplicate fields: Ignore drops them, Warn also returns warnings, Strict rejects the "
+    "request.",
 )
 WRITE = (_DRY_RUN, _MANAGER, VALIDATION)
-PATCH = (*WRITE, _query("force", "boolean", "Apply only: take over fields that others own."))
+PATCH = (*WRITE, _query("force", "boolean", "For apply only. If true, takes over fields owned by other managers."))
 DELETE = (
     _DRY_RUN,
-    _query("gracePeriodSeconds", "integer", "Seconds that the object has to end in order; 0 means at once."),
-    _query("orphanDependents", "boolean", "Deprecated, use propagationPolicy: if true, dependents stay."),
-    _query("propagationPolicy", "string", "What becomes of dependents: Orphan, Background or Foreground."),
+    _query("gracePeriodSeconds", "integer", "Grace period in seconds; 0 deletes immediately."),
+    _query("orphanDependents", "boolean", "Deprecated, use propagationPolicy. If true, dependents are kept."),
+    _query("propagationPolicy", "string", "The handling of dependents: Orphan, Background or Foreground."),
 )
 DELETE_COLLECTION = (*DELETE, *_LIMITS)
 
 
 def named(kind: str) -> Parameter:
-    """The parameter that names one object."""
+    """Return the parameter for an object's name."""
     return Parameter(name="name", place="path", description=f"The name of the {kind}.")
 
 
 def of_options(options: StructSchema, texts: Descriptions) -> tuple[Parameter, ...]:
-    """The query parameters that a kind of request options stands for, one per field."""
+    """Return the query parameters of a kind of request options, one per field."""
     return tuple(
         Parameter(
             name=field.name,
@@ -85,6 +92,6 @@ def of_options(options: StructSchema, texts: Descriptions) -> tuple[Parameter, .
 
 
 def _type(node: Node) -> str:
-    """The type of one value: a list of texts is given by repeating the parameter."""
+    """Return the type of one value: a list of texts is given by repeating the parameter."""
     element = node.element if isinstance(node, ListSchema) else node
     return _NAMES.get(element, "string") if isinstance(element, Scalar) else "string"

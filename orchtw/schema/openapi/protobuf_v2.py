@@ -1,4 +1,4 @@
-"""A v2 document in Protobuf, the form in which API clients ask for it (reference OPENAPI-4)."""
+"""A v2 document in Protobuf, the form that API clients ask for (reference OPENAPI-4)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orchtw.schema.openapi.documents import METHODS
 from orchtw.schema.openapi.message_classes import document_class
 from orchtw.schema.openapi.protobuf_values import LIMITS, Parts, extensions, free, named, same, security
 
-# Answers bear the first one: "@" may not stand in a media type, and Go clients refuse a Content-Type that has it.
+# Responses have the first one: a media type may not contain "@", and Go clients reject a Content-Type that does.
 MEDIA_TYPES = (
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
@@ -17,7 +17,7 @@ MEDIA_TYPES = (
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
-    """The Protobuf form of a document that `v2.joined` made, read back."""
+    """Return the Protobuf form of a document that `v2.joined` made, parsed."""
     return document_class("v2")(
         swagger=document["swagger"],
         info=document["info"],
@@ -31,7 +31,7 @@ def encode(document: Mapping[str, Any]) -> bytes:
 
 
 def encode_pieces(paths: Mapping[str, Any], definitions: Mapping[str, Any]) -> bytes:
-    """The Protobuf form of more paths and definitions, to stand behind that of a document."""
+    """Return the Protobuf form of further paths and definitions, to be appended to that of a document."""
     return document_class("v2")(
         paths={"path": named(paths, _path)},
         definitions={"additional_properties": named(definitions, _schema)},
@@ -88,7 +88,7 @@ def _additional(value: Any) -> Parts:
     return {"boolean": value} if type(value) is bool else {"schema": _schema(value)}
 
 
-# Every key that a schema of `definitions` has: its field, and how its value is put there.
+# Every key that a schema of `definitions` has: its Protobuf field, and the conversion of its value.
 _SCHEMA: dict[str, tuple[str, Callable[[Any], Any]]] = {
     **LIMITS,
     "$ref": ("_ref", same),

@@ -9,7 +9,7 @@ from orchtw.schema.openapi.documents import METHODS
 from orchtw.schema.openapi.message_classes import document_class
 from orchtw.schema.openapi.protobuf_values import LIMITS, Parts, extensions, free, named, same, security
 
-# Answers bear the first one: "@" may not stand in a media type, and Go clients refuse a Content-Type that has it.
+# Responses have the first one: a media type may not contain "@", and Go clients reject a Content-Type that does.
 MEDIA_TYPES = (
     "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
@@ -17,9 +17,7 @@ MEDIA_TYPES = (
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
-    """The Protobuf form of a document that `v3.joined` made, read back; defaults that are not scalars have no place
-    in it.
-    """
+    """Return the Protobuf form of a document that `v3.joined` made, parsed; non-scalar defaults are left out."""
     components = document["components"]
     return document_class("v3")(
         openapi=document["openapi"],
@@ -36,7 +34,7 @@ def encode(document: Mapping[str, Any]) -> bytes:
 
 
 def encode_pieces(paths: Mapping[str, Any], schemas: Mapping[str, Any]) -> bytes:
-    """The Protobuf form of more paths and schemas, to stand behind that of a document."""
+    """Return the Protobuf form of further paths and schemas, to be appended to that of a document."""
     return document_class("v3")(
         paths={"path": named(paths, _path)},
         components={"schemas": {"additional_properties": named(schemas, _schema)}},
@@ -80,7 +78,7 @@ def _content(content: Mapping[str, Any]) -> Parts:
 
 
 def _schema(schema: Mapping[str, Any]) -> Parts:
-    """A schema or a reference, which never has members beside it in v3."""
+    """Return a schema or a reference, which never has members beside it in v3."""
     if "$ref" in schema:
         return {"reference": {"_ref": schema["$ref"]}}
     parts: Parts = {}
@@ -109,7 +107,7 @@ def _additional(value: Any) -> Parts:
     return {"boolean": value} if type(value) is bool else {"schema_or_reference": _schema(value)}
 
 
-# Every key that a schema of `definitions` or a parameter has: its field, and how its value is put there.
+# Every key that a schema of `definitions` or a parameter has: its Protobuf field, and the conversion of its value.
 _SCHEMA: dict[str, tuple[str, Callable[[Any], Any]]] = {
     **LIMITS,
     "nullable": ("nullable", same),

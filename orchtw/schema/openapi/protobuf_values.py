@@ -1,4 +1,4 @@
-"""Values that both binary forms share: free values, and objects with free keys as lists of named entries."""
+"""Conversions that both binary forms share: free values, and objects with free keys as lists of named entries."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ Parts = dict[str, Any]
 
 
 def same(value: Any) -> Any:
-    """A value that goes into its field as it is."""
+    """Return a value unchanged, for a field that takes it as it is."""
     return value
 
 
 def free(value: object) -> Parts:
-    """A value of any type: its JSON text, which is YAML too."""
+    """Return a value of any type: its JSON text, which is YAML too."""
     return {"yaml": orjson.dumps(value).decode()}
 
 
 def extensions(document: Mapping[str, Any]) -> list[Parts]:
-    """The members of an object whose names begin with `x-`."""
+    """Return the members of an object whose names begin with `x-`."""
     return [{"name": key, "value": free(value)} for key, value in document.items() if key.startswith("x-")]
 
 
 def named(document: Mapping[str, Any], convert: Callable[[Any], Parts]) -> list[Parts]:
-    """The members of an object with free keys, in order."""
+    """Return the members of an object with free keys, in order."""
     return [{"name": key, "value": convert(value)} for key, value in document.items()]
 
 
 def security(document: Mapping[str, Any]) -> list[Parts]:
-    """The `security` member of a document."""
+    """Return the `security` member of a document."""
     return [{"additional_properties": named(each, lambda scopes: {"value": scopes})} for each in document["security"]]
 
 
@@ -51,4 +51,4 @@ LIMITS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "maxProperties": ("max_properties", same),
     "minProperties": ("min_properties", same),
 }
-"""What a structural schema says of values: the field of a schema's message, and how the value is put there."""
+"""The validation keywords of a schema: the field of the schema's message, and the conversion of the value."""

@@ -1,7 +1,7 @@
-"""The documents of one server as bytes: made when first asked for, then kept.
+"""The documents of one server as bytes, made on demand and kept.
 
-Those of the release never change and are kept for good. What is added at run time comes and goes: it is rendered kind
-by kind, and joined to what the release has.
+Those of the release never change and are kept for good. Kinds that are added at run time come and go: they are
+rendered one by one, and joined to those of the release.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from orchtw.schema.schemas import Schemas
 class Published:
     """Published documents of the `enabled` resources, under the names of the schemas' vocabulary.
 
-    Only bytes are kept, and `schemas` as they are now: other resources are another `Published`, which takes over
-    what is still true from the one `before`.
+    Only bytes are kept, and `schemas` as they are now: a change of resources makes another `Published`, which takes
+    over the unchanged parts of the one `before`.
     """
 
     _release: Release
@@ -53,7 +53,7 @@ class Published:
         self._kept = KeptForms[DocumentForm]()
 
     def _shares_of(self, part: Part, before: Sequence[Share]) -> Sequence[Share]:
-        """Return what a part adds to the release: its index, if it is new, and its added kinds."""
+        """Return the additions of a part to the release: its index, if it is new, and its added kinds."""
         added = [each for each in part.resources if not each.protobuf]
         known = {each.added[0].message: each for each in before if isinstance(each, KindShare)}
         shares: list[Share] = []
@@ -74,7 +74,7 @@ class Published:
 
     @property
     def v3(self) -> Mapping[str, DocumentForm]:
-        """The v3 documents by path, each made when it is asked for."""
+        """The v3 documents by path, each made on demand."""
         return _V3(self._parts, self._v3_form)
 
     def v2_steps(self) -> Iterator[Step]:
@@ -82,19 +82,19 @@ class Published:
         return self._release.second.steps(self._every_share(), self._schemas)
 
     def v3_steps(self, path: str) -> Iterator[Step]:
-        """The same of a v3 document. Raises KeyError for none."""
+        """Yield the work to do before a v3 document is available at once. Raises KeyError for an unknown path."""
         return self._release.third.steps(self._shares[path], self._schemas)
 
     @cached_property
     def v2(self) -> DocumentForm:
-        """Return the v2 document."""
+        """The v2 document of this server."""
         return self._release.v2_form(self._every_share(), self._schemas)
 
     def _every_share(self) -> list[Share]:
         return [share for each in self._shares.values() for share in each]
 
     def v2_with(self, others: Iterable[Foreign]) -> DocumentForm:
-        """The v2 document with the parts in it that other servers serve, and this one does not."""
+        """Return the v2 document with the parts of other servers that this one does not serve."""
         release, schemas = self._release, self._schemas
         own = [release.v2, *(release.second.pieces(share, schemas) for share in self._every_share())]
         taken = {name for each in own for name in each.names}
@@ -114,12 +114,12 @@ class Published:
         return DocumentForm(json, to_protobuf, protobuf_v2.MEDIA_TYPES, binary.steps)
 
     def index(self, root: str) -> Encoded:
-        """The index of the v3 documents, which are served below `root`: where each is, with its hash."""
+        """Return the index of the v3 documents, which are served below `root`: the URL of each, with its hash."""
         paths = {path: {"serverRelativeURL": f"{root}/{path}?hash={self.v3_hash(path)}"} for path in self._parts}
         return Encoded.of(orjson.dumps({"paths": paths}))
 
     def v3_hash(self, path: str) -> str:
-        """The hash of a v3 document. One that has shares of added kinds need not be rendered for it."""
+        """Return the hash of a v3 document. One with shares of added kinds need not be rendered for it."""
         shares = self._shares[path]
         return self._release.hash_of(path, shares) if shares else self._release.v3(path).json.hash
 
@@ -131,7 +131,7 @@ class Published:
 
 
 class _V3(Mapping[str, DocumentForm]):
-    """The v3 documents by path, each made when it is asked for."""
+    """Mapping of v3 documents by path, each made on access."""
 
     def __init__(self, parts_: Mapping[str, Part], make: Callable[[str], DocumentForm]) -> None:
         self._parts = parts_

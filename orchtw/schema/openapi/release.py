@@ -31,7 +31,7 @@ _OF_EVERY_KIND: Final = (
 class Release:
     """Documents of a server without added kinds, and the definitions that added kinds share.
 
-    `second` and `third` make the shares of added kinds in versions 2 and 3.
+    `second` and `third` render the shares of added kinds in versions 2 and 3.
     """
 
     def __init__(self, schemas: Schemas, enabled: tuple[ResourceType, ...], features: Features) -> None:
@@ -61,7 +61,7 @@ class Release:
         return v2.RendererV2(self._definitions(V2), self._naming).pieces(operations, also=_OF_EVERY_KIND, whole=True)
 
     def v2_form(self, shares: Sequence[Share], schemas: Schemas) -> DocumentForm:
-        """The v2 document with these shares, of kinds that `schemas` knows."""
+        """Return the v2 document with these shares, of kinds that `schemas` knows."""
         pieces = [self.v2, *(self.second.pieces(share, schemas) for share in shares)]
         json = Encoded(v2.joined(pieces, self._naming), self._hash(self._v2_digest, shares))
 
@@ -72,7 +72,7 @@ class Release:
         return DocumentForm(json, to_protobuf, protobuf_v2.MEDIA_TYPES, steps)
 
     def v3(self, path: str) -> DocumentForm:
-        """A v3 document of the release."""
+        """Return a v3 document of the release."""
         found = self._v3_forms.get(path)
         if found is None:
             body = v3.joined([self._v3_pieces(path)], {}, self._naming)
@@ -81,7 +81,7 @@ class Release:
         return found
 
     def v3_form(self, path: str, shares: Sequence[Share], schemas: Schemas) -> DocumentForm:
-        """The v3 document of a part with these shares, of kinds that `schemas` knows."""
+        """Return the v3 document of a part with these shares, of kinds that `schemas` knows."""
         base = [self._v3_pieces(path)] if path in self.parts else []
         pieces = [*base, *(self.third.pieces(share, schemas) for share in shares)]
         names = {name for each in pieces for name in each.names}
@@ -98,11 +98,11 @@ class Release:
         return DocumentForm(json, to_protobuf, protobuf_v3.MEDIA_TYPES, steps)
 
     def hash_of(self, path: str, shares: Sequence[Share]) -> str:
-        """The hash of a v3 document with shares, over everything that it is made from."""
+        """Return the hash of a v3 document with shares, computed from its sources."""
         return self._hash(f"{self._naming.git_version} {path}".encode(), shares)
 
     def index_share(self, part: Part) -> Share:
-        """The share of a part that the release has not: the operation that lists what is in it."""
+        """Return the share of a part that the release lacks: the operation that lists its contents."""
         index = part.index
 
         def operate(schemas: Schemas) -> Iterable[Operation]:
@@ -111,7 +111,7 @@ class Release:
         return Share(operate, sha256(part.path.encode()).digest())
 
     def kind_share(self, resource: ResourceType, schema: StructSchema) -> KindShare:
-        """The share of an added kind."""
+        """Return the share of an added kind."""
         features = self._features
 
         def operate(schemas: Schemas) -> Iterable[Operation]:
@@ -128,7 +128,7 @@ class Release:
 
     def _v3_pieces(self, path: str) -> Pieces:
         if not self._v3:
-            # Made once what several documents have.
+            # All at once: several documents share definitions.
             renderer = v3.RendererV3(self._definitions(V3), self._naming)
             self._v3 = {each.path: renderer.pieces(each.operations(), whole=True) for each in self.parts.values()}
         return self._v3[path]

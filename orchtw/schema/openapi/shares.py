@@ -1,6 +1,6 @@
-"""The shares of added kinds in the documents: each is rendered by itself when it is first needed, and kept.
+"""The shares of added kinds in the documents: each is rendered by itself on first use, and kept.
 
-A document is put together from them as bytes, so that a change of one kind costs what that kind says.
+A document is joined from them as bytes, so that a change of one kind costs no more than rendering that kind.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from orchtw.schema.schemas import Schemas
 from orchtw.wire.packing import Packed, Packer
 
 Operate = Callable[[Schemas], Iterable[Operation]]
-"""Makes operations on what the schemas know."""
+"""Function that makes the operations of a share, given the schemas."""
 
 Render = Callable[[Iterable[Operation], Definitions], Pieces]
 Step = Callable[[], None]
 
 AT_ONCE: Final = 16
-"""Shares that are rendered in one step, some 50 ms: others may have work for the same thread."""
+"""Number of shares that are rendered in one step, some 50 ms: the thread has other work too."""
 
 Encode = Callable[[Mapping[str, Any], Mapping[str, Any]], bytes]
-"""The Protobuf form of paths and definitions, to stand behind that of others."""
+"""Function that returns the Protobuf form of paths and definitions, to be appended to that of others."""
 
 
 class Share:
     """Share of a kind in one version, or of a part's index, in the documents.
 
-    `digest` stands for everything that it is made from; `added` is the kind's resource. No schemas are kept: these
-    know all other kinds of their time.
+    `digest` is the hash of its sources; `added` is the kind's resource. No schemas are kept: they would keep all
+    other kinds of their time alive.
     """
 
     __slots__ = ("added", "digest", "kept", "operate")
@@ -52,7 +52,7 @@ class Share:
 
 
 class KindShare(Share):
-    """The share of a kind, whose schema was `schema` when it was made."""
+    """Share of a kind; `schema` is the kind's schema when it was made."""
 
     __slots__ = ("schema",)
 
@@ -63,7 +63,7 @@ class KindShare(Share):
         self.schema = schema
 
     def is_of(self, resource: ResourceType, schema: StructSchema) -> bool:
-        """Report whether the share is that of a kind."""
+        """Report whether the share is still that of `resource` with `schema`."""
         same = schema is self.schema or (_source(schema) != b"" and _source(schema) == _source(self.schema))
         return same and self.added == (resource,)
 
@@ -74,7 +74,7 @@ def _source(schema: StructSchema) -> bytes:
 
 @attrs.frozen(slots=True)
 class _PackedPieces:
-    """Pieces as they are kept; the paths are the first `split` bytes."""
+    """Pieces in packed form; the paths are the first `split` bytes."""
 
     text: Packed
     split: int
@@ -83,7 +83,7 @@ class _PackedPieces:
 
 
 class Edition:
-    """Renders shares in one version of OpenAPI, and keeps them with them, packed: kinds differ in little.
+    """Renders shares in one version of OpenAPI, and keeps the results in the shares, packed: kinds differ little.
 
     `common` makes the definitions that all kinds share.
     """
@@ -93,7 +93,7 @@ class Edition:
         self._render = render
         self._encode = encode
         self._json, self._protobuf = Packer(), Packer()
-        self._packing = Lock()  # threads may ask at once
+        self._packing = Lock()  # several threads may pack
 
     def steps(self, shares: Iterable[Share], schemas: Schemas, *, protobuf: bool = False) -> Iterator[Step]:
         """Yield the work to do before `pieces`, or `protobuf`, of all these shares are available at once."""
@@ -103,7 +103,7 @@ class Edition:
             yield partial(_make_all, make, lacking[start : start + AT_ONCE], schemas)
 
     def pieces(self, share: Share, schemas: Schemas) -> Pieces:
-        """The pieces of a share, whose definitions are those of its kind alone."""
+        """Return the pieces of a share, whose definitions are those of its kind alone."""
         found: _PackedPieces | None = share.kept.get(self)
         if found is not None:
             text = self._json.unpack(found.text)
@@ -116,7 +116,7 @@ class Edition:
         return made
 
     def protobuf(self, share: Share, schemas: Schemas) -> bytes:
-        """The same in Protobuf."""
+        """Return the Protobuf form of a share."""
         found: Packed | None = share.kept.get((self, "protobuf"))
         if found is not None:
             return self._protobuf.unpack(found)

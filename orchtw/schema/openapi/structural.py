@@ -1,4 +1,4 @@
-"""Structural schemas as OpenAPI shows them (reference OPENAPI-18)."""
+"""Structural schemas in OpenAPI documents (reference OPENAPI-18)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _NOT_SHOWN = frozenset({"example", "externalDocs", "$schema", "id"})
 _UNSAID_IN_V2 = _CONDITIONS | _NOT_SHOWN | {"default", "nullable"}
 
 Embedded = Callable[[], Schema]
-"""Makes the properties that every object has: apiVersion, kind and metadata."""
+"""Function that makes the properties that every object has: apiVersion, kind and metadata."""
 
 
-class ShownSchema:
-    """Structural schemas in one dialect. `prefix` is that of their extensions, in the vocabulary that is served.
+class StructuralRenderer:
+    """Renders structural schemas in one dialect. `prefix` is that of their extensions, in the served vocabulary.
 
-    `whole` says everything, as version 3 can. Version 2 cannot, and its readers refuse values that it is wrong about:
-    what may be null or keeps unknown fields has no type there, and neither items nor properties.
+    `whole` renders everything, as version 3 can. Version 2 cannot, and its readers reject values that it describes
+    wrong: a schema that allows null or keeps unknown fields has no type there, and neither items nor properties.
     """
 
     def __init__(self, prefix: str, embedded: Embedded, *, whole: bool) -> None:
@@ -30,15 +30,15 @@ class ShownSchema:
         self._int_or_string = f"{prefix}int-or-string"
 
     def is_free(self, structure: Mapping[str, Any]) -> bool:
-        """Report whether a kind is published without properties: clients would reject unknown fields."""
+        """Report whether a kind is published without properties, because clients would reject its unknown fields."""
         return not self._whole and bool(structure.get(self._keeps))
 
     def root(self, structure: Mapping[str, Any]) -> Schema:
-        """The schema of a kind's objects."""
+        """Return the schema of a kind's objects."""
         return self._with_types(self.of(structure))
 
     def of(self, structure: Mapping[str, Any]) -> Schema:
-        """One schema and those in it."""
+        """Return the OpenAPI form of one schema and those in it."""
         shown = self._all_of(structure) if self._whole else self._less_of(structure)
         if not structure.get(self._is_object) or "type" not in shown:
             return shown
@@ -61,13 +61,13 @@ class ShownSchema:
             for key in ("type", "items", "properties"):
                 shown.pop(key, None)
         if shown.get("type") == "array" and "items" not in shown:
-            del shown["type"]  # readers cannot cope with a list of whatever there is
+            del shown["type"]  # readers cannot handle a list of anything
         self._require_less(shown)
         return self._below(shown)
 
     @staticmethod
     def _require_less(shown: Schema) -> None:
-        """A property that may be null need not be there: to readers both are the same."""
+        """Make nullable properties optional: version 2 has no null, and readers treat null as absent."""
         if "required" not in shown:
             return
         properties, more = shown.get("properties") or {}, shown.get("additionalProperties")
@@ -78,7 +78,7 @@ class ShownSchema:
             shown["required"] = required
 
     def _below(self, shown: Schema) -> Schema:
-        """The same with the schemas in it as they are shown."""
+        """Convert the schemas inside `shown`, in place."""
         if "properties" in shown:
             shown["properties"] = {name: self.of(part) for name, part in shown["properties"].items()}
         for key in ("items", "additionalProperties"):
@@ -97,7 +97,7 @@ def _says_int_or_string(structure: Mapping[str, Any]) -> bool:
 
 
 def _with_int_or_string(shown: Schema) -> Schema:
-    """Both types, beside what else there is to choose from."""
+    """Add the choice of both types, beside other choices."""
     if "anyOf" not in shown:
         return {**shown, "anyOf": _INT_OR_STRING}
     return {**shown, "allOf": [{"anyOf": _INT_OR_STRING}, *shown.get("allOf", ())]}

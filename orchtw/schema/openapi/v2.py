@@ -1,4 +1,4 @@
-"""The OpenAPI v2 document: one for all that is served, joined from the shares of its parts."""
+"""The OpenAPI v2 document: one for the whole API, joined from the shares of its parts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SCHEMES = ["https"]
 
 
 def joined(shares: Iterable[Pieces], naming: Naming) -> bytes:
-    """The whole document as JSON."""
+    """Return the whole document as JSON."""
     every = list(shares)
     head = orjson.dumps({"swagger": "2.0", "info": info(naming)})[:-1]
     tail = orjson.dumps(
@@ -40,7 +40,7 @@ def joined(shares: Iterable[Pieces], naming: Naming) -> bytes:
 
 
 def _separated(texts: Iterable[bytes]) -> Iterator[bytes]:
-    """Those that are not empty, with commas between them."""
+    """Yield the non-empty texts, with commas between them."""
     separator = b""
     for text in texts:
         if text:

@@ -23,7 +23,7 @@ from orchtw.schema.openapi.parameters import Parameter
 
 
 def joined(pieces: Iterable[Pieces], shared: Mapping[str, bytes], naming: Naming) -> bytes:
-    """A whole document as JSON; `shared` has the JSON of the definitions that pieces need besides their own."""
+    """Return a whole document as JSON; `shared` has the JSON of definitions that several pieces need."""
     every = list(pieces)
     head = orjson.dumps({"openapi": "3.0.0", "info": info(naming)})[:-1]
     tail = orjson.dumps({"securitySchemes": {SECURITY: SECURITY_SCHEME}})[1:]

@@ -1,7 +1,7 @@
-"""Descriptions: what the protos say about a type or a field, and behind it what its schema says.
+"""Descriptions: the text of a type or field in the protos, extended by facts from its schema.
 
-The schema adds the allowed values and the default where the text does not tell them, feature gates, how the value
-merges, and the life of a kind. What has no text is described by the words of its name.
+The schema adds the allowed values and the default where the text does not mention them, feature gates, merge
+behaviour and the deprecation of a kind. Without a text, the description is made of the words of the name.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from orchtw.schema.catalogue import ResourceType, joined
 from orchtw.schema.nodes import MISSING, EnumSchema, Field, StructSchema
 from orchtw.schema.openapi.definition_names import short_name, title
 
-# Clients look for how these begin, and for no more of them (reference OPENAPI-20).
+# Clients recognise these by their beginnings, and only by those (reference OPENAPI-20).
 API_VERSION = (
     "APIVersion defines the versioned schema of this representation of an object. "
     "It is the group and version of the kind, such as apps/v1, or only the version in the core group."
 )
 KIND = (
     "Kind is a string value representing the REST resource this object represents. "
-    "Together with apiVersion it says what the other fields mean. It never changes."
+    "Together with apiVersion it determines the schema of the object. Immutable."
 )
 _OF_OBJECTS, _OF_LISTS = "Standard object's metadata.", "Standard list metadata."
-METADATA = f"{_OF_OBJECTS} Its name, its labels, and what the server keeps about it."
+METADATA = f"{_OF_OBJECTS} Its name, namespace, labels, and the data that the server maintains."
 _STANDARD = {
     "orch.io.apimachinery.pkg.apis.meta.v1.ObjectMeta": _OF_OBJECTS,
     "orch.io.apimachinery.pkg.apis.meta.v1.ListMeta": _OF_LISTS,
@@ -38,7 +38,7 @@ _GIVES_EXAMPLES = "such as"
 
 
 def phrase(name: str) -> str:
-    """The words of a camel-case name: "minReadySeconds" → "min ready seconds", "podIPs" → "pod IPs"."""
+    """Return the words of a camel-case name: "minReadySeconds" → "min ready seconds", "podIPs" → "pod IPs"."""
     words = (word if _is_acronym(word) else word.lower() for word in _WORD.findall(name))
     return " ".join(words) or name
 
@@ -48,28 +48,28 @@ def _is_acronym(word: str) -> bool:
 
 
 def of_resource(resource: ResourceType, text: str) -> str:
-    """The description of a kind that is served as a resource, of which `text` (or "") is said."""
-    scope = "in a namespace" if resource.namespaced else "of the whole cluster"
-    text = text or f"{resource.kind}: an object {scope}, served as {resource.plural} in {resource.api_version}."
+    """Return the description of a kind that is served as a resource; `text` is that of the protos, or ""."""
+    scope = "namespaced" if resource.namespaced else "cluster-scoped"
+    text = text or f"{resource.kind}: a {scope} object, served as {resource.plural} in {resource.api_version}."
     if resource.deprecated is None:
         return text
     text += f" Deprecated since {resource.deprecated}"
     if resource.replacement is not None:
         new = resource.replacement
         text += f", use {new.kind} of {joined(new.group, new.version)}"
-    return text + (f"; not served from {resource.removed} on." if resource.removed else ".")
+    return text + (f"; no longer served from {resource.removed}." if resource.removed else ".")
 
 
 def of_struct(schema: StructSchema, text: str) -> str:
-    """The description of any other type, of which `text` (or "") is said."""
+    """Return the description of any other type; `text` is that of the protos, or ""."""
     text = text or f"{title(phrase(short_name(schema.name)))}."
     if schema.union:
-        text += " At most one of its members is set, the one that the discriminator names."
+        text += " At most one member is set: the one that the discriminator names."
     return text + (" It is replaced as a whole, never merged." if schema.atomic else "")
 
 
 def of_field(field: Field, text: str) -> str:
-    """The description of a field, of which `text` (or "") is said: its meaning, then what its value may be."""
+    """Return the description of a field: `text`, then its default, allowed values and feature gate."""
     parts = [text or f"{title(phrase(field.name))}."]
     if isinstance(field.node, StructSchema) and (standard := _STANDARD.get(field.node.name)):
         parts.insert(0, standard)
@@ -88,7 +88,7 @@ def _tells(text: str, value: str) -> bool:
 
 
 def _choice(enum: EnumSchema, text: str) -> str:
-    """The values, or "" where the text names them all or, of an open set, some as examples."""
+    """Return the values, or "" where the text names them all or, for an open set, some as examples."""
     if all(_tells(text, value) for value in enum.values) or (not enum.published and _GIVES_EXAMPLES in text):
         return ""
     lead = "One of" if enum.published else "Known values"
@@ -96,7 +96,7 @@ def _choice(enum: EnumSchema, text: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """A default in words; "" for what is better seen in the schema's own member."""
+    """Return a default in words; "" for one that only the schema's own member shows."""
     if isinstance(value, str):
         return value or "the empty string"
     if isinstance(value, list) and all(isinstance(each, str) for each in value):

@@ -1,1 +1,1 @@
-"""Tables and partial metadata, for which clients ask in place of objects."""
+"""Tables and partial metadata, which clients can request in place of objects."""

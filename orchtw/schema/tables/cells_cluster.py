@@ -143,7 +143,7 @@ def csi_node(obj: Object, view: TableView) -> list[Any]:
 
 
 def csi_driver(obj: Object, view: TableView) -> list[Any]:
-    """Cells: Name, AttachRequired, PodInfoOnMount, StorageCapacity, TokenRequests, RequiresRepublish, Modes, Age."""
+    """Return the cells Name, AttachRequired, PodInfoOnMount, Capacity, TokenRequests, Republish, Modes, Age."""
     spec = _spec(obj)
     audiences = [entry.get("audience", "") for entry in spec.get("tokenRequests") or ()]
     return [

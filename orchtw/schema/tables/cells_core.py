@@ -22,7 +22,7 @@ def _name(obj: Object) -> str:
 
 
 def service(obj: Object, view: TableView) -> list[Any]:
-    """Name, Type, Cluster-IP, External-IP, Port(s), Age, Selector."""
+    """Return the cells Name, Type, Cluster-IP, External-IP, Port(s), Age, Selector."""
     spec = obj.get("spec") or {}
     addresses = spec.get("clusterIPs") or [spec.get("clusterIP", "")]
     ports = ",".join(map(_port, spec.get("ports") or ())) or NONE
@@ -53,7 +53,7 @@ def _external(obj: Object, spec: Object) -> str:
 
 
 def balancers(obj: Object) -> list[str]:
-    """The addresses of the load balancers in an object's status, sorted."""
+    """Return the addresses of the load balancers in an object's status, sorted."""
     ingress = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
     return sorted({entry.get("ip") or entry.get("hostname", "") for entry in ingress} - {""})
 
@@ -73,7 +73,7 @@ def _joined(ip: str, port: int) -> str:
 
 
 def node(obj: Object, view: TableView) -> list[Any]:
-    """Name, Status, Roles, Age, Version, Internal-IP, External-IP, OS-Image, Kernel-Version, Container-Runtime."""
+    """Return the cells Name, Status, Roles, Age, Version, IPs, OS-Image, Kernel-Version, Container-Runtime."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     info = status.get("nodeInfo") or {}
     ready = condition(obj, "Ready")
@@ -102,7 +102,7 @@ def _roles(obj: Object, view: TableView) -> str:
 
 
 def event(obj: Object, view: TableView) -> list[Any]:
-    """Last Seen, Type, Reason, Object, Subobject, Source, Message, First Seen, Count, Name."""
+    """Return the cells Last Seen, Type, Reason, Object, Subobject, Source, Message, First Seen, Count, Name."""
     first = view.since(obj.get("firstTimestamp") or obj.get("eventTime"))
     series = obj.get("series") or {}
     last_time = series.get("lastObservedTime") or obj.get("lastTimestamp")
@@ -164,7 +164,7 @@ def _class(obj: Object, view: TableView) -> str:
 
 
 def volume(obj: Object, view: TableView) -> list[Any]:
-    """Cells: Name, Capacity, Access Modes, Reclaim Policy, Status, Claim, StorageClass, Reason, Age, VolumeMode."""
+    """Return the cells Name, Capacity, Modes, Policy, Status, Claim, StorageClass, Reason, Age, VolumeMode."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     claim = spec.get("claimRef")
     return [

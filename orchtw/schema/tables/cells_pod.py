@@ -1,4 +1,4 @@
-"""A pod's row: its status is derived from phase, containers and deletion (reference TABLE-8)."""
+"""A pod's row, whose status is derived from phase, containers and deletion (reference TABLE-8)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def pod(obj: Object, view: TableView) -> list[Any]:
 
 
 def _init_reason(obj: Object) -> str | None:
-    """The status while an init container is not done; None when all are."""
+    """Return the status while an init container is not done; None when all are."""
     containers = obj.get("status", {}).get("initContainerStatuses") or []
     for index, container in enumerate(containers):
         state = container.get("state") or {}
@@ -55,7 +55,7 @@ def _init_reason(obj: Object) -> str | None:
 
 
 def _looked_at(containers: list[Object]) -> list[Object]:
-    """The init containers up to the first that is not done."""
+    """Return the init containers up to the first that is not done."""
     for index, container in enumerate(containers):
         terminated = (container.get("state") or {}).get("terminated")
         if terminated is None or terminated.get("exitCode", 0) != 0:
@@ -64,7 +64,7 @@ def _looked_at(containers: list[Object]) -> list[Object]:
 
 
 def _end(terminated: Object) -> str:
-    """Why a container ended."""
+    """Return the reason why a container ended."""
     if reason := terminated.get("reason"):
         return str(reason)
     if signal := terminated.get("signal"):
@@ -73,7 +73,7 @@ def _end(terminated: Object) -> str:
 
 
 def _running_reason(obj: Object, containers: list[Object]) -> tuple[str, int]:
-    """The status once the init containers are done, and how many containers are ready."""
+    """Return the status once the init containers are done, and how many containers are ready."""
     status = obj.get("status", {})
     reason: str = status.get("reason") or status.get("phase", "")
     ready = 0
@@ -92,7 +92,7 @@ def _running_reason(obj: Object, containers: list[Object]) -> tuple[str, int]:
 
 
 def _restarts(containers: list[Object], view: TableView) -> str:
-    """The number of restarts, and when the last one was."""
+    """Return the number of restarts, and the age of the last one."""
     total = sum(container.get("restartCount", 0) for container in containers)
     ends = (
         ((container.get("lastState") or {}).get("terminated") or {}).get("finishedAt") for container in containers

@@ -23,7 +23,7 @@ from orchtw.wire.objects import Object
 
 
 def _parts(obj: Object) -> tuple[Object, Object, str]:
-    """Spec, status and name."""
+    """Return spec, status and name."""
     return obj.get("spec") or {}, obj.get("status") or {}, obj["metadata"].get("name", "")
 
 
@@ -32,7 +32,7 @@ def _containers(template: Object | None) -> list[Object]:
 
 
 def _template(obj: Object) -> list[str]:
-    """Containers and images of the pod template."""
+    """Return the containers and images of the pod template."""
     containers = _containers((obj.get("spec") or {}).get("template"))
     return [names(containers), images(containers)]
 
@@ -60,7 +60,7 @@ replica_set = _replicas(selector)
 
 
 def daemon_set(obj: Object, view: TableView) -> list[Any]:
-    """Name, Desired, Current, Ready, Up-to-date, Available, Node Selector, Age, Containers, Images, Selector."""
+    """Return the cells Name, five counts, Node Selector, Age, Containers, Images, Selector."""
     spec, status, name = _parts(obj)
     counted = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled")
     counts = [status.get(key, 0) for key in (*counted, "numberAvailable")]
@@ -168,7 +168,7 @@ def scale(obj: Object, view: TableView) -> list[Any]:
 
 
 def _targets(metrics: list[Object], current: list[Object]) -> str:
-    """`current/target` of each metric; two are shown."""
+    """Return `current/target` of the first two metrics, and the number of others."""
     if not metrics:
         return NONE
     shown = [_target(metric, current[index] if index < len(current) else {}) for index, metric in enumerate(metrics)]

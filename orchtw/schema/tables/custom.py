@@ -1,4 +1,4 @@
-"""The rows of custom kinds: cells by the paths of their definition's columns (reference CRD-19, CRD-60)."""
+"""The rows of custom kinds: cells by the paths of the columns in their definition (reference CRD-19, CRD-60)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchtw.values.times import ZERO_TIME_S, parse_time
 from orchtw.wire.objects import Object
 
 MAX_COLUMNS: Final = 256
-"""That are shown: more than anybody reads, and what a row costs has an end."""
+"""Limit of the columns that are shown: more than anybody reads, and it bounds the cost of a row."""
 
 NAME: Final = Column(
     name="Name",
@@ -33,7 +33,7 @@ AGE: Final = Column(
     cell="When the server created the object, in RFC 3339 form and UTC.",
     path=".metadata.creationTimestamp",
 )
-_CHARACTERS_A_STEP: Final = 64  # of JSON text in a cell, beside the values that paths lead over
+_CHARACTERS_A_STEP: Final = 64  # of JSON text in a cell, added to the values that paths visit
 _INVALID: Final = "<invalid>"
 _NOT_THERE: Final = "<no value>"
 _JSON_ESCAPES: Final = (
@@ -48,7 +48,7 @@ Show = Callable[[Any, TableView, StepBudget], Any]
 
 
 def shown_columns(asked: Sequence[Column]) -> tuple[Column, ...]:
-    """The columns of a Table: the name, and those that are asked for up to the first whose path cannot be read."""
+    """Return the columns of a Table: the name, and those of `asked` up to the first invalid path."""
     found = [NAME]
     for column in (asked or (AGE,))[:MAX_COLUMNS]:
         try:
@@ -60,7 +60,7 @@ def shown_columns(asked: Sequence[Column]) -> tuple[Column, ...]:
 
 
 def cells_of(columns: Sequence[Column]) -> Cells:
-    """Makes the cells of `shown_columns`."""
+    """Return the function that makes the cells of `shown_columns`."""
     parts = [_cell(column) for column in columns[1:]]
 
     def cells(obj: Object, view: TableView) -> list[Any]:
@@ -84,11 +84,11 @@ def _cell(column: Column) -> Cell:
 
 
 def _nothing(value: Any, view: TableView, budget: StepBudget) -> None:
-    """A type that there is not."""
+    """Show nothing, for a column of an unknown type."""
 
 
 def _text(value: Any, view: TableView, budget: StepBudget) -> str | None:
-    """Any value as text: objects and lists as JSON."""
+    """Return any value as text: objects and lists as JSON."""
     kind = type(value)
     if kind is str:
         return value  # type: ignore[no-any-return]
@@ -104,7 +104,7 @@ def _text(value: Any, view: TableView, budget: StepBudget) -> str | None:
 
 
 def _json(value: Any, budget: StepBudget) -> str | None:
-    """Compact JSON with sorted keys; None where a row has too much of it."""
+    """Return compact JSON with sorted keys; None if the row's budget is spent."""
     if budget.left <= 0:
         return None
     try:
@@ -118,7 +118,7 @@ def _json(value: Any, budget: StepBudget) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """The value with whole numbers without a fraction."""
+    """Return the value with integral floats as integers, at any depth."""
     if type(value) is dict:
         return {key: _plain(part) for key, part in value.items()}
     if type(value) is list:
@@ -127,7 +127,7 @@ def _plain(value: Any) -> Any:
 
 
 def float_text(value: float) -> str:
-    """A number in the fewest figures, from a million on and below a ten-thousandth with an exponent: `1e+06`."""
+    """Return the shortest text of a number; from 1e6 and below 1e-4 with an exponent: `1e+06`."""
     sign, digits, exponent = Decimal(repr(value)).as_tuple()
     assert isinstance(exponent, int)  # JSON has no infinity
     figures = "".join(map(str, digits)).rstrip("0") or "0"

@@ -1,8 +1,7 @@
 """Tables: objects as rows of cells for people to read (reference TABLE-1).
 
-Which columns a kind has comes with its resource type; what stands in them, with its record in the registry. A kind
-that has not both has the default columns: name and time of creation. Of a custom kind the columns say both
-(`custom_layout`).
+The columns of a kind come with its resource type; the cells, with its record in the registry. A kind without both has
+the default columns: name and time of creation. A custom kind's columns also determine the cells (`custom_layout`).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ DEFAULT_COLUMNS = (
 
 
 def write_table(table: Object, now_s: float) -> bytes:
-    """A Table of lasting rows as JSON, with ages as of `now_s`."""
+    """Encode a Table of lasting rows as JSON, with ages as of `now_s`."""
 
     def written(value: object) -> str:
         if isinstance(value, Age):
@@ -44,7 +43,7 @@ def _default_cells(obj: Object, view: TableView) -> list[Any]:
 
 
 class TableLayout:
-    """The rows of one kind: `columns` are the resource type's, `cells` makes what stands in them."""
+    """The rows of one kind: `columns` are the resource type's, `cells` makes their contents."""
 
     def __init__(self, columns: Sequence[Column], cells: Cells | None, naming: Naming) -> None:
         if not columns or cells is None:
@@ -56,7 +55,7 @@ class TableLayout:
 
     @property
     def definitions(self) -> list[Object]:
-        """Return the columnDefinitions of the Table."""
+        """The columnDefinitions of the Table."""
         return [
             {
                 "name": column.name,
@@ -77,11 +76,11 @@ class TableLayout:
         served: Object | None = None,
         version: str = "",
     ) -> Object:
-        """One row for `stored`, a canonical dict in the storage version.
+        """Return one row for `stored`, a canonical dict in the storage version.
 
-        `now_s` is the time in seconds since 1970 that ages count from. `served` is the object in the version
-        that was asked for (default: `stored`), of which `include` says how much the row carries. `version` is the
-        Table's apiVersion, by default v1 of the meta group.
+        `now_s` is the time in seconds since 1970 that ages refer to. `served` is the object in the requested version
+        (default: `stored`); `include` is the part of it that the row carries. `version` is the Table's apiVersion, by
+        default v1 of the meta group.
         """
         view = TableView(time_s=now_s, naming=self._naming)
         row: Object = {"cells": self._cells(stored, view)}
@@ -91,19 +90,19 @@ class TableLayout:
         return row
 
     def lasting_cells(self, stored: Object, now_s: float) -> tuple[list[Any], bool] | None:
-        """Cells that `write_table` can write at any time, and whether they stay true as time goes by.
+        """Return cells that `write_table` can write at any time, and whether they stay true as time passes.
 
-        Ages are `Age` values. None for a row that has more than cells and an object.
+        Ages are `Age` values. None for a row that has conditions.
         """
         view = TableView(time_s=now_s, naming=self._naming, lazy=True)
         cells = self._cells(stored, view)
         return None if view.conditions else (cells, not view.passing)
 
     def table(self, meta: Object, rows: Iterable[Object], *, version: str = "", headed: bool = True) -> Object:
-        """The Table of `rows`. `meta` is its ListMeta: the list's, or for one object just its resourceVersion.
+        """Return the Table of `rows`. `meta` is its ListMeta: the list's, or for one object just its resourceVersion.
 
         `version` is its apiVersion, by default v1 of the meta group.
-        `headed` False leaves the columns out, as events after a watch's first do.
+        `headed` False leaves out the columns, as in all but the first event of a watch.
         """
         return {
             "kind": "Table",
@@ -120,6 +119,6 @@ class TableLayout:
 
 
 def custom_layout(asked: Sequence[Column], naming: Naming) -> TableLayout:
-    """The rows of a custom kind in the version whose columns these are (reference CRD-19)."""
+    """Return the layout of a custom kind in the version whose columns these are (reference CRD-19)."""
     columns = shown_columns(asked)
     return TableLayout(columns, cells_of(columns), naming)

@@ -8,7 +8,7 @@ from orchtw.wire.objects import Object
 
 
 def partial_metadata(obj: Object, api_version: str) -> Object:
-    """The metadata of the canonical `obj` as a PartialObjectMetadata of `api_version`; canonical."""
+    """Return the metadata of the canonical `obj` as a canonical PartialObjectMetadata of `api_version`."""
     return {
         "kind": "PartialObjectMetadata",
         "apiVersion": api_version,
@@ -17,7 +17,7 @@ def partial_metadata(obj: Object, api_version: str) -> Object:
 
 
 def partial_metadata_list(meta: Object, objects: Iterable[Object], api_version: str) -> Object:
-    """The metadata of each object, under the list's own `meta`; items carry kind and apiVersion."""
+    """Return the metadata of each object, under the list's own `meta`; items carry kind and apiVersion."""
     return {
         "kind": "PartialObjectMetadataList",
         "apiVersion": api_version,

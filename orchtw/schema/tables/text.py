@@ -21,21 +21,21 @@ _OPERATORS = {"In": "{} in ({})", "NotIn": "{} notin ({})", "Exists": "{}", "Doe
 
 @attrs.frozen(slots=True)
 class Age:
-    """A cell that is written when the Table is: how long ago `start_s`, in seconds since 1970, was."""
+    """A cell whose text is made when the Table is written: the age since `start_s`, in seconds since 1970."""
 
     start_s: float
 
     def text(self, now_s: float) -> str:
-        """The age as of `now_s`."""
+        """Return the age as of `now_s`."""
         return human_duration(now_s - self.start_s)
 
 
 @attrs.define(slots=True, kw_only=True, eq=False)
 class TableView:
-    """View that cells are made with: the time that ages count from, and the names of the vocabulary.
+    """Context of cell functions: the time that ages refer to, and the names of the vocabulary.
 
-    A cell function may put row conditions here. With `lazy`, ages come as `Age`, so that the row can be kept;
-    `passing` tells that another cell depends on the time all the same.
+    A cell function may add row conditions. With `lazy`, ages are `Age` values, so that the row can be kept; `passing`
+    is set when another cell depends on the time all the same.
     """
 
     time_s: float
@@ -46,7 +46,7 @@ class TableView:
 
     @property
     def now_s(self) -> float:
-        """The time, in seconds since 1970, for cells that are made of it."""
+        """The time, in seconds since 1970, for cells that depend on it."""
         self.passing = True
         return self.time_s
 
@@ -67,11 +67,11 @@ class TableView:
 
 
 Cells = Callable[[Object, TableView], list[Any]]
-"""Makes the cells of an object's row, one a column. The object is in the storage version."""
+"""Function that makes the cells of an object's row, one a column. The object is in the storage version."""
 
 
 def human_duration(seconds: float) -> str:
-    """A short text of one or two units that says about how long `seconds` are."""
+    """Return an approximate text of `seconds` in one or two units."""
     whole = int(seconds)
     if whole < -1:
         return "<invalid>"
@@ -100,12 +100,12 @@ def _two(whole: int, unit: int, name: str, smaller: int, smaller_name: str) -> s
 
 
 def pairs(values: Mapping[str, str] | None) -> str:
-    """A map as `k=v,k=v` in key order."""
+    """Return a map as `k=v,k=v` in key order."""
     return ",".join(f"{key}={value}" for key, value in sorted(values.items())) if values else NONE
 
 
 def selector(value: Object | None) -> str:
-    """A LabelSelector object in the query form."""
+    """Return a LabelSelector object in the query form."""
     if not value:
         return NONE
     terms = [(key, f"{key}={text}") for key, text in (value.get("matchLabels") or {}).items()]
@@ -119,7 +119,7 @@ def selector(value: Object | None) -> str:
 
 
 def some(texts: Sequence[str], *, limit: int = 3, empty: str = NONE) -> str:
-    """Up to `limit` texts, and how many there are besides."""
+    """Return up to `limit` texts, and the number of others."""
     if not texts:
         return empty
     shown = ",".join(texts[:limit])
@@ -138,7 +138,7 @@ def images(containers: Iterable[Object]) -> str:
 
 
 def condition(obj: Object, kind: str) -> Object | None:
-    """The condition of type `kind` in an object's status."""
+    """Return the condition of type `kind` in an object's status."""
     conditions = (obj.get("status") or {}).get("conditions") or ()
     return next((entry for entry in conditions if entry.get("type") == kind), None)
 

@@ -1,4 +1,4 @@
-"""Validity of values by the rules that schema nodes carry: one function a struct, compiled from the nodes.
+"""Validation of values by the rules of schema nodes: one function for each struct, compiled from the nodes.
 
-Rules that need more than one field, or more than the object, are the kind's own (`orchtw.registry.groups`).
+Rules across fields, or beyond the object, belong to the kind (`orchtw.registry.groups`).
 """

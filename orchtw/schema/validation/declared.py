@@ -1,4 +1,4 @@
-"""The rules that `protos/` declare, as schema nodes carry them."""
+"""Conversion of the rules that `protos/` declare to those of schema nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LIMITS = ("minimum", "maximum", "max_length", "min_items", "max_items")
 
 
 def declared_rules(options: Any, enum: EnumSchema | None) -> StructRules:
-    """The rules of an `orchtw.options.Rules`; `enum` is that of the field, in the vocabulary that is served."""
+    """Return the rules of an `orchtw.options.Rules`; `enum` is the field's, in the served vocabulary."""
     limits = {name: getattr(options, name) for name in _LIMITS if options.HasField(name)}
     return StructRules(
         **{name: getattr(options, name) for name in _AS_DECLARED},
@@ -24,5 +24,5 @@ def declared_rules(options: Any, enum: EnumSchema | None) -> StructRules:
 
 
 def declared_one_of(options: Any, naming: Naming) -> OneOf:
-    """The keys of an `orchtw.options.OneOf`, in the vocabulary that is served."""
+    """Return the keys of an `orchtw.options.OneOf`, in the served vocabulary."""
     return OneOf(tuple(map(naming.translate, options.field)), options.too_many, options.missing)

@@ -26,4 +26,4 @@ FORMATS: Final[Mapping[str, Callable[[Any], tuple[str, ...]]]] = {
     "port_name": ports.port_name,
     "socket_address": addresses.socket_address,
 }
-"""By name: what is wrong with a value, nothing if it is fine."""
+"""Checks by name: each returns what is wrong with a value, or nothing."""

@@ -1,7 +1,7 @@
 """Rules of ObjectMeta on create and on update, and generated names (reference OBJ-1, OBJ-29).
 
-The rules see canonical metadata after the server's own fields have been filled in, return every cause at once (of
-very many a few more than are shown) and change nothing; `drop_unstored` comes before them.
+The rules check canonical metadata after the server's own fields have been filled in, return all causes at once (of
+very many, a few more than are shown) and change nothing; `drop_unstored` runs before them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from random import Random
 from typing import Any, Final
 
 import attrs
+import orjson
 
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
 from orchtw.naming.names import Naming
@@ -27,8 +28,8 @@ ANNOTATIONS_LIMIT_BYTES: Final = 262144
 ORPHAN: Final = "orphan"
 FOREGROUND: Final = "foregroundDeletion"
 
-_SHOWN_OWNERS: Final = 32  # in a cause, which shows some hundred characters of them
-_SHOWN_UIDS: Final = 20  # in a warning, which is cut at some hundred characters anyway
+_SHOWN_OWNERS: Final = 32  # in a cause, which shows only some hundred characters
+_SHOWN_UIDS: Final = 20  # in a warning, which is cut at some hundred characters
 _SHOWN_UID: Final = 64
 _SUFFIX_LENGTH: Final = 5
 _SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, no look-alikes
@@ -43,6 +44,10 @@ _IMMUTABLE: Final = (
 )
 _TIMES: Final = frozenset({"creationTimestamp", "deletionTimestamp"})
 
+_VALID_KEYS: Final[set[str]] = set()
+_MOST_VALID_KEYS: Final = 4096
+_MOST_KEPT_OF_ONE: Final = 256  # keys of one object
+
 _CLUSTER_NAME: Final = (
     "metadata.clusterName was specified. This field is not preserved and will be removed from the schema in 1.25"
 )
@@ -55,21 +60,21 @@ _REPEATED_OWNERS_TAIL: Final = (
 
 
 def generate_name(prefix: str, random: Random) -> str:
-    """A name from metadata.generateName: at most 58 characters of `prefix` and 5 random ones."""
+    """Make a name from metadata.generateName: at most 58 characters of `prefix` and 5 random ones."""
     return prefix[:_PREFIX_LIMIT] + "".join(random.choices(_SUFFIX_ALPHABET, k=_SUFFIX_LENGTH))
 
 
 def drop_unstored(meta: dict[str, Any], *, admitted: bool = False) -> list[str]:
-    """Take out of `meta` what is not stored, a clusterName and repeated owners; returns a warning for each.
+    """Remove from `meta` what is not stored, a clusterName and repeated owners; return a warning for each.
 
-    `admitted`: the warning says that mutating admission has been (reference ERR-53).
+    `admitted`: the warning mentions mutating admission, which is over (reference ERR-53).
     """
     warnings = [_CLUSTER_NAME] if meta.pop("clusterName", None) else []
     return warnings + drop_repeated_owners(meta, admitted=admitted)
 
 
 def drop_repeated_owners(meta: dict[str, Any], *, admitted: bool) -> list[str]:
-    """The same of owners alone."""
+    """Remove repeated owners from `meta`; return the warning."""
     owners = meta.get("ownerReferences")
     if not owners or len(owners) < 2:
         return []
@@ -82,7 +87,7 @@ def drop_repeated_owners(meta: dict[str, Any], *, admitted: bool) -> list[str]:
 
 
 def _without_repeated(owners: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], set[str]]:
-    """Each different owner, and the uids of those that come more than once."""
+    """Return each different owner, and the uids of those that come more than once."""
     first: dict[frozenset[tuple[str, Any]], dict[str, Any]] = {}
     repeated = set()
     for owner in owners:
@@ -108,7 +113,7 @@ class MetadataRules:
 
 
 def validate_create(meta: Meta, rules: MetadataRules) -> list[Cause]:
-    """Every reason why an object with `meta` may not be created."""
+    """Return every reason why an object with `meta` may not be created."""
     causes: list[Cause] = []
     if prefix := meta.get("generateName"):
         errors = rules.name_form.prefix(prefix)
@@ -123,7 +128,7 @@ def validate_create(meta: Meta, rules: MetadataRules) -> list[Cause]:
 
 
 def validate_update(new: Meta, old: Meta, rules: MetadataRules) -> list[Cause]:
-    """Every reason why metadata `old` may not become `new`; the kind's form of the name is not checked again."""
+    """Return every reason why `old` may not become `new`; the kind's form of the name is not checked again."""
     causes: list[Cause] = []
     name = new.get("name")
     if not name:
@@ -177,7 +182,7 @@ def _common(meta: Meta, rules: MetadataRules) -> list[Cause]:
 
 
 def validate_labels(labels: Mapping[str, str], field: str) -> list[Cause]:
-    """Every reason why `labels` at `field` are invalid."""
+    """Return every reason why `labels` at `field` are invalid."""
     causes: list[Cause] = []
     for key, value in labels.items():
         if len(causes) > MAX_CAUSES:
@@ -190,16 +195,36 @@ def validate_labels(labels: Mapping[str, str], field: str) -> list[Cause]:
 
 
 def validate_annotations(annotations: Mapping[str, str], field: str) -> list[Cause]:
-    """Every reason why `annotations` at `field` are invalid: key form (in lower case) and total size."""
+    """Return every reason why `annotations` at `field` are invalid: key form (in lower case) and total size."""
     causes: list[Cause] = []
-    size = 0
-    for key, value in annotations.items():
-        if len(causes) <= MAX_CAUSES and (errors := names.qualified_name(key.lower())):
-            causes += [invalid(field, key, text) for text in errors]
-        size += utf8.size(key) + utf8.size(value)
-    if size > ANNOTATIONS_LIMIT_BYTES:
+    if not _VALID_KEYS.issuperset(annotations):
+        for key in annotations:
+            if len(causes) > MAX_CAUSES:
+                break
+            if errors := names.qualified_name(key.lower()):
+                causes += [invalid(field, key, text) for text in errors]
+        if not causes and len(annotations) <= _MOST_KEPT_OF_ONE:
+            _remember(annotations)
+    if _annotations_beyond(annotations, ANNOTATIONS_LIMIT_BYTES):
         causes.append(too_long(field, ANNOTATIONS_LIMIT_BYTES))
     return causes
+
+
+def _remember(keys: Iterable[str]) -> None:
+    """Note valid keys of annotations, which most objects share: a whole set of them is then known at a glance."""
+    if len(_VALID_KEYS) >= _MOST_VALID_KEYS:
+        _VALID_KEYS.clear()
+    _VALID_KEYS.update(keys)
+
+
+def _annotations_beyond(annotations: Mapping[str, str], limit_bytes: int) -> bool:
+    """Report whether keys and values are larger; their JSON text, which is made faster, never has fewer bytes."""
+    try:
+        if len(orjson.dumps(annotations)) <= limit_bytes:
+            return False
+    except orjson.JSONEncodeError:  # half a surrogate pair
+        pass
+    return sum(utf8.size(key) + utf8.size(value) for key, value in annotations.items()) > limit_bytes
 
 
 def _owners(owners: Iterable[Meta]) -> list[Cause]:

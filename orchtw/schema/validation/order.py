@@ -1,4 +1,4 @@
-"""Order of causes: that of the fields, whichever check found them."""
+"""Order of causes: that of the fields, regardless of the check that found them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _STEP = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
 
 def in_field_order(schema: StructSchema, causes: Sequence[Cause]) -> list[Cause]:
-    """`causes`, whose fields are paths in a value of `schema`, in emission order; those of one field stay in theirs.
+    """Sort `causes`, whose fields are paths in a value of `schema`, in emission order; the sort is stable.
 
-    A field that the schema does not have comes behind those that it has.
+    Unknown fields come after the known ones.
     """
     return sorted(causes, key=lambda cause: tuple(_places(schema, cause.field)))
 
 
 def _places(node: Node | None, path: str) -> Iterator[tuple[int, str]]:
-    """For each step of the path its place among its siblings, and its text for what has no place."""
+    """Yield for each step of the path its position among its siblings, and its text where it has none."""
     for found in _STEP.finditer(path):
         inside, name = found.groups()
         if name is None:

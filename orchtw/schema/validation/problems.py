@@ -16,16 +16,16 @@ from orchtw.values.go_literals import SELECTOR, shown
 
 IMMUTABLE: Final = "field is immutable"
 UNSET: Final[tuple[object, ...]] = (None, "", [])
-"""What chooses nothing."""
+"""Values that count as not set in a choice of keys."""
 
 
 def at(place: int | str) -> str:
-    """The part of a path that names an element by its index or a value by its key, which is a client's text."""
+    """Return the path step to an element by its index, or to a value by its key, which is a client's text."""
     return f"[{place}]" if isinstance(place, int) else f"[{shortened(place, MAX_NAME_CHARACTERS)}]"
 
 
 def within(place: str, causes: Sequence[Cause]) -> list[Cause]:
-    """The causes found in the value at `place`, seen from the struct that holds it."""
+    """Return causes found in the value at `place`, with paths from the struct that holds it."""
     return [Cause(each.reason, each.message, _joined(place, each.field)) for each in causes]
 
 
@@ -34,7 +34,7 @@ def _joined(place: str, field: str) -> str:
 
 
 def beyond(place: str, value: float, rules: StructRules) -> Cause:
-    """A number is beyond its limits."""
+    """Return the cause for a number beyond its limits."""
     low, high = rules.minimum, rules.maximum
     if low is None:
         usual = f"must be less than or equal to {high}"
@@ -46,7 +46,7 @@ def beyond(place: str, value: float, rules: StructRules) -> Cause:
 
 
 def too_few(place: str, value: Sequence[Any] | Mapping[str, Any], least: int) -> Cause:
-    """A list or map has fewer than `least` entries; an empty one counts as missing."""
+    """Return the cause for a list or map with fewer than `least` entries; an empty one counts as missing."""
     return invalid(place, len(value), f"must have at least {least} items") if value else required(place)
 
 
@@ -72,4 +72,4 @@ GIVEN: Final[Mapping[str, Any]] = {
     "selector": partial(shown, SELECTOR),
     "within": within,
 }
-"""What the source of a validator finds under its name."""
+"""The names that the source of a validator can use."""

@@ -1,4 +1,4 @@
-"""Validators of structs, written from the rules that their schema nodes carry and compiled on first use."""
+"""Validators of structs, generated from the rules of their schema nodes and compiled on first use."""
 
 from __future__ import annotations
 
@@ -10,48 +10,52 @@ import attrs
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.schema.codec.generated import Functions, Writer
+from orchtw.schema.known_texts import KnownTexts
 from orchtw.schema.nodes import Field, ListSchema, MapSchema, Node, NodeForm, OneOf, Scalar, StructRules, StructSchema
 from orchtw.schema.validation.formats import FORMATS
 from orchtw.schema.validation.problems import GIVEN
 
 Validator = Callable[[dict[str, Any], dict[str, Any] | None], list[Cause]]
-"""Gets a canonical dict and, on update, the one that it replaces (else None). Returns every cause in the order of the
-fields; of very many a few more than are shown."""
+"""Function of a canonical dict and, on update, the one that it replaces (else None): returns every cause in the order
+of the fields; of very many, a few more than are shown."""
 
 Check = Callable[[dict[str, Any], dict[str, Any] | None], list[Cause]]
-"""A rule of a struct that needs more than one field: as a Validator, fields are paths below the struct."""
+"""Rule of a struct across several fields; called like a Validator, with fields as paths below the struct."""
 
 Consequence = Callable[[dict[str, Any], list[Cause]], list[Cause]]
-"""What else is wrong with a struct because of the causes that were found in it."""
+"""Function that returns further causes for a struct in which causes were found."""
 
-_NO_CHECKS: Final[Mapping[str, Check]] = {}
-_NO_CONSEQUENCES: Final[Mapping[str, Consequence]] = {}
+NO_CHECKS: Final[Mapping[str, Check]] = {}
+NO_CONSEQUENCES: Final[Mapping[str, Consequence]] = {}
 _NO_RULES: Final = StructRules()
-_SELECTOR: Final = "orch.io.apimachinery.pkg.apis.meta.v1.LabelSelector"  # what a cause shows as Go does
+_SELECTOR: Final = "orch.io.apimachinery.pkg.apis.meta.v1.LabelSelector"  # a cause shows it as Go does
 _NUMBERS: Final = frozenset({Scalar.INT32, Scalar.INT64, Scalar.DOUBLE, NodeForm.INT_OR_STRING})
 _COUNTED: Final = {"min_items", "max_items", "item"}
 
 
 class Validators:
-    """The validators of all structs; each is compiled when it is first needed, and one without rules never.
+    """The validators of all structs; each is compiled on first use, and one without rules never.
 
-    `checks` are called for structs of that name wherever they stand, after the rules that the struct declares. What
-    is inside a list or map has no counterpart before the update: its checks get None for it. `consequences` are
-    called last, for structs in which something is wrong.
+    `checks` are called for structs of that name at any place, after the rules that the struct declares. A struct
+    inside a list or map has no counterpart before the update: its checks get None for it. `consequences` are called
+    last, for structs with causes. Large structs right below a whole object, such as a spec, are not checked again
+    while `known` has their text.
     """
 
     def __init__(
         self,
-        checks: Mapping[str, Check] = _NO_CHECKS,
-        consequences: Mapping[str, Consequence] = _NO_CONSEQUENCES,
+        checks: Mapping[str, Check] = NO_CHECKS,
+        consequences: Mapping[str, Consequence] = NO_CONSEQUENCES,
+        known: KnownTexts | None = None,
     ) -> None:
+        self._valid = (KnownTexts() if known is None else known).valid
         self._checks = checks
         self._consequences = consequences
         self._functions = Functions(self._write, GIVEN)
         self._ruled: dict[StructSchema, bool] = {}
 
     def find(self, schema: StructSchema) -> Validator | None:
-        """The validator of a struct; None: nothing in or below it has a rule.
+        """Return the validator of a struct; None: nothing in or below it has a rule.
 
         Raises ValueError for a rule that does not fit the type of its field, or a format that is unknown.
         """
@@ -73,7 +77,7 @@ class Validators:
         with w.block(f"def {w.name}(new, old):"):
             w("out = []")
             for field in schema.keys.values():
-                self._write_field(field, w)
+                self._write_field(field, w, of_object=schema.kind == "object")
             for part in _inlined(schema):
                 for one_of in part.one_of:
                     _write_one_of(one_of, w)
@@ -89,12 +93,12 @@ class Validators:
             return True
         return any(field.rules is not None for field in struct.fields)
 
-    def _write_field(self, field: Field, w: Writer) -> None:
+    def _write_field(self, field: Field, w: Writer, *, of_object: bool) -> None:
         rules = field.rules or _NO_RULES
         if field.unchecked or (field.rules is None and not self._concerns(field.node)):
             return
         key = repr(field.name)
-        at = _Place("v0", f"None if old is None else old.get({key})", key, 0)
+        at = _Place("v0", f"None if old is None else old.get({key})", key, 0, of_object)
         if rules.required or rules.immutable:
             w(f"v0 = new.get({key})")
             self._write_present(field, rules, at, w)
@@ -120,7 +124,11 @@ class Validators:
             self._write_map(node, rules, at, w)
         elif isinstance(node, StructSchema):
             if self._concerns(node):
-                with w.block(f"if found := {w.function(node)}({at.value}, {at.before}):"):
+                call = f"{w.function(node)}({at.value}, {at.before})"
+                if at.of_object:
+                    known, name = w.constant(self._valid), w.function(node)
+                    call = f"{known}({name!r}, {name}, {at.value}, {at.before})"
+                with w.block(f"if found := {call}:"):
                     w(f"out += within({at.path}, found)")
         elif node in _NUMBERS:
             _write_number(node, rules, at, w)
@@ -165,21 +173,25 @@ class Validators:
 
 @attrs.frozen(slots=True)
 class _Place:
-    """Source of a value, of what it was before, and of its path, inside `depth` lists and maps."""
+    """Source of a value, of its value before the update, and of its path, inside `depth` lists and maps.
+
+    `of_object`: it is a field of a whole object.
+    """
 
     value: str
     before: str
     path: str
     depth: int
+    of_object: bool = False
 
     def inner(self, key: str) -> _Place:
-        """The place of the element whose index or key is in the variable `key`."""
+        """Return the place of the element whose index or key is in the variable `key`."""
         return _Place(f"v{self.depth + 1}", "None", f"{self.path} + at({key})", self.depth + 1)
 
 
 @contextmanager
 def _where_present(rules: StructRules, pointer: bool, at: _Place, w: Writer) -> Iterator[None]:
-    """Write lines for a present value; an absent one may be required, and without `pointer` zero counts as absent."""
+    """Write lines for a present value; an absent one may be required; without `pointer` zero counts as absent."""
     if rules.required:
         with w.block(f"if {at.value} is None:" if pointer else f"if not {at.value}:"):
             w(f"out.append(required({at.path}, {rules.required_detail!r}))")
@@ -198,7 +210,7 @@ def _write_counts(rules: StructRules, at: _Place, w: Writer) -> None:
 
 
 def _write_uniqueness(keys: tuple[str, ...], seen: str, at: _Place, w: Writer) -> None:
-    """An element is told by its `keys`, of which a single one may be left out, or else by all of it."""
+    """Write the check for repeated elements, compared by `keys`, or as a whole without them."""
     path = at.path
     if len(keys) == 1:
         path += f" + {'.' + keys[0]!r}"
@@ -252,7 +264,7 @@ def _write_one_of(one_of: OneOf, w: Writer) -> None:
 
 
 def _check_fit(node: Node, rules: StructRules) -> None:
-    """Raise ValueError for a rule that values of this type cannot be held against."""
+    """Raise ValueError for a rule that does not apply to values of this type."""
     if isinstance(node, ListSchema):
         fit = {*_COUNTED, "unique", "unique_by"}
     elif isinstance(node, MapSchema):
@@ -272,7 +284,7 @@ def _check_fit(node: Node, rules: StructRules) -> None:
 
 
 def _inlined(struct: StructSchema) -> Iterator[StructSchema]:
-    """The struct, and those whose keys stand in it."""
+    """Yield the struct, and those that are inline in it."""
     yield struct
     for field in struct.fields:
         if field.inline and isinstance(field.node, StructSchema):
@@ -286,7 +298,7 @@ def _struct_of(node: Node) -> StructSchema | None:
 
 
 def _reachable(root: StructSchema, reached: set[StructSchema]) -> Iterator[StructSchema]:
-    """`root` and every struct below it, each once; they are noted in `reached`."""
+    """Yield `root` and every struct below it, each once; they are added to `reached`."""
     waiting = [root]
     while waiting:
         struct = waiting.pop()

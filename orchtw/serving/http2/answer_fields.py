@@ -1,4 +1,4 @@
-"""The fields of an answer, packed without a table: what is the same in all answers is packed once."""
+"""Fields of responses, packed without a dynamic table: constant ones are packed once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEPT_NAMES: Final = 256
 _KEPT_BYTES: Final = 64
 
 CONTINUE: Final = b"\x08\x03100"
-"""The fields of a 100."""
+"""Packed fields of a 100 response."""
 
 
 def _integer(value: int, mask: int) -> bytes:
@@ -30,7 +30,7 @@ def _integer(value: int, mask: int) -> bytes:
 
 
 def _packed_name(name: str) -> bytes:
-    """A name of which the value follows, and which enters no table."""
+    """Return a packed name for a literal field that enters no table."""
     lower = name.lower().encode("latin-1", "replace")
     if lower.decode("latin-1") in _NOT_HERE:
         return b""
@@ -39,7 +39,7 @@ def _packed_name(name: str) -> bytes:
 
 
 class AnswerFields:
-    """Packs the heads of answers; remembers names, and values that all answers of a time have."""
+    """Packer of response heads; it keeps packed names, and values common to all responses of a time."""
 
     def __init__(self) -> None:
         self._names: dict[str, bytes] = {}
@@ -55,7 +55,7 @@ class AnswerFields:
     def pack(
         self, code: int, content_type: str, headers: Iterable[tuple[str, str]], date_line: str, length: int | None
     ) -> bytes:
-        """The fields of an answer; `date_line` is HTTP/1's, `length` that of the body, if it is to be told.
+        """Return the fields of a response; `date_line` is HTTP/1's, `length` that of the body, or None.
 
         Raises ValueError for a header with a line break in it.
         """

@@ -1,4 +1,4 @@
-"""The HTTP/2 protocol of a connection: its streams, what the client says of the connection itself, and its end."""
+"""HTTP/2 protocol of a connection: its streams, frames about the connection itself, and its end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchtw.errors import StatusError
-from orchtw.request import Request
+from orchtw.request import Request, SameHead
 from orchtw.serving.budget import Holding
 from orchtw.serving.http2.field_decoder import Field, FieldDecoder
 from orchtw.serving.http2.limits import (
@@ -31,18 +31,18 @@ from orchtw.serving.http2.request_fields import RequestHead, check_trailers, hea
 from orchtw.serving.http2.shared import Shared
 from orchtw.serving.http2.stream import Stream
 from orchtw.serving.http2.streams import NO_TABLE, Streams
-from orchtw.serving.limits import FREE_BYTES, PATIENCE_S, HeadersTooLarge
+from orchtw.serving.limits import FREE_BYTES, PATIENCE_S, SAME_BYTES, HeadersTooLarge
 from orchtw.wire import http2_frames as frames
 from orchtw.wire.http2_frames import Code, Flag, FrameKind, Setting
 
 
 @implementer(IHalfCloseableProtocol, IPushProducer)
 class HTTP2Channel(Streams):
-    """A connection; its transport is as for `HTTPChannel`."""
+    """HTTP/2 connection; its transport is as for `HTTPChannel`."""
 
     __slots__ = (
         *("_begun", "_client_window", "_decoder", "_held_back", "_holding", "_looked_s", "_noise", "_progress"),
-        *("_reader", "_received_s", "_settled", "_stalled_since", "_window", "known", "peer"),
+        *("_reader", "_received_s", "_same_head", "_settled", "_stalled_since", "_window", "known", "peer"),
     )
 
     def __init__(self, shared: Shared) -> None:
@@ -53,6 +53,8 @@ class HTTP2Channel(Streams):
         self._noise = Noise(edge)
         self._received_s = edge.now
         self._begun = 0
+        self._same_head: SameHead | None = None
+        """Headers of the last short head, for the next ones that are equal."""
         self._window = CONNECTION_WINDOW
         self._client_window = DEFAULT_WINDOW
         self._held_back = self._settled = False
@@ -123,12 +125,12 @@ class HTTP2Channel(Streams):
             holding.release()
 
     def _evicted(self) -> None:
-        """Others need the room."""
+        """Drop the connection to make room for others."""
         self._holding = None
         self.transport.abortConnection()
 
     def _hold_back(self) -> None:
-        """Others get their turn, or the client reads, before what has come is looked at further."""
+        """Pause reading until others have had their turn, or the client reads."""
         if not self._closed:
             self._held_back = True
             self.transport.pauseProducing()
@@ -142,7 +144,7 @@ class HTTP2Channel(Streams):
             self._take()
 
     def resumeProducing(self) -> None:
-        """The transport has sent what it had."""
+        """Continue: the transport has sent everything."""
         super().resumeProducing()
         if self._held_back:
             self._edge.call_later(0, self._go_on)
@@ -208,7 +210,17 @@ class HTTP2Channel(Streams):
             self._noise.heard()
             self.write(frames.reset(number, Code.PROTOCOL_ERROR))
             return
+        if ended and head.size <= SAME_BYTES:
+            self._know_again(head.request)
         self._start(number, head, ended)
+
+    def _know_again(self, request: Request) -> None:
+        """Have requests with equal headers share what the app knows their sender by."""
+        same = self._same_head
+        if request.repeated is None:
+            if same is None or same.headers != request.headers:
+                same = self._same_head = SameHead(request.headers)
+            request.same_head = same
 
     def _start(self, number: int, head: RequestHead, ended: bool) -> None:
         self._begun += 1
@@ -216,7 +228,7 @@ class HTTP2Channel(Streams):
         stream.begin(head, ended=ended)
 
     def _refuse_fields(self, number: int, ended: bool) -> None:
-        """431, and the end: what follows cannot be decoded."""
+        """Answer 431 and end the connection: later fields cannot be decoded."""
         if number > self._last:
             self._last = number
             request = Request(method="GET", path="/", peer=self.peer)
@@ -338,7 +350,7 @@ class HTTP2Channel(Streams):
         self._reader.close()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """The client is gone, and all of its streams."""
+        """End all streams: the client is gone."""
         self._closed = True
         self._edge.channels.discard(self)
         self._reader.close()
@@ -353,7 +365,7 @@ class HTTP2Channel(Streams):
                 stream.left()
 
     def readConnectionLost(self) -> None:
-        """The client sends no more: it gets what it has asked for and can take, and no more events."""
+        """Serve the received requests and end the watches: the client sends no more."""
         for number in list(self._receiving):
             self._streams.pop(number).left()
         for stream in list(self._streams.values()):
@@ -363,7 +375,7 @@ class HTTP2Channel(Streams):
         self.wind_down()
 
     def writeConnectionLost(self) -> None:
-        """Never said by our transport: it closes both sides at once."""
+        """Do nothing: our transport closes both sides at once."""
 
     # Time
 
@@ -397,7 +409,7 @@ class HTTP2Channel(Streams):
             self.leave()
 
     def distrust(self) -> None:
-        """Wind down if the client was verified by its certificate: that may not be so any more."""
+        """Wind down if the client was verified by its certificate, which may no longer be valid."""
         if self.peer.verified:
             self.wind_down()
 

@@ -1,7 +1,7 @@
-"""Fields of requests out of their packed form (HPACK, RFC 7541).
+"""Decoder of requests' fields (HPACK, RFC 7541).
 
-Not the library's decoder, whose table keeps bytes: what a client repeats in each request, which is almost all of it,
-is checked and made into text once, when it enters the table. That takes a third of the time.
+It replaces the library's, whose table keeps bytes: fields that a client repeats in each request, which are almost
+all, are checked and made into text once, when they enter the table. That takes a third of the time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NAME = re.compile(rb":?[!#$%&'*+\-.^_`|~0-9a-z]+")
 _UNSAFE = re.compile(rb"[\x00\r\n]")
 
 Field = tuple[str, str, bool]
-"""Name and value, whose characters are bytes, and whether both may stand in a request."""
+"""Name and value, whose characters are bytes, and a flag for both being valid in a request."""
 
 
 def _field(name: bytes, value: bytes) -> Field:
@@ -44,7 +44,7 @@ def _field(name: bytes, value: bytes) -> Field:
 
 
 Entry = tuple[Field, bytes, int]
-"""What is in a table: a field, its name as it came, and its size."""
+"""Entry of a table: a field, its name as it came, and its size."""
 
 _STATIC: Final[tuple[Entry, ...]] = tuple(
     (_field(name, value), name, len(name) + len(value) + _ENTRY_BYTES) for name, value in HeaderTable.STATIC_TABLE
@@ -52,10 +52,10 @@ _STATIC: Final[tuple[Entry, ...]] = tuple(
 
 
 class FieldDecoder:
-    """One connection's table, and the lists of fields that are read with it.
+    """Decoder with one connection's table.
 
-    Raises ConnectionProblem for what cannot be decoded and FieldsTooLarge for what is too much; after either,
-    nothing more can be decoded. `size` is what the last list took, as both sides count it (§4.1).
+    Raises ConnectionProblem for undecodable fields and FieldsTooLarge for too many; after either, nothing more can be
+    decoded. `size` is that of the last list, as both sides count it (§4.1).
     """
 
     __slots__ = ("_lines", "_room", "_table", "_used", "size")
@@ -68,7 +68,7 @@ class FieldDecoder:
         self.size = 0
 
     def decode(self, block: bytes) -> list[Field]:
-        """The fields of one list, in their order."""
+        """Return the fields of one list, in order."""
         try:
             return self._decode(block)
         except (IndexError, HPACKError) as problem:
@@ -96,7 +96,7 @@ class FieldDecoder:
         return fields
 
     def _literal(self, block: bytes, at: int, byte: int) -> tuple[Field, int, int]:
-        """A field that is written out, its size, and where the next one begins."""
+        """Return a literal field, its size, and the position of the next one."""
         kept = byte & 0x40
         index, at = _integer(block, at, 0x3F if kept else 0x0F)
         if index:

@@ -1,4 +1,4 @@
-"""Where HTTP/2 begins: connections whose clients have chosen it in the handshake."""
+"""Start of HTTP/2: takeover of connections whose clients have negotiated it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from orchtw.serving.http2.shared import Shared
 
 
 class Multiplexer:
-    """Takes connections over whose clients have chosen HTTP/2, with at most `streams` requests at a time each."""
+    """Takeover of HTTP/2 connections, with at most `streams` concurrent requests each."""
 
     def __init__(self, edge: Edge, streams: int) -> None:
         self._shared = Shared(edge, streams)
 
     def take_over(self, transport: Any) -> None:
-        """Become the transport's protocol; the handshake is complete."""
+        """Install the HTTP/2 protocol on a transport whose handshake is complete."""
         channel = HTTP2Channel(self._shared)
         transport.protocol = channel
         channel.makeConnection(transport)

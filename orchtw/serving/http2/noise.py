@@ -1,4 +1,4 @@
-"""A bound on frames that ask for work and bring nothing: pings, settings, resets, empty or late frames."""
+"""Limit on frames that cost work and carry nothing: pings, settings, resets, empty or late frames."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from orchtw.serving.http2.problems import calm
 
 
 class Noise:
-    """NOISE such frames at once, and NOISE_A_SECOND (reference LIMIT-22)."""
+    """Allowance of NOISE such frames at once, and NOISE_A_SECOND (reference LIMIT-22)."""
 
     __slots__ = ("_edge", "_heard", "_since")
 
@@ -18,7 +18,7 @@ class Noise:
         self._since = edge.now
 
     def heard(self, count: int = 1) -> None:
-        """One more frame, which is worth `count` of them. Raises ConnectionProblem."""
+        """Count a frame, which weighs `count`. Raises ConnectionProblem beyond the limit."""
         self._heard += count
         if self._heard > NOISE:
             now = self._edge.now

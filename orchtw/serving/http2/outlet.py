@@ -18,7 +18,7 @@ _pack = HEAD.pack
 class Sending(abc.ABC):
     """The sending side of a connection: frames are gathered for one write, and streams take turns.
 
-    `window` is what the other side lets all streams send together. While `full`, the transport takes nothing.
+    `window` is the peer's window for all streams together. While `full`, the transport accepts nothing.
     """
 
     __slots__ = (
@@ -32,7 +32,7 @@ class Sending(abc.ABC):
         self.full = False
         self.transport: Any = None
         self.stuck: dict[Outlet, float] = {}
-        """Who has something to send and may not, and when that was last so that it could."""
+        """Outlets with blocked bytes, and the time of their last progress."""
         self._blocked: dict[Outlet, None] = {}
         self._pulling: dict[Outlet, None] = {}
         self._out: list[Part] = []
@@ -68,7 +68,7 @@ class Sending(abc.ABC):
         self._shared.later(self)
 
     def turn(self) -> None:
-        """The end of a turn: long bodies get their next part, and what has been gathered goes out."""
+        """End a turn: long bodies get their next part, and gathered frames are written."""
         enough = self.window - TURN_BYTES
         pulling, self._pulling = self._pulling, {}
         for outlet in pulling:
@@ -88,18 +88,18 @@ class Sending(abc.ABC):
             self._wait()
 
     def block(self, outlet: Outlet) -> None:
-        """This stream could send, and the connection cannot: it goes on in its turn."""
+        """Queue a stream that could send, while the connection cannot."""
         self._blocked.pop(outlet, None)
         self._blocked[outlet] = None
 
     def drop(self, outlet: Outlet) -> None:
-        """This stream sends no more."""
+        """Remove a stream that sends no more."""
         self._blocked.pop(outlet, None)
         self._pulling.pop(outlet, None)
         self.stuck.pop(outlet, None)
 
     def unblock(self) -> None:
-        """The connection can send again: those who wait go on, each in its turn."""
+        """Let the queued streams send, each in its turn: the connection can send again."""
         while self._blocked and not self.full and self.window > 0:
             outlet = next(iter(self._blocked))
             del self._blocked[outlet]
@@ -110,39 +110,38 @@ class Sending(abc.ABC):
     # IPushProducer, for the transport
 
     def pauseProducing(self) -> None:
-        """The transport takes no more."""
+        """Pause: the transport accepts no more."""
         self.full = True
 
     def resumeProducing(self) -> None:
-        """The transport has sent what it had."""
+        """Resume the streams: the transport has sent everything."""
         self.full = False
         self.unblock()
         self.flush()
 
     def stopProducing(self) -> None:
-        """The transport is gone; the protocol is told of it."""
+        """Stop sending: the transport is gone, and the protocol is notified."""
         self.full = True
 
     @abc.abstractmethod
     def now(self) -> float:
-        """The edge's time in seconds."""
+        """Return the edge's time in seconds."""
 
     @abc.abstractmethod
     def sent(self, stream: int) -> None:
-        """All of a stream is on its way, its end included."""
+        """Handle a stream that is sent completely, its end included."""
 
     @abc.abstractmethod
     def abort(self, stream: int) -> None:
-        """A stream cannot be completed."""
+        """Reset a stream that cannot be completed."""
 
 
 class Outlet:
-    """A stream's way out, which is to an answer what a transport is to one of HTTP/1.1.
+    """Outlet of a stream, which serves its response as a transport does in HTTP/1.1.
 
-    A pull producer is asked for a part only when something of it can be sent: until then there is none.
-
-    `unsent` are the bytes that wait for a window, or for the transport. A push producer pauses as soon as there are
-    any: a watch that waits is a position, and what it has been given are bytes that others share.
+    A pull producer is only asked for a part when some of it can be sent. `unsent` are the bytes that wait for a
+    window, or for the transport. A push producer pauses as soon as there are any: a waiting watch is a position, and
+    its bytes are shared with others.
     """
 
     __slots__ = (
@@ -187,7 +186,7 @@ class Outlet:
         return True
 
     def end_with_head(self) -> None:
-        """There is no body: the head, which is sent next, has the end with it."""
+        """End the body with the head, which is sent next: there is no body."""
         self._ending = True
 
     def _keep(self, data: Part, size: int) -> None:
@@ -252,7 +251,7 @@ class Outlet:
                 self._producer.resumeProducing()
 
     def end(self) -> None:
-        """The body is complete: once all of it is on its way, the connection is told so."""
+        """End the body; the connection is notified once all of it is sent."""
         if not self._ending:
             self._ending = True
             if not self._pieces:
@@ -261,7 +260,7 @@ class Outlet:
             self._connection.sent(self.stream)
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:
-        """As transports do; a pull producer is first asked when nothing is left unsent."""
+        """Register a producer, as transports do; a pull producer is first asked when nothing is left unsent."""
         if self._producer is not None:
             raise RuntimeError("a producer is already registered")
         self._producer = producer
@@ -275,7 +274,7 @@ class Outlet:
             producer.pauseProducing()
 
     def unregisterProducer(self) -> None:
-        """The producer is done."""
+        """Forget the producer, which is done."""
         self._producer = None
         self._paused = False
 
@@ -299,7 +298,7 @@ class Outlet:
         self._connection.abort(self.stream)
 
     def lose(self) -> None:
-        """The stream is gone."""
+        """Drop everything: the stream is gone."""
         producer, self._producer = self._producer, None
         self._ending = True
         self._pieces = _NOTHING

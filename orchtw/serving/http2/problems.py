@@ -6,7 +6,7 @@ from orchtw.wire.http2_frames import Code
 
 
 class ConnectionProblem(Exception):
-    """The connection cannot go on: it ends with `code` and a reason for people."""
+    """Error that ends the connection, with `code` and a reason for people."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
@@ -19,14 +19,14 @@ class Malformed(Exception):  # noqa: N818 - what it is, not that it is an error
 
 
 class FieldsTooLarge(Exception):  # noqa: N818
-    """A list of fields is over the limit; no further one can be read, for this one was not read to its end."""
+    """Error: a list of fields exceeds the limit; no further one can be read, for this one was not read to its end."""
 
 
 def protocol_error(reason: str) -> ConnectionProblem:
-    """The other side does not keep to the protocol."""
+    """Return the error for a violation of the protocol."""
     return ConnectionProblem(Code.PROTOCOL_ERROR, reason)
 
 
 def calm(reason: str) -> ConnectionProblem:
-    """The other side keeps to the protocol, and makes too much of it."""
+    """Return the error for excessive use of the protocol."""
     return ConnectionProblem(Code.ENHANCE_YOUR_CALM, reason)

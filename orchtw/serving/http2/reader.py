@@ -1,4 +1,4 @@
-"""Frames out of bytes, with the frames of one list of fields joined. No I/O."""
+"""Parser of frames, which joins those of one list of fields. No I/O."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from orchtw.serving.http2.problems import ConnectionProblem, calm, protocol_erro
 from orchtw.wire.http2_frames import HEAD, HEAD_BYTES, PREFACE, Code, Flag, FrameKind, without_padding
 
 Frame = tuple[int, int, int, bytes, int]
-"""Type, flags, stream, content without padding, and how much of a window the frame takes."""
+"""Type, flags, stream, content without padding, and the bytes of the window that the frame uses."""
 
 _STREAM = 0x7FFFFFFF
 # What has a stream, and what has none.
@@ -19,9 +19,9 @@ _SIZES = {FrameKind.PRIORITY: 5, FrameKind.RST_STREAM: 4, FrameKind.PING: 8, Fra
 
 
 class FrameReader:
-    """Takes bytes with `feed` and gives whole frames with `take`; the first thing to come is a client's preface.
+    """Parser fed with `feed`; `take` returns whole frames. The client's preface comes first.
 
-    Raises ConnectionProblem for what cannot be a frame, or not here.
+    Raises ConnectionProblem for invalid or misplaced frames.
     """
 
     __slots__ = ("_at", "_block", "_data", "_opened")
@@ -33,7 +33,7 @@ class FrameReader:
         self._block: _Block | None = None
 
     def feed(self, data: bytes) -> None:
-        """More bytes have come."""
+        """Add received bytes to the buffer."""
         self._data = self._data[self._at :] + data if self._at < len(self._data) else data
         self._at = 0
 
@@ -52,7 +52,7 @@ class FrameReader:
         self._data, self._at, self._block = b"", 0, None
 
     def take(self) -> Frame | None:
-        """The next frame; None: it is not complete yet."""
+        """Return the next frame; None: it is not complete yet."""
         if not self._opened and not self._preface():
             return None
         while (frame := self._next()) is not None:
@@ -101,7 +101,7 @@ class FrameReader:
 
 
 class _Block:
-    """Fields of which not all frames have come."""
+    """List of fields of which not all frames have come."""
 
     __slots__ = ("flags", "parts", "size", "stream")
 
@@ -132,9 +132,7 @@ def _check(kind: int, flags: int, stream: int, size: int) -> None:
 
 
 def _unpadded(content: bytes, flags: int) -> bytes:
-    lead = (1 if flags & Flag.PADDED else 0) + (5 if flags & Flag.PRIORITY else 0)
-    if not lead:
-        return content
-    if len(content) < lead or (flags & Flag.PADDED and content[0] > len(content) - lead):
-        raise protocol_error("more padding than content")
-    return without_padding(content, flags)
+    try:
+        return without_padding(content, flags)
+    except ValueError as error:
+        raise protocol_error(str(error)) from None

@@ -1,4 +1,4 @@
-"""A request's head out of its fields, and what is wrong with one (RFC 9113 §8.3)."""
+"""Heads of requests from their fields, with validation (RFC 9113 §8.3)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _DIGITS = re.compile(r"[0-9]{1,15}")
 
 @attrs.frozen(slots=True)
 class RequestHead:
-    """A request without its body; `declared` bytes are to come of it (None: nobody knows), after a 100 if its client
-    `expects` one. `size` is what the fields take. A `refusal` is to be answered, whatever else comes.
+    """A request without its body; `declared` is the length of the body (None: unknown), sent after a 100 if the
+    client `expects` one. `size` is that of the fields. A `refusal` is the response, whatever else comes.
     """
 
     request: Request
@@ -78,7 +78,7 @@ def head_of(fields: Sequence[Field], size: int, peer: Peer, limits: EdgeLimits) 
 
 
 def check_trailers(fields: Sequence[Field]) -> None:
-    """Nobody reads them. Raises Malformed."""
+    """Check trailers, which are otherwise ignored. Raises Malformed."""
     if any(not sound or name[0] == ":" for name, _, sound in fields):
         raise Malformed
 

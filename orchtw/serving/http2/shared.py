@@ -22,11 +22,11 @@ class Turning(Protocol):
     transport: Any
 
     def turn(self) -> None:
-        """The end of the turn."""
+        """Do the work at the end of the turn."""
 
 
 class Shared:
-    """Streams of a connection are at most `streams`; `opening` is what the server says first."""
+    """Shared state; each connection has at most `streams`, and `opening` is the server's first bytes."""
 
     def __init__(self, edge: Edge, streams: int) -> None:
         self.edge = edge

@@ -1,4 +1,4 @@
-"""One request over HTTP/2 and its answer: a stream of a connection."""
+"""Stream of an HTTP/2 connection: one request and its response."""
 
 from __future__ import annotations
 
@@ -46,17 +46,20 @@ class StreamConnection(Protocol):
     def reset(self, stream: int, code: int) -> None:
         """Give a stream up; it is told that it is gone."""
 
+    def reset_connection(self) -> None:
+        """Reset the connection with all of its streams, behind the frames that are gathered."""
+
     def receiving(self, stream: int, *, begun: bool) -> None:
-        """A body is being received, or is no longer."""
+        """Note that a body is being received, or no longer is."""
 
     def over(self, stream: int, *, heard: bool, last: bool) -> None:
-        """A stream has sent everything. `heard`: its request has been received as well; after the `last` one of a
-        connection no more are taken.
+        """Handle a stream that has sent everything. `heard`: its request is complete as well; after the `last` stream
+        of a connection no more are accepted.
         """
 
 
 class Stream(ServerExchange):
-    """Receives a request's body, has the app answer, and sends the answer; `heard`: the client has ended its side."""
+    """Stream that receives a request, passes it to the app and sends the response; `heard`: the client has ended."""
 
     __slots__ = (
         *("_body", "_connection", "_declared", "_expects", "_free_bytes", "_head_bytes", "_last", "_orphan"),
@@ -71,7 +74,7 @@ class Stream(ServerExchange):
         self.number = number
         self.transport = Outlet(connection, number, window)
         self._body: bytearray | None = None
-        """What has come of a body; None: nothing is to be kept of one."""
+        """Received part of a body; None: none is kept."""
         self._declared: int | None = None
         self._expects = self._last = self._orphan = self.heard = False
         self._free_bytes = self._head_bytes = 0
@@ -80,7 +83,7 @@ class Stream(ServerExchange):
     # The request
 
     def begin(self, head: RequestHead, *, ended: bool) -> None:
-        """The fields of the request have come, and with `ended` there is nothing more of it."""
+        """Begin with the fields of the request; with `ended` it is complete."""
         self.heard = ended
         if head.refusal is not None:
             self._request = head.request
@@ -97,7 +100,7 @@ class Stream(ServerExchange):
             self._receive()
 
     def body(self, data: bytes, taken: int, *, ended: bool) -> None:
-        """A part of the body, which takes so much of the stream's window."""
+        """Take a part of the body, which uses so many bytes of the stream's window."""
         self._window -= taken
         if self.heard:
             self._connection.reset(self.number, Code.STREAM_CLOSED)
@@ -178,7 +181,9 @@ class Stream(ServerExchange):
         return self._head_bytes + max(len(self._body), self._declared or 0)
 
     def _to_count(self, size: int) -> int:
-        """Nothing, as long as all streams of the connection together hold no more than one of HTTP/1.1 may."""
+        """Return the bytes to count: none while all streams together hold no more than one HTTP/1.1 connection
+        may.
+        """
         connection = self._connection
         others = connection.free_bytes - self._free_bytes
         self._free_bytes = size if others + size <= FREE_BYTES else 0
@@ -192,7 +197,7 @@ class Stream(ServerExchange):
         super()._release()
 
     def _evicted(self) -> None:
-        """Others need the room: an upload that stands still is refused, an answer that is not read is dropped."""
+        """Make room for others: refuse an idle upload, drop an unread response."""
         self._holding = None
         if self._body is not None:
             self._refuse(no_room())
@@ -200,7 +205,7 @@ class Stream(ServerExchange):
             self._connection.reset(self.number, Code.ENHANCE_YOUR_CALM)
 
     def recount(self) -> None:
-        """The client may have taken something of what was unsent."""
+        """Count again: the client may have read some of the unsent bytes."""
         self._recount()
 
     # The answer
@@ -265,7 +270,7 @@ class Stream(ServerExchange):
         self.transport.end()
 
     def sent(self) -> None:
-        """All of the answer is on its way."""
+        """Finish the exchange: all of the response is sent."""
         if self._sending is not None:
             self._tell_end(Ending.COMPLETE)
         self._uncount()
@@ -292,7 +297,7 @@ class Stream(ServerExchange):
             self.transport.abortConnection()
 
     def let_go(self) -> None:
-        """The events that waited are on their way."""
+        """Release the events that waited: they are sent."""
         if self._holding is not None:
             self._holding.unpin()
             if self._holding.empty:
@@ -308,12 +313,15 @@ class Stream(ServerExchange):
         """Report whether another server answers the request."""
         return self._request is not None and self._request.passed_on
 
+    def _reset_connection(self) -> None:
+        self._connection.reset_connection()
+
     def left(self) -> None:
-        """The client has given the stream up, or is gone."""
+        """End the exchange: the client has reset the stream, or is gone."""
         self._end(_RESET)
 
     def aborted(self) -> None:
-        """The server has given the stream up."""
+        """End the exchange: the server has aborted the stream."""
         self._end(_ABORTED)
 
     def _end(self, reason: Failure) -> None:
@@ -347,11 +355,11 @@ class EventChannel:
         self._producer: Any = None
 
     def write(self, framed: bytes) -> None:
-        """The contents of the chunks."""
+        """Write the contents of the chunks."""
         self._write(self._shared.content_of(framed))
 
     def write_pieces(self, pieces: Sequence[bytes]) -> None:
-        """The pieces as they are."""
+        """Write the pieces as they are."""
         for piece in pieces:
             self._write(piece)
 
@@ -362,7 +370,7 @@ class EventChannel:
             self._owner.hold_back(piece)
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:
-        """Backpressure from the stream's own window, and the connection's."""
+        """Register a producer under the windows of stream and connection."""
         self._producer = producer
         self._outlet.registerProducer(self, streaming)
 
@@ -371,19 +379,23 @@ class EventChannel:
         self._producer.pauseProducing()
 
     def resumeProducing(self) -> None:
-        """Nothing waits any more."""
+        """Resume the producer: nothing waits any more."""
         self._owner.let_go()
         self._producer.resumeProducing()
 
     def stopProducing(self) -> None:
-        """The stream is gone."""
+        """Stop the producer: the stream is gone."""
         self._producer.stopProducing()
 
     def finish(self, ending: Ending = Ending.COMPLETE) -> None:
-        """The end of the stream; the connection goes on."""
+        """End the stream; the connection goes on."""
         self._outlet.unregisterProducer()
         self._owner.stream_ended(ending)
 
     def abort(self) -> None:
         """Reset the stream at once."""
         self._owner.stream_aborted()
+
+    def reset(self) -> None:
+        """Reset the connection with its other streams."""
+        self._owner.stream_reset()

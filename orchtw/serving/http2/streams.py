@@ -1,4 +1,4 @@
-"""The streams of a connection: what they ask of it, and its end, which is in order once there are none."""
+"""Streams of a connection: their callbacks, and the connection's orderly end once there are none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchtw.wire import http2_frames as frames
 from orchtw.wire.http2_frames import Code
 
 NO_TABLE: Final = b"\x20"
-"""What begins the first list of fields after the client has made its table smaller (RFC 7541 §4.2): we use none."""
+"""Start of the first field block after the client has shrunk its table (RFC 7541 §4.2): this server uses no table."""
 
 
 class Streams(Sending):
@@ -36,7 +36,7 @@ class Streams(Sending):
         self._streams: dict[int, Stream] = {}
         self._receiving: dict[int, float] = {}
         self._since = shared.edge.now
-        """When the last stream went."""
+        """Time at which the last stream ended."""
         self._last = self.free_bytes = self.orphans = 0
         self._prefix = b""
         self._closed = self._leaving = False
@@ -60,22 +60,27 @@ class Streams(Sending):
         self._rest()
 
     def abort(self, stream: int) -> None:
-        """A stream cannot be completed."""
+        """Reset a stream that cannot be completed."""
         self.reset(stream, Code.INTERNAL_ERROR)
 
+    def reset_connection(self) -> None:
+        """Reset the connection with all of its streams, behind the frames that are gathered."""
+        self.flush()
+        self.transport.abortConnection()
+
     def receiving(self, stream: int, *, begun: bool) -> None:
-        """A body is being received, or is no longer."""
+        """Note that a body is being received, or no longer is."""
         if begun:
             self._receiving[stream] = self._edge.now
         else:
             self._receiving.pop(stream, None)
 
     def sent(self, stream: int) -> None:
-        """All of a stream is on its way, its end included."""
+        """Finish a stream that is sent completely, its end included."""
         self._streams[stream].sent()
 
     def over(self, stream: int, *, heard: bool, last: bool) -> None:
-        """A stream has sent everything."""
+        """Remove a stream that has sent everything."""
         if not heard:
             self.write(frames.reset(stream, Code.NO_ERROR))
         del self._streams[stream]
@@ -85,7 +90,7 @@ class Streams(Sending):
             self._rest()
 
     def now(self) -> float:
-        """The edge's time in seconds."""
+        """Return the edge's time in seconds."""
         return self._edge.now
 
     def _known_stream(self, number: int) -> bool:
@@ -112,14 +117,14 @@ class Streams(Sending):
         self.leave()
 
     def _rest(self) -> None:
-        """One stream less: perhaps it was the last one."""
+        """Note the end of a stream, perhaps of the last one."""
         if not self._streams:
             self._since = self._edge.now
             if self._leaving and not self._waits:
                 self._wait()
 
     def turn(self) -> None:
-        """The end of a turn."""
+        """End a turn, and close the connection if it is done."""
         super().turn()
         self._close_if_done()
 
@@ -135,7 +140,7 @@ class Streams(Sending):
         self.transport.loseConnection()
 
     def _give_up(self, problem: ConnectionProblem) -> None:
-        """The client is told why; nothing of what was under way goes on."""
+        """Send the client the error; all streams are aborted."""
         streams, self._streams = self._streams, {}
         for stream in streams.values():
             stream.aborted()

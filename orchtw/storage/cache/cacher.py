@@ -1,7 +1,7 @@
-"""Everything in the store, in memory as entries: what reads, lists and watches are served from.
+"""Entries of all stored objects in memory, from which reads, lists and watches are served.
 
-The `Cacher` lists the store once at one revision and then follows its changes; each resource has a
-`ResourceCache`. Nothing here awaits between looking and changing, so every reader sees whole batches.
+The `Cacher` lists the store once at one revision and then follows its changes; each resource has a `ResourceCache`.
+Nothing here awaits between looking and changing, so every reader sees whole batches.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from orchtw.storage.cache.resource_cache import ResourceCache, Shared
 from orchtw.storage.cache.starting_point import starting_point
 from orchtw.storage.encryption.provider import MARK, NOT_PLAIN
 from orchtw.storage.freshness import MOST_RECENT, Freshness
-from orchtw.storage.interface import Change, Damaged, KeyValue, Locked, Store, Subscription
+from orchtw.storage.interface import Change, Damaged, KeyValue, Locked, Restored, Store, Subscription
 from orchtw.watch.bookmarks import RESOLUTION_S, TimerWheel
 from orchtw.watch.entry import Entry
-from orchtw.watch.log import HISTORY_S, LogHead
+from orchtw.watch.log import HISTORY_S, HeadRevision
 from orchtw.watch.room import Room
 from orchtw.watch.turns import SLICE_S, ReactorTurns
 
@@ -34,7 +34,7 @@ STRIDE: Final = 32  # objects that are loaded between two looks at the clock
 TRIM_INTERVAL_S: Final = 15.0  # how long a quiet resource's log may outlive its history
 
 Find = Callable[[str], ResourceCache | None]
-"""The cache that a store key belongs to, if there is one."""
+"""Finds the cache that a store key belongs to, if there is one."""
 
 __all__ = ["Cacher", "ResourceCache", "StoredResource"]
 
@@ -42,9 +42,9 @@ __all__ = ["Cacher", "ResourceCache", "StoredResource"]
 class Cacher:
     """The caches of all resources, fed by one subscription.
 
-    `call_soon` runs a function once the reactor has handled what it is handling now: a batch's writers are
-    answered first, then its watchers get one write each. `limit_bytes` bounds what is held for readers beside the
-    objects themselves (0: it does not). `clock` must be one that nobody sets (see `monotonic`).
+    `call_soon` runs a function once the reactor has handled what it is handling now: a batch's writers are answered
+    first, then its watchers get one write each. `limit_bytes` bounds the memory held for readers beside the objects
+    themselves (0: no limit). `clock` must be monotonic (see `monotonic`).
     """
 
     log_failures = Logger()
@@ -65,7 +65,7 @@ class Cacher:
         self._clock = clock
         self._call_soon = call_soon
         self._history_s = history_s
-        self._head = LogHead()
+        self._head = HeadRevision()
         self.freshness = Freshness(store, self._head, clock)
         self.room = Room(limit_bytes)
         self._reclaim = Reclaim(self.room, self.turns, lambda: tuple(self._caches.values()))
@@ -91,7 +91,7 @@ class Cacher:
 
     @property
     def revision(self) -> int:
-        """The store's revision that the cache has reached, for all resources together."""
+        """Store revision that the cache has reached, for all resources together."""
         return self._head.revision
 
     @property
@@ -101,11 +101,11 @@ class Cacher:
 
     @property
     def damaged(self) -> int:
-        """Return the number of stored objects that cannot be read."""
+        """Number of stored objects that cannot be read."""
         return sum(len(cache.damaged) for cache in self._caches.values())
 
     def held_bytes(self) -> Mapping[str, int]:
-        """Bytes that are held for readers beside the objects, by what for."""
+        """Return the bytes that are held for readers beside the objects, by purpose."""
         return {
             "encodings": self.room.plain,
             "packed": self.room.packed,
@@ -118,7 +118,7 @@ class Cacher:
         }
 
     def of(self, resource: StoredResource) -> ResourceCache:
-        """The cache of a stored resource; raises NotFound (404) when it has been removed or never added."""
+        """Return the cache of a stored resource. Raises NotFound (404) if it has been removed or never added."""
         cache = self._caches.get(resource.prefix)
         if cache is None:
             raise NotFound.generic()
@@ -153,7 +153,7 @@ class Cacher:
         self._subscription = await self._store.subscribe(revision, self._deliver)
 
     def _keys(self) -> Iterator[str]:
-        """The keys of everything that is held or set aside."""
+        """Yield the keys of all objects, readable or set aside."""
         for cache in list(self._caches.values()):
             yield from cache.keys()
 
@@ -174,17 +174,28 @@ class Cacher:
         return all(cache.dispatcher.delivered for cache in self._caches.values())
 
     def end_watches(self) -> None:
-        """End all watches normally, those that are about to start too: the server is shutting down."""
+        """End all watches normally, including those about to start: the server is shutting down."""
         for cache in self._caches.values():
             cache.dispatcher.close()
 
+    def expire(self, revision: int) -> None:
+        """End the watches of all clients with an ERROR 410: the state is to be that of `revision` at once."""
+        error = Expired.watch(self._head.revision, revision)
+        for cache in self._caches.values():
+            cache.dispatcher.fail(error)
+
+    def forget_past(self) -> None:
+        """Forget the history of all resources: earlier resourceVersions are expired for lists and watches."""
+        for cache in self._caches.values():
+            cache.forget_past(self._head.revision)
+
     async def add(self, resource: StoredResource) -> ResourceCache:
-        """Take in a resource that came up at run time, with what the store holds of it.
+        """Add a resource that came up at run time, with its stored objects.
 
         It takes the place of a resource with the same prefix, whose watches end then, not earlier. It is listed at
         the revision that all caches have reached: the store may be ahead of them, and a list's version must not be
-        older than what is on it. What changes after that is kept and applied afterwards. Raises what the store
-        raises; then everything is as before.
+        older than what is on it. Later changes are kept and applied afterwards. Raises what the store raises; then
+        everything is as before.
         """
         cache, prefix = self._new_cache(resource), resource.prefix
         kept = self._loading[prefix] = []
@@ -207,7 +218,7 @@ class Cacher:
         return cache
 
     def remove(self, resource: StoredResource) -> None:
-        """Forget a resource and end all watches on it. Its cache stays as it is for those who still hold it."""
+        """Remove a resource and end all watches on it. Its cache stays as it is for those who still hold it."""
         cache = self._caches.pop(resource.prefix, None)
         if cache is not None:
             self._touched.pop(cache, None)
@@ -218,7 +229,7 @@ class Cacher:
         return ResourceCache(resource, self._shared)
 
     async def _load(self, prefix: str, find: Find, revision: int, loading: Loading) -> int:
-        """Take in all keys below `prefix` at one revision (0: the latest), in slices; returns it."""
+        """Load all keys below `prefix` at one revision (0: the latest), in slices; returns the revision."""
         until = self.turns.seconds() + SLICE_S
         async for page in self._store.scan(prefix, revision=revision, wanted=_wanted(find)):
             revision, where = page.revision, prefix
@@ -236,7 +247,7 @@ class Cacher:
         return revision
 
     def _load_some(self, find: Find, items: Iterable[KeyValue]) -> str:
-        """Take in a few; the prefix of the last."""
+        """Load a few objects; returns the prefix of the last one."""
         cache, where = None, ""
         for item in items:
             if not where or not item.key.startswith(where):
@@ -254,13 +265,13 @@ class Cacher:
         return where
 
     def _turn(self) -> Deferred[None]:
-        """Fires when the reactor has done what else there is."""
+        """Return a Deferred that fires when the reactor has handled its pending work."""
         waiting: Deferred[None] = Deferred()
         self._call_soon(lambda: None if waiting.called else waiting.callback(None))
         return waiting
 
     def _set_aside(self, cache: ResourceCache, lost: Damaged, why: str, now: float = 0.0) -> bool:
-        """See `ResourceCache.set_aside`; it is in the log."""
+        """Log a damaged object and set it aside, as `ResourceCache.set_aside`."""
         text = "{key} at {revision} is damaged and set aside: {why}"
         if lost.locked:
             text, why = "{key} at {revision} cannot be read for now: {why}", lost.locked
@@ -268,7 +279,7 @@ class Cacher:
         return cache.set_aside(lost.key, lost.revision, now, lost.locked)
 
     def _find(self, key: str) -> ResourceCache | None:
-        """The cache that a store key belongs to: `/registry/<plural>/…` or `/registry/<group>/<plural>/…`."""
+        """Return the cache that a store key belongs to: `/registry/<plural>/…` or `/registry/<group>/<plural>/…`."""
         first = key.find("/", len(ROOT)) + 1
         cache = self._caches.get(key[:first])
         if cache is None and first:
@@ -277,7 +288,10 @@ class Cacher:
 
     def _deliver(self, changes: Sequence[Change]) -> None:
         """Take over a batch of committed changes; runs before the batch's writers are answered."""
-        head = self._head
+        head, note = self._head, changes[0].note
+        if type(note) is Restored and note.expires:
+            self._restore(changes)
+            return
         for change in changes:
             if change.revision < head.revision:
                 continue
@@ -293,8 +307,31 @@ class Cacher:
             self._call_soon(self._flush)
         self.freshness.advanced()
 
+    def _restore(self, changes: Sequence[Change]) -> None:
+        """Take over a batch by which an earlier state comes back, and of which no watch of a client is told."""
+        # 1. Watches end before the first change.
+        self.expire(changes[-1].revision)
+        # 2. Followers inside the process are told of each.
+        now, cache, where = self._clock.seconds(), None, ""
+        for change in changes:
+            if not where or not change.key.startswith(where) or cache is None or cache.closed:
+                cache = self._find(change.key)
+                where = "" if cache is None else cache.prefix
+            if cache is not None:
+                try:
+                    cache.restore(change, now)
+                except Exception as error:  # noqa: BLE001 - as in `_apply`
+                    self._not_applied(cache, change, error, now)
+            for prefix, kept in self._loading.items():
+                if change.key.startswith(prefix):
+                    kept.append(change)
+            self._head.revision = change.revision
+        # 3. What was before has no history.
+        self.forget_past()
+        self.freshness.advanced()
+
     def _apply(self, cache: ResourceCache, change: Change) -> None:
-        """One change; one that cannot be read is logged and set aside, and the others go on."""
+        """Apply one change; one that cannot be read is logged and set aside, and the others go on."""
         now = self._clock.seconds()
         try:
             concerns_watchers = cache.apply(change, now)
@@ -304,7 +341,7 @@ class Cacher:
             self._touched[cache] = None
 
     def _not_applied(self, cache: ResourceCache, change: Change, error: Exception, now: float) -> bool:
-        """Set aside what a change brings: what is no object is named, as at the start; our mistakes are traced."""
+        """Set aside an unreadable change: damaged objects are named in the log, our own mistakes traced."""
         if change.value is None or not isinstance(error, (StatusError, ValueError)):
             self.log_failures.failure("{key} at {revision} cannot be read", key=change.key, revision=change.revision)
         if change.value is None:
@@ -313,7 +350,7 @@ class Cacher:
         return self._set_aside(cache, lost, f"it cannot be decoded ({error})", now)
 
     def _flush(self) -> None:
-        """Once per reactor turn with changes: let the watchers have them, those of later caches in the next turns."""
+        """Flush the watchers once per reactor turn with changes, those of later caches in the next turns."""
         end = self.turns.seconds() + SLICE_S
         touched = self._touched
         while touched:
@@ -325,7 +362,7 @@ class Cacher:
                 return
 
     def _unreadable(self, cache: ResourceCache, entry: Entry, error: Exception) -> None:
-        """An object could not be read when somebody asked for it, maybe in a thread: it is set aside soon."""
+        """Log an object that could not be read on demand, maybe in a thread, and set it aside soon."""
         why = f"it cannot be decoded ({error})"
         text = "{key} at {revision} is damaged and set aside: {why}"
         self.log_failures.error(text, key=cache.prefix + entry.key, revision=entry.revision, why=why)
@@ -338,7 +375,7 @@ class Cacher:
                 self._touched[cache] = None
 
     def _tick(self) -> None:
-        """Flush what is left, and turn bookmarks, deadlines and the age of logs."""
+        """Flush pending changes, and handle bookmarks, deadlines and old history."""
         self._ticking = self._clock.callLater(RESOLUTION_S, self._tick)
         if self._spoilt:
             self._retire_spoilt()
@@ -354,12 +391,12 @@ class Cacher:
                 cache.trim(now)
 
     def _turn_timers(self) -> None:
-        """Bookmarks and deadlines that are due, as many as fit in a slice; the rest in the next turns."""
+        """Handle due bookmarks and deadlines, as many as fit in a slice; the rest in the next turns."""
         if self.timers.tick(self._clock.seconds(), self.turns.seconds, self.turns.end()):
             self.turns.later(self._turn_timers)
 
     def _bound_pins(self) -> None:
-        """End those who read the oldest states when these hold too much."""
+        """Expire the readers of the oldest states when these hold too much."""
         caches = list(self._caches.values())
         held = sum(cache.pins.bytes for cache in caches)
         while held > self.room.pinned_limit:
@@ -386,7 +423,7 @@ def _wanted(find: Find) -> Callable[[str], bool]:
 
 
 def _why_locked(value: bytes, note: object) -> str:
-    """Why a value that cannot be read could be with other keys; empty: it is no such value."""
+    """Return why a value is unreadable without other keys; empty: encryption is not the reason."""
     if isinstance(note, Locked):
         return note.why
     return NOT_PLAIN if value.startswith(MARK) else ""

@@ -1,4 +1,4 @@
-"""Entries by the value of one attribute: who has a label, its value, a field's, or a name."""
+"""Entries by the value of one attribute: a label or its presence, a field, or a name."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from orchtw.watch.entry import Entry
 from orchtw.watch.selection import NAME, NAMESPACE, Selection
 
 Attribute = tuple[str, str | int]
-"""A label and its key, whether there is a label with that key, a field and its position, or a name.
+"""Attribute: a label, the presence of a label, a field by its position, or a name.
 
-`_LABEL_OR_NONE` is a label too, with a value (`ABSENT`) for those that have none of that key: an index of it knows
-everything.
+`_LABEL_OR_NONE` is a label too, with the value `ABSENT` for entries without it: its index has all entries.
 """
 
 
@@ -26,7 +25,7 @@ everything.
 class Wanted:
     """Term that an index can answer: an attribute has one of some values; `others`: any but these.
 
-    Whether a label is there is an attribute with one value, which is empty.
+    The presence of a label is an attribute with one value, which is empty.
     """
 
     attribute: Attribute
@@ -35,7 +34,7 @@ class Wanted:
 
     @property
     def kind(self) -> str:
-        """Return the name of the attribute for people."""
+        """Kind of the attribute, as metrics and logs name it."""
         kind = self.attribute[0]
         return _LABEL if kind in (_HAS, _LABEL_OR_NONE) else kind
 
@@ -52,7 +51,7 @@ _key = attrgetter("key")
 
 
 class CacheIndex:
-    """The entries that have a value of the attribute, in key order for each value."""
+    """Entries that have a value of the attribute, in key order for each value."""
 
     def __init__(self, attribute: Attribute) -> None:
         self.value_of = reader(attribute)
@@ -61,18 +60,18 @@ class CacheIndex:
 
     @property
     def bytes(self) -> int:
-        """About what it takes in memory."""
+        """Approximate memory of the index."""
         return len(self._found) * VALUE_BYTES + self._count * ENTRY_BYTES
 
     def of(self, value: str) -> Entries:
-        """The entries with that value, as they are now."""
+        """Return the entries with that value, as they are now."""
         found = self._found.get(value)
         if found is None:
             return NO_ENTRIES
         return Entries.run(found) if isinstance(found, list) else found.snapshot()
 
     def wanted(self, wanted: Wanted) -> Candidates | None:
-        """The entries with what is wanted; None: they have too many different values."""
+        """Return the entries that match a term; None: they have too many different values."""
         values: Sequence[str] = wanted.values
         if wanted.others:
             if len(self._found) > MAX_VALUES:
@@ -83,14 +82,14 @@ class CacheIndex:
         return united([self.of(value) for value in values]) if len(values) <= MAX_VALUES else None
 
     def change(self, old: Entry | None, new: Entry | None) -> None:
-        """`new` has taken the place of `old`, which has not come to be known here yet, perhaps."""
+        """Replace `old`, which the index may not have yet, with `new`."""
         if old is not None and (new is None or self.value_of(old) != self.value_of(new)):
             self._remove(old)
         if new is not None:
             self.put(new)
 
     def extend(self, entries: Iterable[Entry]) -> None:
-        """Take in many, of which each follows those that are there, in most cases."""
+        """Add many entries, most of which follow those already there."""
         value_of, find = self.value_of, self._found.get
         appended = 0
         for entry in entries:
@@ -106,7 +105,7 @@ class CacheIndex:
         self._count += appended
 
     def put(self, entry: Entry) -> None:
-        """Take an entry in, in place of one with the same key and value."""
+        """Add an entry, in place of one with the same key and value."""
         value = self.value_of(entry)
         if value is None:
             return
@@ -184,7 +183,7 @@ def reader(attribute: Attribute) -> Callable[[Entry], str | None]:
 
 
 def _insert(found: list[Entry], entry: Entry) -> bool:
-    """Put an entry in its place; whether there was none with its key."""
+    """Insert an entry at its place; returns whether its key is new."""
     place = bisect_left(found, entry.key, key=_key)
     if place < len(found) and found[place].key == entry.key:
         found[place] = entry
@@ -194,7 +193,7 @@ def _insert(found: list[Entry], entry: Entry) -> bool:
 
 
 def _delete(found: list[Entry], key: str) -> None:
-    """Raises KeyError where there is none with that key."""
+    """Delete the entry with a key. Raises KeyError if there is none."""
     place = bisect_left(found, key, key=_key)
     if place == len(found) or found[place].key != key:
         raise KeyError(key)

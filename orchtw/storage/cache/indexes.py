@@ -35,7 +35,7 @@ IDLE_S: Final = 600.0  # an index that nobody has asked for so long is given up
 class Indexes:
     """`current` has the entries by key as they are now; `snapshot` gives them in order.
 
-    `memory` is what all indexes of the process take, as of their last count, and may take.
+    `memory` is the memory of all indexes of the process, at their last count, and its limit.
     """
 
     def __init__(
@@ -61,9 +61,10 @@ class Indexes:
         return len(self._ready)
 
     def shortest(self, selection: Selection, entries: Entries, low: str, high: str) -> tuple[Candidates, str]:
-        """The fewest entries from key `low` on and before `high` among which are all the selected ones of `entries`.
+        """Return the fewest candidates from key `low` on and before `high` that include all selected ones of
+        `entries`.
 
-        And the kind of the index that knew them: "" for none.
+        The second value is the kind of the index used, or "".
         """
         best: Candidates = entries
         kind = ""
@@ -77,7 +78,7 @@ class Indexes:
         return best, kind
 
     def coming(self, selection: Selection) -> Deferred[None] | None:
-        """Fires when an index is there that gives few entries for the selection; None: none is being made."""
+        """Return a Deferred for a selective index that is being built, or None."""
         if self._building is None:
             return None
         wanted = next((each for each in asked(selection) if each.attribute == self._building[0]), None)
@@ -88,7 +89,7 @@ class Indexes:
         return waiting
 
     def looked(self, selection: Selection, seen: int, given: int) -> None:
-        """A list has looked at `seen` entries and given some; begin to make an index if it would have paid."""
+        """Count a list that looked at `seen` entries and returned `given`; begin an index if it would have paid."""
         total = len(self._current)
         if seen - given <= 0 or total < MIN_ENTRIES:
             return
@@ -104,7 +105,7 @@ class Indexes:
             self._begin(due)
 
     def _begin(self, due: Sequence[Wanted]) -> None:
-        """Make the index, of these, that would give the fewest entries, if that is not most of them."""
+        """Begin the one of these indexes that would give the fewest entries, unless that is most of them."""
         sample = self._sample()
         shares = [share(each, sample) for each in due]
         least = min(shares)
@@ -117,13 +118,13 @@ class Indexes:
         self._turns.later(lambda: self._go_on(steps))
 
     def _sample(self) -> Sequence[Entry]:
-        """Some entries from everywhere."""
+        """Return some entries from all over the resource."""
         entries = self._snapshot()
         count = min(SAMPLE, len(entries))
         return [entries[number * len(entries) // count] for number in range(count)]
 
     def change(self, old: Entry | None, new: Entry | None) -> None:
-        """An entry has taken the place of another."""
+        """Replace an entry in all indexes."""
         for index in self._ready.values():
             index.change(old, new)
         if self._building is not None and (entry := new or old) is not None:
@@ -132,11 +133,11 @@ class Indexes:
 
     @property
     def bytes(self) -> int:
-        """About what they take in memory."""
+        """Approximate memory of all indexes."""
         return sum(index.bytes for index in self._ready.values())
 
     def trim(self) -> None:
-        """Give up what nobody uses, and what is too much for the memory that there is."""
+        """Drop unused indexes, and those that exceed the memory limit."""
         idle = self._turns.seconds() - IDLE_S
         for attribute in [each for each in self._ready if self._used_at[each] < idle]:
             self._drop(attribute)
@@ -146,21 +147,21 @@ class Indexes:
 
     @property
     def asked_at(self) -> float:
-        """When the index was asked that nobody has asked for the longest time; there must be one."""
+        """Time at which the coldest index was last used; there must be one."""
         return min(self._used_at.values())
 
     def drop_coldest(self) -> None:
-        """Give up the index that nobody has asked for the longest time; there must be one."""
+        """Drop the index unused for the longest time; there must be one."""
         self._drop(min(self._ready, key=self._used_at.__getitem__))
 
     def close(self) -> None:
-        """The resource is gone."""
+        """Drop all indexes: the resource is gone."""
         self._built()
         for attribute in list(self._ready):
             self._drop(attribute)
 
     def _build(self, entries: Entries, attribute: Attribute, index: CacheIndex) -> Generator[None, None, None]:
-        """Take in all entries, as far as they are still what they were: of all others `change` has told."""
+        """Add all entries in steps, except those that `change` has handled meanwhile."""
         written = self._written
         room = self._memory.limit_bytes // 2
         for block in entries.blocks():
@@ -174,7 +175,7 @@ class Indexes:
         self._take(attribute, index)
 
     def _take(self, attribute: Attribute, index: CacheIndex) -> None:
-        """An index is complete."""
+        """Put a complete index to use."""
         self._ready[attribute] = index
         self._used_at[attribute] = self._turns.seconds()
         if len(self._ready) > MAX_INDEXES:
@@ -191,7 +192,7 @@ class Indexes:
         self._counted = size
 
     def _go_on(self, steps: Generator[None, None, None]) -> None:
-        """Some more of an index that is being made, in the slice of this turn."""
+        """Continue an index that is being made, in the slice of this turn."""
         end = self._turns.end()
         while self._building is not None:
             try:
@@ -204,7 +205,7 @@ class Indexes:
                 return
 
     def _built(self) -> None:
-        """No index is being made any more: who has waited goes on."""
+        """End the making of an index, and wake those that wait for it."""
         self._building = None
         waiting, self._waiting = self._waiting, []
         for each in waiting:

@@ -1,4 +1,4 @@
-"""States that clients go through page by page: kept, so that a page need not take the history back to get there."""
+"""States that clients page through: kept, so that a page need not undo the history again."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ IDLE_S: Final = 60.0  # a client that has not asked for its next page by then pa
 
 
 @attrs.define(slots=True, eq=False)
-class KeptBytes:
-    """A state, and parts of it by what was selected; without anything after it has expired."""
+class KeptState:
+    """A state, and its selected parts; empty after it has expired."""
 
     since: float
     used: float
@@ -26,18 +26,18 @@ class KeptBytes:
     chosen: dict[Selection, Candidates] = attrs.field(factory=dict)
 
     def expire(self) -> None:
-        """Let go, for what it holds is too much."""
+        """Drop the state: it holds too much memory."""
         self.whole = None
         self.chosen.clear()
 
 
 class KeptStates:
-    """Some states of a resource by their revisions. Memory that they alone hold is that of readers (see `Pins`)."""
+    """Kept states of a resource by revision. Memory that they alone hold counts as that of readers (see `Pins`)."""
 
     def __init__(self, pins: Pins, history_s: float) -> None:
         self._pins = pins
         self._history_s = history_s
-        self._states: dict[int, KeptBytes] = {}  # the one that was used last is the last one
+        self._states: dict[int, KeptState] = {}  # the one that was used last is the last one
 
     def __len__(self) -> int:
         return len(self._states)
@@ -45,10 +45,10 @@ class KeptStates:
     def keep(
         self, revision: int, now: float, selection: Selection, part: Candidates | None, whole: Entries | None
     ) -> None:
-        """Keep what was at `revision`: all of it, or entries among which the selected ones are, or both."""
+        """Keep the state at `revision`: all of it, or candidates of the selection, or both."""
         state = self._states.pop(revision, None)
         if state is None:
-            state = KeptBytes(now, now)
+            state = KeptState(now, now)
             self._pins.add(state)
         self._states[revision] = state
         state.used = now
@@ -59,7 +59,7 @@ class KeptStates:
             del self._states[next(iter(self._states))]
 
     def find(self, revision: int, now: float, selection: Selection, low: str, high: str) -> Candidates | None:
-        """Entries among which the selected ones at `revision` are, from key `low` on and before `high`."""
+        """Return candidates of the selection at `revision`, from key `low` on and before `high`; None if not kept."""
         state = self._states.get(revision)
         if state is None or now - state.since > self._history_s:
             return None
@@ -70,8 +70,12 @@ class KeptStates:
         state.used = now
         return found.between(low, high)
 
+    def clear(self) -> None:
+        """Forget all states: no client is to read on in them."""
+        self._states.clear()
+
     def trim(self, now: float) -> None:
-        """Forget what nobody goes on with."""
+        """Forget states that no client has used for a while."""
         for revision, state in list(self._states.items()):
             if now - state.used > IDLE_S or now - state.since > self._history_s:
                 del self._states[revision]

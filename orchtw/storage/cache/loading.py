@@ -12,7 +12,7 @@ LOG_INTERVAL_S: Final = 2.0  # a start that takes no longer says nothing
 
 @attrs.define(slots=True, eq=False)
 class Loading:
-    """`objects` have been read, and `left` are known to follow; the last one was below `prefix`."""
+    """Counts of `objects` read and of those `left` to read; the last one was below `prefix`."""
 
     began: float
     objects: int = 0
@@ -31,7 +31,7 @@ class Loading:
         return f"{self.objects} objects have been read{coming}, at {self.prefix}"
 
     def advanced(self, now: float, objects: int, left: int, prefix: str) -> None:
-        """So many more have been read; the log is told from time to time."""
+        """Count further objects; log the progress from time to time."""
         self.objects += objects
         self.left, self.prefix = left, prefix
         if now - self._said >= LOG_INTERVAL_S:

@@ -12,17 +12,18 @@ from orchtw.watch.entry import Entry, Glance, LabelSets, Texts
 class LoadedCache(Protocol):
     """The part of a `ResourceCache` that a look at one of its entries changes."""
 
-    raw_bytes: int
+    def looked(self, entry: Entry, more: int) -> None:
+        """Note that an entry, if it is still there, takes so many bytes more."""
 
     def spoilt(self, entry: Entry, error: Exception) -> Exception:
         """Set aside an entry whose value is not an object."""
 
 
 class Looks:
-    """The `Look` of all unread entries of one cache.
+    """Reader (`Look`) of all unread entries of one cache.
 
-    These hold it, so it must not hold the cache, nor after `detach` what does: of a resource that is gone, entries
-    would keep each other until the next search for reference cycles. `labels` and `texts` are shared with the cache.
+    The entries hold it, so it must not hold the cache, nor, after `detach`, a resource that does: the entries of a
+    removed resource would wait for the cyclic garbage collector. `labels` and `texts` are shared with the cache.
     """
 
     def __init__(self, cache: LoadedCache, resource: StoredResource, labels: LabelSets, texts: Texts) -> None:
@@ -32,7 +33,7 @@ class Looks:
         self._texts = texts
 
     def __call__(self, entry: Entry, value: bytes) -> Glance:
-        """See `Look`: what is shown of an object that cannot be read is not there for long."""
+        """Read an entry's value, as `Look`; one that cannot be read gets a placeholder and is soon set aside."""
         cache = self._cache()
         try:
             labels, fields, raw, other = self._resource.glance(value, entry.revision)
@@ -42,14 +43,14 @@ class Looks:
             nameplate = self._resource.placeholder(entry.namespace, entry.name, entry.revision)
             labels, fields, raw, other = nameplate.labels, nameplate.fields, nameplate.raw, None
         if cache is not None:
-            cache.raw_bytes += len(raw) - len(value)
+            cache.looked(entry, len(raw) - len(value))
         return self._labels.share(labels), share_fields(self._texts, fields), raw, other
 
     def detach(self, resource: StoredResource) -> None:
-        """Go on with `resource`, which does not know the cache."""
+        """Continue with `resource`, which does not refer to the cache."""
         self._resource = resource
 
 
 def share_fields(texts: Texts, fields: tuple[str, ...]) -> tuple[str, ...]:
-    """The same fields with texts that other entries have too."""
+    """Return the same fields, sharing their texts with other entries."""
     return tuple(map(texts.share, fields)) if fields else fields

@@ -24,7 +24,7 @@ _key = attrgetter("key")
 class Chunk:
     """Some neighbouring blocks, none of them empty, with `count` entries together.
 
-    A chunk, and each of its blocks, may be changed by whom `owner` and `owners` name; others copy it first.
+    A chunk, and each of its blocks, may be changed only by its owner in `owner` and `owners`; others copy it first.
     """
 
     __slots__ = ("_ends", "blocks", "count", "owner", "owners")
@@ -38,7 +38,7 @@ class Chunk:
 
     @property
     def ends(self) -> list[int]:
-        """The position after each block's last entry, within the chunk."""
+        """Position after each block's last entry, within the chunk."""
         if self._ends is None:
             self._ends = list(accumulate(map(len, self.blocks)))
         return self._ends
@@ -51,7 +51,7 @@ class Chunk:
         return (self.ends[at - 1] if at else 0) + bisect_left(self.blocks[at], key, key=_key)
 
     def copy(self, owner: object) -> Chunk:
-        """The same for another owner, who has none of the blocks."""
+        """Return a copy for another owner, which owns none of the blocks."""
         return Chunk(self.blocks.copy(), self.owners.copy(), owner, self.count)
 
     def put(self, entry: Entry) -> bool:
@@ -86,14 +86,14 @@ class Chunk:
             self._join(at, block)
 
     def _private(self, at: int) -> list[Entry]:
-        """The block at `at`, which is about to change."""
+        """Return the block at `at`, copied if shared, because it is about to change."""
         if self.owners[at] is not self.owner:
             self.blocks[at] = self.blocks[at].copy()
             self.owners[at] = self.owner
         return self.blocks[at]
 
     def _join(self, at: int, block: list[Entry]) -> None:
-        """A small block goes into the one before it if both fit in one; an empty one goes."""
+        """Join a small block to the one before it if both fit in one; remove an empty one."""
         before = self.blocks[at - 1] if at else []
         if block and (not before or len(before) + len(block) > BLOCK):
             return
@@ -118,19 +118,19 @@ class Entries(Sequence[Entry]):
 
     @classmethod
     def of(cls, chunks: Sequence[Chunk]) -> Entries:
-        """All entries of these chunks, none of which is empty or will be changed."""
+        """Return all entries of these chunks, none of which is empty or will be changed."""
         ends = list(accumulate(chunk.count for chunk in chunks))
         return cls(chunks, ends, 0, ends[-1] if ends else 0)
 
     @classmethod
     def run(cls, entries: Iterable[Entry]) -> Entries:
-        """A copy of a few entries, which are in order."""
+        """Return a copy of a few entries, which are in order."""
         block = list(entries)
         return cls.of([Chunk([block], [None], None, len(block))]) if block else NO_ENTRIES
 
     @property
     def chunks(self) -> Sequence[Chunk]:
-        """Return the chunks of the entries."""
+        """Chunks that hold the entries."""
         return self._chunks
 
     def __len__(self) -> int:
@@ -163,7 +163,7 @@ class Entries(Sequence[Entry]):
         return chunk.blocks[number][place - chunk.ends[number]]
 
     def blocks(self) -> Iterator[Sequence[Entry]]:
-        """All of them in runs of some hundred, which must not be changed."""
+        """Yield the entries in runs of some hundred, which must not be changed."""
         return self._pieces(self._start, self._stop)
 
     def _pieces(self, start: int, stop: int) -> Iterator[Sequence[Entry]]:
@@ -181,7 +181,7 @@ class Entries(Sequence[Entry]):
             at += 1
 
     def between(self, low: str, high: str = "") -> Entries:
-        """The entries whose keys are `low` or follow it, and come before `high` ("": all the rest)."""
+        """Return the entries with keys from `low` on and before `high` ("": all the rest)."""
         start = max(self._start, self._before(low)) if low else self._start
         stop = min(self._stop, self._before(high)) if high else self._stop
         return Entries(self._chunks, self._ends, start, stop) if start < stop else NO_ENTRIES
@@ -207,7 +207,7 @@ class Ordered:
         self.fill(entries)
 
     def fill(self, entries: Iterable[Entry]) -> None:
-        """Have these entries and no others."""
+        """Replace all entries with these."""
         ordered = sorted(entries, key=_key)
         blocks = [ordered[start : start + BLOCK] for start in range(0, len(ordered), BLOCK)]
         self._chunks = [self._chunk(blocks[start : start + CHUNK]) for start in range(0, len(blocks), CHUNK)]
@@ -222,7 +222,7 @@ class Ordered:
         return made
 
     def snapshot(self) -> Entries:
-        """All entries as they are now."""
+        """Return all entries as they are now."""
         if self._snapshot is None:
             self._snapshot = Entries.of(self._chunks.copy())
             self._owner = object()
@@ -234,7 +234,7 @@ class Ordered:
         return not self._chunks
 
     def put(self, entry: Entry) -> bool:
-        """Take an entry in, in place of one with the same key; whether there was none."""
+        """Put an entry in, in place of one with the same key; returns whether there was none."""
         if not self._chunks:
             self._chunks, self._snapshot = [self._chunk([[entry]])], None
             return True
@@ -246,7 +246,7 @@ class Ordered:
         return is_new
 
     def remove(self, key: str) -> None:
-        """Let go of the entry with that key. Raises KeyError when there is none."""
+        """Remove the entry with that key. Raises KeyError if there is none."""
         at = bisect_right(self._chunks, key, key=_first_of) - 1
         if at < 0:
             raise KeyError(key)
@@ -256,14 +256,14 @@ class Ordered:
             self._join(at, chunk)
 
     def _private(self, at: int) -> Chunk:
-        """The chunk at `at`, which is about to change."""
+        """Return the chunk at `at`, copied if shared, because it is about to change."""
         self._snapshot = None
         if self._chunks[at].owner is not self._owner:
             self._chunks[at] = self._chunks[at].copy(self._owner)
         return self._chunks[at]
 
     def _join(self, at: int, chunk: Chunk) -> None:
-        """A small chunk becomes one with that before it if both fit; an empty one goes."""
+        """Join a small chunk to the one before it if both fit; remove an empty one."""
         before = self._chunks[at - 1] if at else None
         if not chunk.blocks:
             del self._chunks[at]

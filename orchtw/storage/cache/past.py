@@ -1,4 +1,4 @@
-"""A resource as it was at a past revision: the present state with its recent history taken back, step by step."""
+"""States of a resource at past revisions: the present one with its recent history undone, step by step."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Steps = Generator[None, None, Candidates]
 
 @attrs.frozen(slots=True, eq=False)
 class Past:
-    """Past state: the selected entries `now` at least, and the `events` that led there.
+    """Past state, from the present entries (`now`, at least the selected ones) and the `events` since.
 
-    Asked for is what there was from key `low` on and before `high` ("": no end), as far as it `matches`; more may be
-    found. The cost follows the number of events, not that of entries: the other blocks are those of `now`.
+    Wanted are entries from key `low` on and before `high` ("": no end) that `matches` accepts; others may be among
+    them. The cost depends on the number of events, not of entries: unchanged blocks are those of `now`.
     """
 
     now: Candidates
@@ -34,7 +34,7 @@ class Past:
     matches: Test
 
     def steps(self) -> Steps:
-        """The entries that there were before the events, after a number of steps."""
+        """Return the entries before the events, in steps."""
         then: dict[str, tuple[Entry | None, Entry | None]] = {}
         for start in range(0, len(self.events), STRIDE):
             for event in self.events[start : start + STRIDE]:

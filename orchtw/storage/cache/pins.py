@@ -17,9 +17,9 @@ class Holder(Protocol):
 
 
 class Pins:
-    """Readers of snapshots of one resource, the oldest first; a reader that is gone is forgotten by itself.
+    """Readers of snapshots of one resource, the oldest first; readers that are gone drop out by themselves.
 
-    What a snapshot alone holds is what the log has dropped since it was taken. So the oldest one's bytes bound
+    A snapshot alone holds the entries that the log has dropped since it was taken, so the bytes of the oldest bound
     those of all.
     """
 
@@ -39,7 +39,7 @@ class Pins:
 
     @property
     def bytes(self) -> int:
-        """The most bytes that snapshots alone may hold."""
+        """Upper bound of the bytes that snapshots alone hold."""
         for mark, _ in self._held.values():
             return self._log.dropped_bytes - mark
         return 0

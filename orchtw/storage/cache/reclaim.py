@@ -1,10 +1,10 @@
 """Reclaim of cache memory beside the stored objects, to keep within its limit (reference LIMIT-19).
 
-Compressed lists that nobody asks for go first: they are of a state that passes with the next write. Then the coldest
-forms are packed, or dropped. Indexes go when a whole round has not been enough.
+The coldest JSON is packed first: to unpack it takes a microsecond. Where there is hardly any left to pack, unused
+compressed pieces of lists go, and the coldest forms are dropped. Indexes go when a whole round has not been enough.
 
-A hand goes round all entries. A GET of an object makes its JSON plain again, so that entries that the hand
-finds packed have not been asked for since it last went by. Nothing goes by while there is room.
+A hand goes round all entries. A GET of an object makes its JSON plain again, so that entries that the hand finds
+packed have not been asked for since it last went by. Nothing goes by while there is room.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HARDLY: Final = 8  # a share of the room: with less plain than that, packing doe
 
 
 class Reclaim:
-    """`caches` gives all of them."""
+    """Reclaim over the `caches` of all resources, in slices."""
 
     def __init__(self, room: Room, turns: ReactorTurns, caches: Callable[[], Sequence[ResourceCache]]) -> None:
         self._room = room
@@ -35,11 +35,11 @@ class Reclaim:
         self._whole = False  # whether the hand has begun at the first entry since there was too much
 
     def begin(self) -> None:
-        """Free what is too much, in slices, from where the hand stands."""
+        """Free excess memory in slices, from where the hand stands."""
         room = self._room
         if self._running or room.excess <= 0:
             return
-        if room.compressed is not None:
+        if room.compressed is not None and self._is_packed():
             room.compressed.give_up(room.excess + room.limit // SPARE)
         if room.excess > 0:
             self._running, self._whole = True, self._hand is None
@@ -52,7 +52,7 @@ class Reclaim:
             self._hand = self._round()
         for count, (cache, entry) in enumerate(self._hand):
             if entry.json is not None or entry.other is not None:
-                cache.spare(entry, drop=room.plain < room.limit // HARDLY)
+                cache.spare(entry, drop=self._is_packed())
             if room.excess <= target:
                 self._running = False
                 return
@@ -64,14 +64,18 @@ class Reclaim:
         if self._whole:
             self._drop_indexes()
 
+    def _is_packed(self) -> bool:
+        """Report whether packing does not help any more."""
+        return self._room.plain < self._room.limit // HARDLY
+
     def _drop_indexes(self) -> None:
-        """Nothing else is left: give up indexes, those that nobody has asked for the longest time."""
+        """Drop the indexes unused for the longest time: nothing else is left."""
         indexes = [cache.indexes for cache in self._caches()]
         while self._room.excess > 0 and (indexes := [each for each in indexes if len(each)]):
             min(indexes, key=lambda each: each.asked_at).drop_coldest()
 
     def _round(self) -> Iterator[tuple[ResourceCache, Entry]]:
-        """All entries once, but for what comes and goes meanwhile."""
+        """Yield all entries once, except for changes meanwhile."""
         for cache in self._caches():
             start = ""
             while entries := cache.snapshot(start=start)[:RUN]:

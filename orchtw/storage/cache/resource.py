@@ -17,25 +17,28 @@ class StoredResource(Protocol):
 
     @property
     def prefix(self) -> str:
-        """The start of its keys, such as "/registry/pods/"."""
+        """Prefix of its keys, such as "/registry/pods/"."""
 
     def build(self, key: str, value: bytes, revision: int) -> Entry:
-        """The entry of a value read from the store; `key` is the rest of the store key after `prefix`."""
+        """Return the entry of a stored value; `key` is the rest of the store key after `prefix`."""
 
     def is_plain(self, key: str, value: bytes) -> bool:
-        """Report whether `glance` can take the place of `build`, later."""
+        """Report whether `glance` can replace `build`, and run later."""
 
-    def glance(self, value: bytes, revision: int) -> Glance:
-        """Return what `build` finds in a value, but for the names. Raises for an unreadable value."""
+    def glance(self, value: bytes, revision: int, terms: bytes = b"") -> Glance:
+        """Return what `build` finds in a value, but for the names. Raises for an unreadable value.
+
+        `terms` are those of the note that the value was written with, in another process of this server.
+        """
 
     def placeholder(self, namespace: str, name: str, revision: int) -> Entry:
         """Return an entry that stands for an unreadable object."""
 
     def spare(self, entry: Entry, *, drop: bool) -> None:
-        """Hold less of an entry: packed forms, or, with `drop`, none that can be made again at once."""
+        """Reduce an entry: to packed forms or, with `drop`, without those that can be made again at once."""
 
     def alone(self) -> StoredResource:
-        """The same for what is left of a cache that is closed: it does not hold the cache."""
+        """Return the same resource without its cache, for the entries of a closed one."""
 
 
 class Noted(Protocol):
@@ -43,10 +46,14 @@ class Noted(Protocol):
 
     @property
     def stored(self) -> object:
-        """Return the resource that made the note; another one may make another entry of the same value."""
+        """Resource that made the note; another one may make another entry of the same value."""
+
+    @property
+    def terms(self) -> bytes:
+        """Labels and fields, as `StoredResource.glance` takes them in other processes; empty: it must look."""
 
     def entry(self, revision: int) -> Entry:
-        """The entry once the store has committed the object at `revision`."""
+        """Return the entry once the store has committed the object at `revision`."""
 
 
 class Follower(Protocol):
@@ -56,11 +63,11 @@ class Follower(Protocol):
         """Take in an event of the resource."""
 
     def closed(self) -> None:
-        """The resource is gone, and nothing more will happen."""
+        """Handle the end of the resource: no more events follow."""
 
 
 class DamagedObject(InternalError):
-    """500: an object is stored at `revision`, and cannot be read."""
+    """500: the object stored at `revision` cannot be read."""
 
     def __init__(self, store_key: str, revision: int) -> None:
         shown = InternalError.damaged(store_key)

@@ -1,4 +1,4 @@
-"""The cache of one stored resource: entries by key, in key order, with their recent history and their watches."""
+"""Cache of one stored resource: entries by key, in key order, with their recent history and watches."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from orchtw.storage.cache.resource import DamagedObject, Follower, Noted, Stored
 from orchtw.storage.cache.selecting import namespace_of, range_of, selected
 from orchtw.storage.cache.union import Candidates
 from orchtw.storage.freshness import Freshness
-from orchtw.storage.interface import Change
+from orchtw.storage.interface import Change, Terms
 from orchtw.watch.bookmarks import TimerWheel
 from orchtw.watch.dispatcher import Dispatcher
-from orchtw.watch.entry import LARGE_BYTES, Entry, LabelSets, Texts, Unread, unread
+from orchtw.watch.entry import LARGE_BYTES, Entry, LabelSets, Texts, Unread, size_at_rest, unread
 from orchtw.watch.frames import Wire
-from orchtw.watch.log import HISTORY_S, EventLog, LogHead
+from orchtw.watch.log import HISTORY_S, Event, EventLog, HeadRevision
 from orchtw.watch.room import Room
 from orchtw.watch.selection import Selection, by_key, by_name
 from orchtw.watch.turns import ReactorTurns
@@ -37,7 +37,7 @@ class Shared:
 
     timers: TimerWheel
     turns: ReactorTurns
-    head: LogHead
+    head: HeadRevision
     freshness: Freshness
     outdated: Callable[[str], bool] = lambda key: False
     unreadable: Callable[[ResourceCache, Entry, Exception], None] = lambda cache, entry, error: None
@@ -50,10 +50,11 @@ class ResourceCache:
     """Entries of one resource as of `revision`, the store's revision that the whole cache has reached.
 
     Keys are tails: "namespace/name" or "name". `damaged` has the revisions of objects that cannot be read: lists and
-    watches are without them. `locked` says of objects why they cannot be read for now; who would list them must be
-    told (`check_unlocked`), for nothing may be concluded from their absence. `large` has the keys of objects over
+    watches omit them. `locked` has the reasons why objects cannot be read for now; a list of them must fail
+    (`check_unlocked`), for nothing may be concluded from their absence. `large` has the keys of objects over
     LARGE_BYTES. A reader asks `freshness` first. Once it is `closed` it stays as it was: another cache, or none, has
-    taken its place. `loaded` objects came when it was filled; `raw_bytes` are those of all objects as stored.
+    taken its place. `loaded` is the number of objects read when it was filled; `raw_bytes` the size of all objects as
+    stored.
     """
 
     def __init__(self, resource: StoredResource, shared: Shared) -> None:
@@ -89,16 +90,16 @@ class ResourceCache:
 
     @property
     def prefix(self) -> str:
-        """The start of its keys in the store."""
+        """Prefix of its keys in the store."""
         return self._prefix
 
     @property
     def revision(self) -> int:
-        """The revision that reads are at: a list's resourceVersion."""
+        """Revision that reads are at: a list's resourceVersion."""
         return self._head.revision
 
     def get(self, key: str) -> Entry | None:
-        """The entry at that key, or None.
+        """Return the entry at that key, or None.
 
         Raises DamagedObject (500) for one that is stored and cannot be read, InternalError (500) for a locked one.
         """
@@ -115,11 +116,11 @@ class ResourceCache:
         return entry
 
     def keys(self) -> Iterator[str]:
-        """The store's keys of all objects, also of those that are set aside."""
+        """Yield the store keys of all objects, including those set aside."""
         return (self._prefix + key for held in (self._entries, self.damaged, self.locked) for key in held)
 
     def check_unlocked(self, namespace: str = "") -> None:
-        """Raises InternalError (500) where an object, or one of that namespace, is locked."""
+        """Check that no object, of one namespace or at all, is locked. Raises InternalError (500)."""
         for key, why in self.locked.items():
             if not namespace or key.startswith(f"{namespace}/"):
                 raise InternalError.unreadable(self._prefix + key, why)
@@ -129,7 +130,7 @@ class ResourceCache:
         return self._outdated(self._prefix + key)
 
     def snapshot(self, namespace: str = "", start: str = "") -> Entries:
-        """All entries, or those of one namespace, from key `start` on (inclusive)."""
+        """Return all entries, or those of one namespace, from key `start` on (inclusive)."""
         everything = self._ordered.snapshot()
         if not namespace and not start:
             return everything
@@ -151,18 +152,18 @@ class ResourceCache:
         return Past(self.candidates(selection), events, *range_of(namespace_of(selection), ""), selection.matches)
 
     def keep(self, revision: int, selection: Selection, entries: Candidates) -> None:
-        """Keep the entries at `revision` among which the selected ones are: pages will be asked for."""
+        """Keep the candidates at `revision` of a selection: pages of it will be requested."""
         whole = self._ordered.snapshot() if revision == self._head.revision else None
         is_whole = whole is not None and isinstance(entries, Entries) and entries.chunks is whole.chunks
         part = None if is_whole else entries
         self.kept.keep(revision, self._timers.now, selection, part, whole)
 
     def found(self, revision: int, selection: Selection) -> Candidates | None:
-        """Return the entries kept of a revision for such a selection, or None."""
+        """Return the candidates kept at a revision for such a selection, or None."""
         return self.kept.find(revision, self._timers.now, selection, *range_of(namespace_of(selection), ""))
 
     def select(self, selection: Selection) -> Generator[None, None, Sequence[Entry]]:
-        """The selected entries in key order, in steps; one object is looked up, not searched for."""
+        """Return the selected entries in key order, in steps; a single object is looked up, not searched for."""
         entries = self.candidates(selection)
         if selection.whole:
             return entries
@@ -178,7 +179,7 @@ class ResourceCache:
         bookmarks: bool = False,
         deadline: float = inf,
     ) -> Watcher:
-        """A watch that is yet to be started: after revision `since`, or from the present state on if None.
+        """Return a watch that is yet to be started: after revision `since`, or from the present state on if None.
 
         `deadline` is in seconds of the cacher's clock. An expired `since` shows as an ERROR 410 in the stream.
         """
@@ -201,18 +202,18 @@ class ResourceCache:
         return member
 
     def large_among(self, selection: Selection) -> list[Entry]:
-        """The selected entries of more than LARGE_BYTES, in no order."""
+        """Return the selected entries of more than LARGE_BYTES, in no order."""
         found, large = self.candidates(selection), self.large
         if len(found) < len(large):
             return [entry for entry in found if entry.key in large and selection.matches(entry)]
         return [entry for entry in map(self._entries.__getitem__, large) if selection.matches(entry)]
 
     def candidates(self, selection: Selection) -> Candidates:
-        """Entries among which all the selected ones are."""
+        """Return candidates: entries that include all the selected ones."""
         return self.indexed(selection)[0]
 
     def indexed(self, selection: Selection) -> tuple[Candidates, str]:
-        """The same, and what they were found by; "": all, or those of a namespace, are candidates."""
+        """Return the candidates, and the kind of index used; "": all, or those of a namespace, are candidates."""
         if selection.indexer is by_key or (selection.indexer is by_name and self._is_without_namespaces()):
             entry = self._entries.get(str(selection.term))
             return NO_ENTRIES if entry is None else Entries.run((entry,)), "key"
@@ -224,7 +225,7 @@ class ResourceCache:
         return bool(self._entries) and "/" not in self._ordered.snapshot()[0].key
 
     def load(self, store_key: str, value: bytes, revision: int) -> None:
-        """Take in what the store held at the start; `begin` follows."""
+        """Load an object that the store held at the start; `begin` follows."""
         key = store_key[self._prefix_length :]
         if self._resource.is_plain(key, value):
             namespace, _, name = key.rpartition("/")
@@ -241,15 +242,20 @@ class ResourceCache:
         self.loaded += 1
 
     def spoilt(self, entry: Entry, error: Exception) -> DamagedObject:
-        """Note that a loaded value is not an object: a GET of it is an error, and lists soon leave it out."""
+        """Note that a loaded value is not an object: a GET of it fails, and lists soon omit it."""
         damaged = DamagedObject(self._prefix + entry.key, entry.revision)
         if self._entries.get(entry.key) is entry and entry.key not in self.damaged:
             self.damaged[entry.key] = entry.revision
             self._unreadable(self, entry, error)
         return damaged
 
+    def looked(self, entry: Entry, more: int) -> None:
+        """Count the size of a loaded entry that has been read, unless it is gone."""
+        if self._entries.get(entry.key) is entry:
+            self.raw_bytes += more
+
     def retire(self, entry: Entry, now: float) -> bool:
-        """Set an object aside that was `spoilt`; returns whether that concerns a watch, which is shown its names."""
+        """Set aside an object that was `spoilt`; returns whether that concerns a watch, which is sent its names."""
         if self._entries.get(entry.key) is not entry:
             return False
         nameplate = self._resource.placeholder(entry.namespace, entry.name, entry.revision)
@@ -260,10 +266,9 @@ class ResourceCache:
         return self._removed(entry.key, entry, self._head.revision, now)
 
     def set_aside(self, store_key: str, revision: int, now: float = 0.0, locked: str = "") -> bool:
-        """Set an object aside that cannot be read at `revision`; returns whether that may concern a watch.
+        """Set aside an object unreadable at `revision`; returns whether that may concern a watch.
 
-        `locked` says why, if it can be read some other time. To watches that had it in an earlier state it is
-        deleted, as it is to lists.
+        `locked` is the reason if it may become readable. Watches that sent an earlier state of it send a deletion.
         """
         key = store_key[self._prefix_length :]
         old = self._entries.get(key)
@@ -276,7 +281,7 @@ class ResourceCache:
         return old is not None and self._removed(key, old, revision, now)
 
     def begin(self, revision: int) -> None:
-        """Everything up to `revision` has been loaded: changes follow."""
+        """Begin to follow changes: everything up to `revision` has been loaded."""
         self._ordered.fill(self._entries.values())
         self.log.oldest = self.loaded_revision = revision
 
@@ -288,19 +293,50 @@ class ResourceCache:
             self._not_aside(key)
             return old is not None and self._removed(key, old, change.revision, now)
         new = self._adopt(self._new_entry(change, key), old)
-        if old is None or self.damaged:
+        self._put(old, new)
+        self.room.count(new.forms())
+        return self._happened(change.revision, key, old, new, now)
+
+    def restore(self, change: Change, now: float) -> None:
+        """Take over a change of a restore that no watch is told of: followers are, the log is not.
+
+        A restored value is read when somebody asks for it: most are not asked for before the next restore.
+        """
+        key, value = change.key[self._prefix_length :], change.value
+        old, new = self._entries.get(key), None
+        if value is None:
             self._not_aside(key)
+            if old is None:
+                return
+            self._take_out(key, old)
+        else:
+            if self._resource.is_plain(key, value):
+                namespace, _, name = key.rpartition("/")
+                new = unread(key, self._texts.share(namespace), name, change.revision, self._look, value)
+                untrack(new)
+            else:
+                new = self._adopt(self._new_entry(change, key), old)
+                self.room.count(new.forms())
+            self._put(old, new)
+        self._tell(Event(change.revision, key, old, new, now))
+
+    def _put(self, old: Entry | None, new: Entry) -> None:
+        if self.damaged or self.locked:
+            self._not_aside(new.key)
         self._ordered.put(new)
         self._entries[new.key] = new
         self.indexes.change(old, new)
-        self._note_size(new.key, len(new.raw))
-        self.room.count(new.forms())
+        self._note_size(new.key, size_at_rest(new))
         if old is not None:
             self._gone(old)
-        return self._happened(change.revision, key, old, new, now)
+
+    def forget_past(self, revision: int) -> None:
+        """Forget all states and events before `revision`, which is the present: watches from there are expired."""
+        self.log.forget(revision)
+        self.kept.clear()
 
     def trim(self, now: float) -> None:
-        """Let go of history that is old, and of what was made for readers who are gone."""
+        """Drop old history, and the data of readers that are gone."""
         self.log.trim(now)
         self.kept.trim(now)
         self.indexes.trim()
@@ -310,25 +346,28 @@ class ResourceCache:
         self.locked.pop(key, None)
 
     def _removed(self, key: str, old: Entry, revision: int, now: float) -> bool:
+        self._take_out(key, old)
+        return self._happened(revision, key, old, None, now)
+
+    def _take_out(self, key: str, old: Entry) -> None:
         self._ordered.remove(key)
         del self._entries[key]
         self.indexes.change(old, None)
         self.large.discard(key)
         self._gone(old)
-        return self._happened(revision, key, old, None, now)
 
     def _gone(self, old: Entry) -> None:
         """Stop counting an entry's bytes: the log counts them from now on."""
-        self.raw_bytes -= len(old.raw)
+        self.raw_bytes -= size_at_rest(old)
         self.room.count(old.forms(), -1)
 
     def made(self, entry: Entry, plain: int, packed: int, other: int) -> None:
-        """Forms of an entry have been made, which it keeps; the log counts those of its entries when it gets them."""
+        """Count new forms that an entry keeps; the log counts those of its entries when it gets them."""
         if self._entries.get(entry.key) is entry:
             self.room.count((plain, packed, other))
 
     def spare(self, entry: Entry, *, drop: bool) -> None:
-        """Hold less of an entry that is still there (see `StoredResource.spare`)."""
+        """Reduce an entry that is still there (see `StoredResource.spare`)."""
         if self._entries.get(entry.key) is not entry:
             return
         self.room.count(entry.forms(), -1)
@@ -343,25 +382,28 @@ class ResourceCache:
             self.large.discard(key)
 
     def _happened(self, revision: int, key: str, old: Entry | None, new: Entry | None, now: float) -> bool:
-        """Tell the log, the watches and the followers; returns whether it may concern a watch."""
+        """Pass a change to the log, the watches and the followers; returns whether it may concern a watch."""
         event = self.log.append(revision, key, old, new, now)
         concerns_watchers = self.dispatcher.dispatch(event)
+        self._tell(event)
+        return concerns_watchers
+
+    def _tell(self, event: Event) -> None:
         for follower in self._followers:
             follower.take(event)
-        return concerns_watchers
 
     def follow(self, follower: Follower) -> None:
         """Hand every event from now on to `follower`, before the event's writer is answered."""
         self._followers = (*self._followers, follower)
 
     def leave(self, follower: Follower) -> None:
-        """Hand it nothing more; twice is once."""
+        """Stop handing events to `follower`; repeated calls do nothing."""
         self._followers = tuple(each for each in self._followers if each is not follower)
 
     def close(self) -> None:
-        """The resource is gone: end all watches in good order, those that start from now on too.
+        """Close the cache of a removed resource: end all watches normally, and those that start later.
 
-        What has happened by now is still told, as far as a slice lasts.
+        Earlier events are still sent, as many as fit in a slice.
         """
         self.closed = True
         self.indexes.close()
@@ -374,15 +416,19 @@ class ResourceCache:
         self._look.detach(self._resource)
 
     def _new_entry(self, change: Change, key: str) -> Entry:
-        note: Noted | None = change.note  # type: ignore[assignment]  # the store hands it through as it came
-        if note is not None and note.stored is self._resource:
-            return note.entry(change.revision)
+        terms = b""
+        if type(change.note) is Terms:
+            terms = change.note.terms
+        else:
+            note: Noted | None = change.note  # type: ignore[assignment]  # the store hands it through as it came
+            if note is not None and note.stored is self._resource:
+                return note.entry(change.revision)
         value, revision = change.value, change.revision
         assert value is not None
         if not self._resource.is_plain(key, value):
             return self._resource.build(key, value, revision)
-        # What another process has written costs a look, here in each process: a tenth of decoding a Pod.
-        labels, fields, raw, other = self._resource.glance(value, revision)
+        # What another server has written costs a look, a tenth of decoding a Pod; other processes of this one tell.
+        labels, fields, raw, other = self._resource.glance(value, revision, terms)
         namespace, _, name = key.rpartition("/")
         return Entry(key, namespace, name, revision, labels, fields, raw, other=other)
 

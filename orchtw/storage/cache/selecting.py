@@ -14,13 +14,13 @@ STRIDE: Final = 16  # entries tested between two looks at the clock: a milliseco
 
 
 Found = Generator[None, None, tuple[list[Entry], int]]
-"""Steps to some entries, and to how many were looked at for them."""
+"""Steps that return some entries, and the number examined for them."""
 
 
 def selected(entries: Candidates, selection: Selection, indexes: Indexes, limit: int = 0) -> Found:
-    """The selected entries, up to one more than `limit` (0: all); `indexes` learn of what was looked at in vain.
+    """Return the selected entries, up to one more than `limit` (0: all); tell `indexes` of entries examined in vain.
 
-    So they do when nobody waits for the rest any more: what takes too long without an index must lead to one.
+    They are told even if the reader gives up: a search too slow without an index must lead to one.
     """
     matches = selection.matches
     found: list[Entry] = []
@@ -40,13 +40,13 @@ def selected(entries: Candidates, selection: Selection, indexes: Indexes, limit:
 
 
 def namespace_of(selection: Selection) -> str:
-    """The namespace that everything selected is in; "": it may be in any."""
+    """Return the namespace that everything selected is in; "": it may be in any."""
     terms = () if selection.namespace or selection.fields is None else selection.fields.terms
     return next((value for name, equal, value in terms if equal and name == NAMESPACE), selection.namespace)
 
 
 def range_of(namespace: str, start: str) -> tuple[str, str]:
-    """The first key of a namespace from `start` on, and the first one after all of these."""
+    """Return the first key of a namespace from `start` on, and the first one after the namespace."""
     if not namespace:
         return start, ""
     return max(start, f"{namespace}/"), f"{namespace}0"  # "0" follows "/"

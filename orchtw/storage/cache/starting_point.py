@@ -1,4 +1,4 @@
-"""From where a cache follows a store that others serve too (reference READ-28)."""
+"""Revision from which a cache loads a store that other servers share (reference READ-28)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FEWEST: Final = 10
 
 
 async def starting_point(store: Store, key: str) -> int:
-    """The revision to load: a recent one with its history, so that watches of other servers go on; 0: the latest.
+    """Return the revision to load: a recent one, so that watches begun at other servers go on; 0: the latest.
 
     `key` is any valid one. Raises what the store raises.
     """

@@ -1,4 +1,4 @@
-"""Entries of several sequences as one, put in order as far as somebody reads."""
+"""Several sequences of entries as one, ordered as far as it is read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _key = attrgetter("key")
 
 
 class CacheUnion(Sequence[Entry]):
-    """An immutable sequence in key order of the entries of `parts`, which have none in common.
+    """Immutable sequence in key order of the entries of `parts`, which are disjoint.
 
     A slice of it is a list.
     """
@@ -51,24 +51,24 @@ class CacheUnion(Sequence[Entry]):
         return self._made[index]
 
     def blocks(self) -> Iterator[Sequence[Entry]]:
-        """All of them in short runs."""
+        """Yield the entries in short runs."""
         return (self[start : start + RUN] for start in range(0, self._length, RUN))
 
     def between(self, low: str, high: str = "") -> Candidates:
-        """The entries whose keys are `low` or follow it, and come before `high` ("": all the rest)."""
+        """Return the entries with keys from `low` on and before `high` ("": all the rest)."""
         return united([part.between(low, high) for part in self._parts])
 
     def _make(self, length: int) -> None:
-        """Have so many of them in order."""
+        """Order the first `length` entries."""
         self._made += islice(self._more, max(0, length - len(self._made)))
 
 
 Candidates = Entries | CacheUnion
-"""Entries in key order among which all those are that somebody wants."""
+"""Entries in key order that include all the wanted ones."""
 
 
 def united(parts: Sequence[Entries]) -> Candidates:
-    """The entries of all parts, which have none in common."""
+    """Return the entries of all parts, which are disjoint."""
     filled = [part for part in parts if len(part)]
     if len(filled) > 1:
         return CacheUnion(filled)

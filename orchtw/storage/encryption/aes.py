@@ -1,4 +1,4 @@
-"""AES in two modes: CBC, which hides, and GCM, which also shows whether a value was tampered with or moved."""
+"""AES in two modes: CBC, and GCM, which also detects values that were changed or moved."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.ciphers.modes import CBC
 from orchtw.storage.encryption.provider import Unreadable, family, no_key, prefix
 
 KEY_SIZES: Final = (16, 24, 32)
-"""In bytes."""
+"""Sizes of keys, in bytes."""
 
 _BLOCK: Final = 16
 _NONCE: Final = 12
@@ -22,7 +22,7 @@ _TAG: Final = 16
 
 
 class AesCbc:
-    """PKCS#7 padding behind a random first block."""
+    """AES-CBC with PKCS#7 padding, behind a random initialization vector."""
 
     family: Final = family("aescbc")
     no_key: Final = no_key("AES")
@@ -32,7 +32,7 @@ class AesCbc:
         self._key = AES(key)
 
     def seal(self, plain: bytes, place: bytes) -> bytes:
-        """See `Provider`, as `open`."""
+        """Encrypt a value; `open` reverses it. See `Provider`."""
         padding = _BLOCK - len(plain) % _BLOCK
         first = os.urandom(_BLOCK)
         encryptor = Cipher(self._key, CBC(first)).encryptor()
@@ -52,9 +52,9 @@ class AesCbc:
 
 
 class AesGcm:
-    """A random nonce in front, a tag behind; the value belongs to its key in the store.
+    """AES-GCM: a random nonce in front, a tag behind; the value is bound to its key in the store.
 
-    Keys must be changed after some 2^32 writes, since nonces are drawn at random.
+    Keys must be changed after some 2^32 writes, since nonces are random.
     """
 
     family: Final = family("aesgcm")
@@ -65,7 +65,7 @@ class AesGcm:
         self._aead = AESGCM(key)
 
     def seal(self, plain: bytes, place: bytes) -> bytes:
-        """See `Provider`, as `open`."""
+        """Encrypt a value, bound to its place; `open` reverses it. See `Provider`."""
         nonce = os.urandom(_NONCE)
         return nonce + self._aead.encrypt(nonce, plain, place)
 

@@ -1,4 +1,4 @@
-"""The file of `--encryption-provider-config`: for resources, the providers that seal and open them (STORE-14)."""
+"""File of `--encryption-provider-config`: the providers that seal and open the values of resources (STORE-14)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import attrs
-import yaml
 
 from orchtw.errors import ConfigError
 from orchtw.flags.flag import parse_duration_s
@@ -28,12 +27,12 @@ GROUP_VERSION: Final = "apiserver.config.orch.io/v1"
 
 KMS_TIMEOUT_S: Final = 3.0
 KMS_CACHE: Final = 1000
-"""Data keys that are kept open, if the file does not say."""
+"""Number of data keys kept open, unless the file sets another."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class KmsPlugin:
-    """A key management service: `endpoint` is its socket, `cache_size` negative for none."""
+    """Key management service: `endpoint` is its socket; a negative `cache_size` turns the cache off."""
 
     name: str
     endpoint: str
@@ -65,17 +64,19 @@ _KEYED: Final[dict[str, tuple[MakeProvider, Sequence[int]]]] = {
     "aescbc": (AesCbc, aes.KEY_SIZES),
     "secretbox": (_secretbox, (32,)),
 }
-"""Who makes a provider of a key, and the sizes that a key may have, in bytes."""
+"""Factory and allowed key sizes, in bytes, of each provider with keys."""
 
 BUILT_IN: Final = ("identity", "kms", *_KEYED)
-"""The names that a provider may have in the file, beside those of plugins."""
+"""Names that a provider may have in the file, beside those of plugins."""
 
 
 def read(path: Path, plugins: Mapping[str, EncryptionPlugin]) -> Sequence[Section]:
-    """The sections of a file, in order; `plugins` are the installed providers.
+    """Return the sections of a file, in order; `plugins` are the installed providers.
 
-    Raises ConfigError with one line for what is wrong with it.
+    Raises ConfigError with one line for the first fault.
     """
+    import yaml
+
     try:
         value = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except OSError as error:
@@ -105,7 +106,7 @@ def _section(fields: Fields, plugins: Mapping[str, EncryptionPlugin]) -> Section
 
 
 def _providers(fields: Fields, plugins: Mapping[str, EncryptionPlugin]) -> Iterator[Provider | KmsPlugin]:
-    """Those of one element, which has one kind: one for each key."""
+    """Yield the providers of one list element, which sets one kind: one for each key."""
     fields.only(*BUILT_IN, *plugins)
     given = [name for name, value in fields.value.items() if value is not None]
     if len(given) != 1:

@@ -1,4 +1,4 @@
-"""Changes on their way to one subscriber, in their order, also where one has to wait for a data key."""
+"""Delivery of changes to one subscriber, in order, even while one waits for a data key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchtw.storage.interface import Change, Locked, Subscription
 
 
 class Deliveries(Subscription):
-    """Opens batches and hands them on; `ended` is called with it once it is stopped."""
+    """Decrypts batches and hands them on; calls `ended` with itself once it is stopped."""
 
     _log = Logger()
 
@@ -34,18 +34,18 @@ class Deliveries(Subscription):
 
     @property
     def busy(self) -> bool:
-        """Report whether a delivery waits."""
+        """Report whether a batch waits for a data key."""
         return bool(self._waiting)
 
     def of(self, inner: Subscription) -> Subscription:
-        """Itself, as the handle of the other store's feed."""
+        """Wrap the subscription of the inner store, and return this one."""
         self._inner = inner
         if self._stopped:
             inner.stop()
         return self
 
     def take(self, changes: Sequence[Change]) -> None:
-        """Hand a batch on at once, or behind what waits."""
+        """Hand a batch on at once, or queue it behind waiting ones."""
         if self._stopped:
             return
         if not self._waiting:
@@ -80,7 +80,7 @@ class Deliveries(Subscription):
                     return attrs.evolve(change, note=Locked(str(problem)))
 
     def _hand_on(self, changes: Sequence[Change]) -> None:
-        """A subscriber that raises is logged and keeps its place, as feeds have it."""
+        """Deliver changes; a subscriber that raises is logged and stays subscribed."""
         if not self._stopped:
             try:
                 self._deliver(changes)
@@ -88,7 +88,7 @@ class Deliveries(Subscription):
                 self._log.failure("a subscriber failed at revision {revision}", revision=changes[-1].revision)
 
     async def told(self) -> None:
-        """Return when nothing waits any more."""
+        """Wait until all queued batches are delivered."""
         if self._waiting:
             waiting: Deferred[None] = Deferred()
             self._told.append(waiting)

@@ -1,4 +1,4 @@
-"""The provider that does not seal; it does not pass sealed values off as plain ones either."""
+"""Provider that does not seal; it rejects sealed values, which are not plain ones."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from orchtw.storage.encryption.provider import MARK, NOT_PLAIN, Unreadable
 
 
 class Identity:
-    """Values as they are."""
+    """Values stored as plain text."""
 
     prefix: Final = b""
     family: Final = b""
     no_key: Final = ""
 
     def seal(self, plain: bytes, place: bytes) -> bytes:
-        """See `Provider`, as `open`."""
+        """Return the value itself, as `open` does for plain ones."""
         return plain
 
     def open(self, sealed: bytes, place: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""The provider whose key a service keeps: each value has a data key of its own, which only the service can open."""
+"""Provider whose key a service keeps: each value has a data key of its own, which only the service can open."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ class Service(Protocol):
     """The key management service; both methods raise Unreadable."""
 
     async def encrypt(self, plain: bytes) -> bytes:
-        """The cipher text of a data key."""
+        """Return the data key `plain`, sealed."""
 
     async def decrypt(self, cipher: bytes) -> bytes:
-        """The data key of a cipher text."""
+        """Return the data key sealed in `cipher`."""
 
 
 class Kms:
-    """The length of the sealed data key (2 bytes, big-endian), that key, and the value in AES-CBC under it.
+    """Provider that seals each value under a data key, which the service seals.
 
-    Up to `cache_size` data keys are kept; negative: none, so that the service is asked for each value.
+    A stored value is the length of the sealed data key (2 bytes, big-endian), that key, and the value in AES-CBC.
+    Up to `cache_size` data keys are kept; negative: none, so that the service is called for each value.
     """
 
     no_key: Final = ""
@@ -50,13 +51,13 @@ class Kms:
         self._most = max(cache_size, 0)
         self._kept: OrderedDict[bytes, AesCbc] = OrderedDict()
         self._come: dict[bytes, AesCbc] = {}
-        """Data keys that somebody has just waited for: of use once, if none are kept."""
+        """Data keys that a caller has just fetched: for one use each, if none are kept."""
         self._fresh: list[tuple[bytes, AesCbc]] = []
         """Data keys that seal the next values, one each."""
         self._asked: dict[bytes, list[Deferred[None]]] = {}
 
     def seal(self, plain: bytes, place: bytes) -> bytes:
-        """See `Provider`, as `open`."""
+        """Seal a value under a fresh data key. Raises KeyMissing; see `Provider`."""
         if not self._fresh:
             raise KeyMissing(self._make)
         sealed_key, cipher = self._fresh.pop()
@@ -80,9 +81,9 @@ class Kms:
         return cipher.open(sealed[end:], place)
 
     async def check(self) -> None:
-        """Return when the service works. Raises Unreadable."""
+        """Check that the service seals and opens a data key. Raises Unreadable."""
         if await self._service.decrypt(await self._service.encrypt(_PROBE)) != _PROBE:
-            raise Unreadable("the service does not give back what it was given")
+            raise Unreadable("the service does not return the data key that it was given")
 
     async def _make(self) -> None:
         began = perf_counter()
@@ -90,11 +91,11 @@ class Kms:
             key = os.urandom(_KEY_BYTES)
         except OSError as error:
             self._metrics.failures.value += 1
-            raise Unreadable(f"no data key could be made: {error.strerror}") from None
+            raise Unreadable(f"failed to generate a data key: {error.strerror}") from None
         self._metrics.generations.observe(perf_counter() - began)
         sealed_key = await self._service.encrypt(key)
         if not 0 < len(sealed_key) < 1 << 8 * _LENGTH_BYTES:
-            raise Unreadable("the service seals a key in no bytes, or in too many")
+            raise Unreadable("the service returned an encrypted data key that is empty or too long")
         self._fresh.append((sealed_key, AesCbc(self.name, key)))
 
     async def _fetch(self, sealed_key: bytes) -> None:
@@ -109,7 +110,7 @@ class Kms:
             try:
                 cipher = AesCbc(self.name, key)
             except ValueError:
-                raise Unreadable("the service returned no key of AES") from None
+                raise Unreadable("the service returned a key that is not an AES key") from None
         except Unreadable:
             for each in self._asked.pop(sealed_key):
                 each.errback(Failure())  # type: ignore[no-untyped-call]
@@ -123,7 +124,7 @@ class Kms:
         if not self._most:
             self._come[sealed_key] = cipher
             if len(self._come) > _MOST_COME:
-                del self._come[next(iter(self._come))]  # who asked for it has gone
+                del self._come[next(iter(self._come))]  # its caller has gone
             return
         self._kept[sealed_key] = cipher
         if len(self._kept) > self._most:
@@ -131,7 +132,7 @@ class Kms:
 
 
 class KmsHealth:
-    """The check of a service, which is not asked again for a while."""
+    """Health check of a service, whose result is kept for a while."""
 
     def __init__(self, service: Kms, clock: IReactorTime) -> None:
         self._service = service
@@ -140,7 +141,7 @@ class KmsHealth:
         self._why = ""
 
     async def __call__(self) -> None:
-        """Fetch the missing keys. Raises Unreadable."""
+        """Check the service, unless a recent result is known. Raises Unreadable."""
         if self._clock.seconds() >= self._until:
             try:
                 await self._service.check()

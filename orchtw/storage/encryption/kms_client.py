@@ -2,48 +2,44 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-# grpc would start its threads again in a forked child, where they end the process before it can run a program: that
-# of an exec plugin, for one. It reads this when it is first used.
-os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
-
-import grpc  # noqa: E402
 from twisted.internet.defer import Deferred
 
+from orchtw.outbound.grpc.channel import Channel, ChannelSettings
+from orchtw.outbound.grpc.status import RpcError
+from orchtw.outbound.grpc.targets import UnixTarget
 from orchtw.storage.encryption.kms_messages import VERSION, message, method_path
 from orchtw.storage.encryption.provider import Unreadable
 
-_BACKOFF_MS: Final = {"initial": 100, "min": 100, "max": 1000}
-"""A service that comes back is found within a second: its socket is on this machine."""
+MESSAGE_BYTES: Final = 64 << 10
+"""Limit of a response: a sealed or opened data key of 32 bytes, with the service's additions."""
 
 _ABSTRACT: Final = "/@"
-_OPTIONS: Final = tuple((f"grpc.{which}_reconnect_backoff_ms", ms) for which, ms in _BACKOFF_MS.items())
 
 
 class KmsClient:
-    """One service at `endpoint`, `unix:///path` or `unix:///@name`; nothing happens before the first call.
+    """One service at `endpoint`, `unix:///path` or `unix:///@name`; connects at the first call.
 
-    Answers come back on the thread of `reactor`. Every method raises Unreadable with what went wrong.
+    Every method raises Unreadable with the reason. A service that comes back is found within a second.
     """
 
     def __init__(self, endpoint: str, timeout_s: float, reactor: Any) -> None:
-        self._target = _target(endpoint)
+        self._target = UnixTarget(reactor, _path(endpoint))
         self._timeout_s = timeout_s
         self._reactor = reactor
-        self._channel: Any = None
+        self._channel: Channel | None = None
         self._version_seen = False
 
     async def encrypt(self, plain: bytes) -> bytes:
-        """The cipher text of a key."""
+        """Return the data key `plain`, sealed."""
         await self._check_version()
         answer = await self._call("Encrypt", version=VERSION, plain=plain)
         return bytes(answer.cipher)
 
     async def decrypt(self, cipher: bytes) -> bytes:
-        """The key of a cipher text."""
+        """Return the data key sealed in `cipher`."""
         await self._check_version()
         answer = await self._call("Decrypt", version=VERSION, cipher=cipher)
         return bytes(answer.plain)
@@ -59,30 +55,37 @@ class KmsClient:
 
     async def _call(self, method: str, **fields: Any) -> Any:
         if self._channel is None:
-            self._channel = grpc.insecure_channel(self._target, _OPTIONS)
-        request, response = message(f"{method}Request"), message(f"{method}Response")
-        ask = self._channel.unary_unary(
-            method_path(method),
-            request_serializer=request.SerializeToString,
-            response_deserializer=response.FromString,
-        )
-        answered: Deferred[None] = Deferred()
-        call = ask.future(request(**fields), timeout=self._timeout_s, wait_for_ready=True)
-        call.add_done_callback(lambda done: self._reactor.callFromThread(answered.callback, None))
-        await answered
-        try:
-            return call.result()
-        except grpc.RpcError as error:
+            self._channel = self._opened()
+        answered: Deferred[bytes | RpcError] = Deferred()
+        request = message(f"{method}Request")(**fields).SerializeToString()
+        self._channel.call(method_path(method), request, answered.callback, timeout_s=self._timeout_s)
+        answer = await answered
+        if isinstance(answer, RpcError):
             self._version_seen = False  # another service may be there next time
-            raise Unreadable(f"rpc error: code = {error.code().name} desc = {error.details()}") from None
+            raise Unreadable(answer.shown)
+        try:
+            return message(f"{method}Response").FromString(answer)
+        except ValueError as problem:  # protobuf's DecodeError is one
+            raise Unreadable(f"the service's answer cannot be read: {problem}") from None
+
+    def _opened(self) -> Channel:
+        settings = ChannelSettings(
+            name="the key management service",
+            closed="the connection to the key management service is closed",
+            message_bytes=MESSAGE_BYTES,
+            pings=False,  # servers written in Go end connections that ask more often than every five minutes
+        )
+        channel = Channel(self._reactor, [self._target], settings)
+        channel.start()
+        return channel
 
     def close(self) -> None:
-        """Let go of the socket; a later call opens it again."""
-        if self._channel is not None:
-            self._channel.close()
-            self._channel = None
+        """Close the connection; a later call opens it again."""
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            channel.stop()
 
 
-def _target(endpoint: str) -> str:
+def _path(endpoint: str) -> str:
     path = urlsplit(endpoint).path
-    return f"unix-abstract:{path[len(_ABSTRACT):]}" if path.startswith(_ABSTRACT) else f"unix:{path}"
+    return "\0" + path[len(_ABSTRACT) :] if path.startswith(_ABSTRACT) else path

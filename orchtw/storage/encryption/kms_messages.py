@@ -10,7 +10,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 PACKAGE: Final = "v1beta1"
 VERSION: Final = "v1beta1"
-"""What a service of this interface says its version is."""
+"""The version that a service of this interface reports."""
 
 _STRING, _BYTES = FieldDescriptorProto.TYPE_STRING, FieldDescriptorProto.TYPE_BYTES
 _FIELDS: Final[dict[str, dict[str, Any]]] = {
@@ -21,7 +21,7 @@ _FIELDS: Final[dict[str, dict[str, Any]]] = {
     "DecryptRequest": {"version": _STRING, "cipher": _BYTES},
     "DecryptResponse": {"plain": _BYTES},
 }
-"""Of each message the fields, in the order of their numbers."""
+"""Fields of each message, in the order of their numbers."""
 
 
 def _pool() -> DescriptorPool:
@@ -39,10 +39,10 @@ _POOL: Final = _pool()
 
 
 def message(name: str) -> Any:
-    """The class of a message."""
+    """Return the class of a message."""
     return GetMessageClass(_POOL.FindMessageTypeByName(f"{PACKAGE}.{name}"))
 
 
 def method_path(method: str) -> str:
-    """The path of a method: Version, Encrypt or Decrypt."""
+    """Return the path of a method: Version, Encrypt or Decrypt."""
     return f"/{PACKAGE}.KeyManagementService/{method}"

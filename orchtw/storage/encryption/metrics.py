@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from orchtw.metrics.series import ShownSeries, counters, doubling, histograms
+from orchtw.metrics.series import ShownFamily, counters, doubling, histograms
 
 TO_STORAGE: Final = "to_storage"
 FROM_STORAGE: Final = "from_storage"
 
 OK, UNKNOWN = "OK", "Unknown"
-"""How it ended: the release has codes of gRPC here, and no others for faults of its own."""
+"""Results: the release uses codes of gRPC here, of which only Unknown for its own errors."""
 
 NO_PROVIDER: Final = "unknown"
 IDENTITY: Final = "identity"
 
 BOUNDS_S: Final = doubling(5e-6, 14)
-"""From 5 µs, which ciphers take, to 41 ms, which services take."""
+"""Buckets from 5 µs, for ciphers, to 41 ms, for services."""
 
 
 class SealingMetrics:
-    """The families; resources that nobody wants to have encrypted are not counted."""
+    """Metric families; resources that are not encrypted are not counted."""
 
     def __init__(self) -> None:
         self._operations = counters(
@@ -39,19 +39,19 @@ class SealingMetrics:
         failures = counters(
             "apiserver_storage_data_key_generation_failures_total", "Data keys that could not be made.")  # fmt: skip
         self.misses, self.generations, self.failures = misses.of(), generations.of(), failures.of()
-        self._families: tuple[ShownSeries[Any], ...] = (
+        self._families: tuple[ShownFamily[Any], ...] = (
             self._operations, self._durations, misses, generations, failures
         )  # fmt: skip
 
-    def families(self) -> Iterable[ShownSeries[Any]]:
+    def families(self) -> Iterable[ShownFamily[Any]]:
         """Return the families for `/metrics`."""
         return self._families
 
     def ended(self, kind: str, prefix: str, seconds: float) -> None:
-        """A value has been sealed or opened by the provider with this prefix."""
+        """Count a value sealed or opened by the provider with this prefix."""
         self._operations.of(kind, prefix, OK).value += 1
         self._durations.of(kind).observe(seconds)
 
     def failed(self, kind: str, prefix: str) -> None:
-        """A value could not be."""
+        """Count a value that could not be sealed or opened."""
         self._operations.of(kind, prefix, UNKNOWN).value += 1

@@ -1,6 +1,6 @@
 """Samples by which servers check that they can read each other's values, without showing a key (reference CTRL-52).
 
-Each server publishes a sample under each of its keys: a text that all know, sealed as values are.
+Each server publishes a sample under each of its keys: a known text, sealed as values are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KMS: Final = "kms:"
 
 
 class Samples:
-    """See `Fact`. `keys` are the providers of each resource in order, by the prefix of its keys in the store."""
+    """Samples as a `Fact`. `keys` are the providers of each resource in order, by the prefix of its store keys."""
 
     name: Final = "encryption keys"
     fatal: Final = True
@@ -32,7 +32,7 @@ class Samples:
         self._samples = {id(key): _sample(key) for each in keys.values() for key in each}
 
     def published(self) -> Mapping[str, Sequence[Mapping[str, str]]]:
-        """See `Fact`, as `differs`."""
+        """Return the samples of each resource, as `Fact.published`; `differs` compares them."""
         return {resource: [self._samples[id(key)] for key in keys] for resource, keys in self._keys.items()}
 
     def differs(self, other: Any) -> bool:
@@ -44,7 +44,7 @@ class Samples:
 
 
 def _strange(mine: Sequence[Key], theirs: Sequence[Mapping[str, str]]) -> bool:
-    """Report whether either side writes values that the other has no key for."""
+    """Report whether either side writes values that the other cannot read."""
     read = any(_opens(key, theirs[0]) for key in mine)
     return not read or not any(_opens(mine[0], sample) for sample in theirs)
 

@@ -1,4 +1,4 @@
-"""XSalsa20 with Poly1305: fast, and a random nonce is never drawn twice."""
+"""XSalsa20 with Poly1305: fast, with nonces too long to repeat at random."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from nacl.secret import SecretBox
 from orchtw.storage.encryption.provider import Unreadable, family, no_key, prefix
 
 KEY_SIZES: Final = (SecretBox.KEY_SIZE,)
-"""In bytes."""
+"""Size of keys, in bytes."""
 
 
 class SecretBoxProvider:
-    """A nonce of 24 bytes, then the box."""
+    """Nonce of 24 bytes, then the box."""
 
     family: Final = family("secretbox")
     no_key: Final = no_key("Secretbox")
@@ -24,7 +24,7 @@ class SecretBoxProvider:
         self._box = SecretBox(key)
 
     def seal(self, plain: bytes, place: bytes) -> bytes:
-        """See `Provider`, as `open`."""
+        """Encrypt a value; `open` reverses it. See `Provider`."""
         return bytes(self._box.encrypt(plain))
 
     def open(self, sealed: bytes, place: bytes) -> bytes:

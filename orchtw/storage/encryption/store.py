@@ -1,4 +1,4 @@
-"""A store over another one, which sees sealed values only (reference STORE-14)."""
+"""Store over another one that only sees sealed values (reference STORE-14)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.errors import InternalError
-from orchtw.metrics.series import ShownSeries
+from orchtw.metrics.series import ShownFamily
 from orchtw.storage.encryption.deliveries import Deliveries
 from orchtw.storage.encryption.provider import KeyMissing, Unreadable
 from orchtw.storage.encryption.transformer import PLAIN, Opened, Transformer, Transformers
 from orchtw.storage.interface import (
     Change,
     Damaged,
-    KeptHistory,
+    KeptValue,
     KeyValue,
     Locked,
     Op,
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 async def with_keys(work: Callable[[], T]) -> T:
-    """Return the result of `work` once all keys that it needs have come. Raises Unreadable."""
+    """Return the result of `work` once all keys that it needs have been fetched. Raises Unreadable."""
     while True:
         try:
             return work()
@@ -44,10 +44,10 @@ async def with_keys(work: Callable[[], T]) -> T:
 
 
 class EncryptedStore(Store):
-    """Seals what is written and opens what is read; everything else is the other store's business.
+    """Seals written values and opens read ones; everything else is left to the inner store.
 
-    A value that no provider can open is not lost and not damaged: `get` says so, `list` counts it among the damaged
-    with a reason, and a Change has it as it is stored.
+    A value that no provider can open is not lost and not damaged: `get` raises, `list` counts it among the damaged
+    with a reason, and a Change has it in its stored form.
     """
 
     _log = Logger()
@@ -62,20 +62,20 @@ class EncryptedStore(Store):
         self._services = dependencies
         self._transformers = transformers
         self._written: dict[str, list[tuple[bytes, bytes]]] = {}
-        """By key: sealed and plain values of writes that are under way, so that feeds need not open them."""
+        """Sealed and plain values of writes under way, by key: feeds need not open them."""
         self._order: dict[str, DeferredLock] = {}
-        """By key: writes that wait for a data key, in their order."""
+        """Locks of writes that wait for a data key, by key, to keep their order."""
         self._stale: set[str] = set()
         self._deliveries: set[Deliveries] = set()
 
     @property
     def shared(self) -> bool:
-        """See `Store`, as all of these."""
+        """Report `Store.shared` of the inner store; the methods below are those of `Store`."""
         return self._store.shared
 
     @property
     def looks_back(self) -> int:
-        """Implement `Store.looks_back` for this store."""
+        """The inner store's `Store.looks_back`."""
         return self._store.looks_back
 
     def current(self) -> bool:
@@ -85,7 +85,7 @@ class EncryptedStore(Store):
     def dependencies(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
         return {**self._store.dependencies, **self._services}
 
-    def metrics(self) -> Iterable[ShownSeries[Any]]:
+    def metrics(self) -> Iterable[ShownFamily[Any]]:
         return (*self._store.metrics(), *self._transformers.metrics.families())
 
     def probe(self) -> None:
@@ -145,7 +145,10 @@ class EncryptedStore(Store):
             yield await self._opened_page(page)
 
     async def _opened_page(self, page: Page, *, noted: bool = True) -> Page:
-        """A page with its values opened; `noted` unless they may be past ones, which say nothing of today's."""
+        """Return a page with its values opened.
+
+        `noted`: they are the present values, whose state is noted for `outdated`.
+        """
         items, closed = [], []
         for item in page.items:
             try:
@@ -169,8 +172,46 @@ class EncryptedStore(Store):
                 pass
         return Deferred.fromCoroutine(self._commit_in_turn(transformer, op))
 
+    def replace(self, ops: Sequence[Op], revision: int) -> Deferred[int]:
+        return Deferred.fromCoroutine(self._replace(ops, revision))
+
+    async def _replace(self, ops: Sequence[Op], revision: int) -> int:
+        """Seal all values, then replace; writes that are made meanwhile show in the revision."""
+        sealed = [await self._sealed_op(op) for op in ops]
+        pairs = [(op.key, (op.value, plain.value)) for op, plain in zip(sealed, ops, strict=True)
+                 if op.value is not None and plain.value is not None]  # fmt: skip
+        for key, pair in pairs:
+            self._written.setdefault(key, []).append(pair)
+        try:
+            reached = await self._store.replace(sealed, revision)
+        finally:
+            for key, pair in pairs:
+                self._forget_pair(key, pair)
+        if reached:
+            for op in ops:
+                self._settled(op.key)
+            for each in [each for each in self._deliveries if each.busy]:
+                await each.told()
+        return reached
+
+    async def _sealed_op(self, op: Op) -> Op:
+        transformer = self._transformers.of(op.key)
+        if transformer is PLAIN or op.value is None:
+            return op
+        try:
+            value = await with_keys(partial(self._sealed, transformer, op))
+        except Unreadable as problem:
+            raise InternalError.unreadable(op.key, str(problem)) from None
+        return attrs.evolve(op, value=value)
+
+    def _forget_pair(self, key: str, pair: tuple[bytes, bytes]) -> None:
+        pairs = self._written[key]
+        pairs.remove(pair)
+        if not pairs:
+            del self._written[key]
+
     async def _commit_in_turn(self, transformer: Transformer, op: Op) -> WriteOutcome:
-        """For a write that needs a data key; later ones of its key wait for it, so that their order stays."""
+        """Seal and commit a write that needs a data key; later ones of its key wait for it, to keep their order."""
         lock = self._order.setdefault(op.key, DeferredLock())
         await lock.acquire()
         try:
@@ -189,7 +230,7 @@ class EncryptedStore(Store):
         return None if op.value is None else transformer.seal(op.value, op.key.encode())
 
     def _commit(self, op: Op, sealed: bytes | None) -> Deferred[WriteOutcome]:
-        """Hand a sealed write on."""
+        """Pass a sealed write to the inner store."""
         if sealed is None or op.value is None:
             return self._hand_on(op, None)
         pair = (sealed, op.value)
@@ -205,15 +246,12 @@ class EncryptedStore(Store):
         self, outcome: WriteOutcome | Failure, key: str, pair: tuple[bytes, bytes] | None
     ) -> WriteOutcome | Failure | Deferred[WriteOutcome]:
         if pair is not None:
-            pairs = self._written[key]
-            pairs.remove(pair)
-            if not pairs:
-                del self._written[key]
+            self._forget_pair(key, pair)
         if isinstance(outcome, Failure):
             return outcome
         if outcome.revision:
             self._settled(key)
-        # Feeds are told before the writer is answered, also where they wait for data keys.
+        # Feeds get the change before the writer is answered, even if they wait for data keys.
         busy = [each for each in self._deliveries if each.busy]
         if not busy and outcome.current is None:
             return outcome
@@ -231,8 +269,8 @@ class EncryptedStore(Store):
             value = b""
         return WriteOutcome(outcome.revision, attrs.evolve(current, value=value))
 
-    async def keep(self, key: str, value: bytes, life_s: float) -> KeptHistory:
-        """See `Store.keep`; such values say who is there, and are never sealed."""
+    async def keep(self, key: str, value: bytes, life_s: float) -> KeptValue:
+        """Keep a value, as `Store.keep`; such values announce servers, and are never sealed."""
         return await self._store.keep(key, value, life_s)
 
     async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
@@ -279,7 +317,7 @@ class EncryptedStore(Store):
             self._settled(key)
 
     def _settled(self, key: str) -> None:
-        """A value is as the first provider would have it, or gone; after the last one older states are forgotten."""
+        """Note that a value is gone or sealed by the first provider; after the last one forget older states."""
         if key in self._stale:
             self._stale.remove(key)
             if not self._stale:
@@ -290,7 +328,7 @@ class EncryptedStore(Store):
             revision = await self._store.revision()
             await self._store.compact(revision)
         except Exception as error:  # noqa: BLE001 - the store compacts by itself before long
-            self._log.warn("encryption: older states could not be forgotten at once: {why}", why=str(error))
+            self._log.warn("encryption: failed to compact older states: {why}", why=str(error))
         else:
             self._log.info(
                 "encryption: every value is stored as the first provider of its resource writes it; older states, "

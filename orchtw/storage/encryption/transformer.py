@@ -1,4 +1,4 @@
-"""Which provider seals the values of a resource, and which ones can open them."""
+"""Selection of the provider that seals the values of a resource, and of those that can open them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from orchtw.storage.encryption.provider import NOT_PLAIN, KeyMissing, Provider, 
 
 @attrs.frozen(slots=True)
 class Opened:
-    """A value, and whether it is yet to be sealed as values are now."""
+    """A value; `stale`: it is not yet sealed by the first provider."""
 
     value: bytes
     stale: bool
 
 
 class Transformer:
-    """The providers of one resource: the first seals, all open. `otherwise`: why what none knows stays closed."""
+    """The providers of one resource: the first seals, all open.
+
+    `otherwise` is the error for values that no provider recognises.
+    """
 
     def __init__(
         self,
@@ -34,7 +37,7 @@ class Transformer:
         self._providers = tuple(providers)
         self._first = self._providers[0]
         self._begun: dict[tuple[str, bytes], float] = {}
-        """When what waits for a data key was begun, by what is to be done and where the value belongs."""
+        """Start times of operations that wait for a data key, by operation and place of the value."""
 
     def seal(self, plain: bytes, place: bytes) -> bytes:
         """Encrypt a value for the store. Raises KeyMissing."""
@@ -83,7 +86,7 @@ class Transformer:
     def _waiting(
         self, missing: KeyMissing, kind: str, provider: Provider, place: bytes, began: float
     ) -> KeyMissing:
-        """Wrap the error for a caller that tries again: the time of both tries counts, and a failure in between."""
+        """Wrap the error for a caller that retries: the time of both tries counts, and a failure in between."""
         key = kind, place
 
         async def fetch() -> None:
@@ -103,18 +106,18 @@ def _shown(provider: Provider) -> str:
 
 
 PLAIN = Transformer([Identity()], NOT_PLAIN)
-"""Of resources that nobody wants to have encrypted."""
+"""Transformer of resources that are not encrypted."""
 
 
 class Transformers:
-    """The transformer of each resource, by the prefix of its keys in the store; `metrics` are of all of them."""
+    """Transformers by the prefix of a resource's keys in the store, with common `metrics`."""
 
     def __init__(self, by_prefix: Mapping[str, Transformer], metrics: SealingMetrics | None = None) -> None:
         self._by_prefix = dict(by_prefix)
         self.metrics = metrics or SealingMetrics()
 
     def of(self, key: str) -> Transformer:
-        """That of the resource that `key` of the store belongs to.
+        """Return the transformer of the resource that a store key belongs to.
 
         Keys are `/registry/<plural>/…` or `/registry/<group>/<plural>/…`.
         """

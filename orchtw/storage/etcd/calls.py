@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from twisted.internet.defer import Deferred
 
-from orchtw.storage.etcd.channel import CALL_S, Channel
+from orchtw.outbound.grpc.channel import CALL_S, Channel
+from orchtw.outbound.grpc.status import RpcError
 from orchtw.storage.etcd.messages import message
-from orchtw.storage.etcd.status import RpcError
 
 RANGE, TXN, COMPACT = (f"/etcdserverpb.KV/{method}" for method in ("Range", "Txn", "Compact"))
 WATCH: Final = "/etcdserverpb.Watch/Watch"
@@ -32,22 +32,22 @@ Compare, RequestOp = message("Compare"), message("RequestOp")
 
 
 class Calls:
-    """The unary calls; all raise RpcError."""
+    """Unary calls; all raise RpcError."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
 
     def range(self, **fields: Any) -> Deferred[Any]:
-        """A RangeResponse: what stands in a range of keys, no older than any write that was acknowledged."""
+        """Return a RangeResponse: the contents of a range of keys, no older than any acknowledged write."""
         return self._ask(RANGE, RangeRequest(**fields), RangeResponse, safe=True)
 
     def reached(self, key: bytes, timeout_s: float) -> Deferred[Any]:
-        """A RangeResponse without keys: the cluster answers for a key, and has a leader, within so many seconds."""
+        """Return a RangeResponse without keys: proof that the cluster has a leader and answers within the time."""
         request = RangeRequest(key=key, count_only=True)
         return self._ask(RANGE, request, RangeResponse, safe=True, timeout_s=timeout_s)
 
     def txn(self, request: Any, done: Callable[[Any], None]) -> None:
-        """Have `done` called with the TxnResponse, or an RpcError."""
+        """Send a transaction; `done` is called with the TxnResponse, or an RpcError."""
 
         def decoded(answer: bytes | RpcError) -> None:
             done(answer if isinstance(answer, RpcError) else TxnResponse.FromString(answer))
@@ -55,32 +55,32 @@ class Calls:
         self._channel.call(TXN, request.SerializeToString(), decoded)
 
     def compact(self, revision: int) -> Deferred[Any]:
-        """Forget what was before `revision`."""
+        """Compact the history before `revision`."""
         request = CompactionRequest(revision=revision)
         return self._ask(COMPACT, request, CompactionResponse, safe=True, timeout_s=COMPACT_S)
 
     def grant(self, ttl_s: int) -> Deferred[Any]:
-        """Return a Deferred of a LeaseGrantResponse."""
+        """Return a LeaseGrantResponse for a new lease of so many seconds."""
         return self._ask(LEASE_GRANT, LeaseGrantRequest(TTL=ttl_s), LeaseGrantResponse, safe=True)
 
     def left(self, lease: int) -> Deferred[Any]:
-        """A LeaseTimeToLiveResponse: how long a lease lasts from now on."""
+        """Return a LeaseTimeToLiveResponse: the remaining time of a lease."""
         return self._ask(LEASE_LEFT, LeaseLeftRequest(ID=lease), LeaseLeftResponse, safe=True)
 
     def keep(self, lease: int) -> Deferred[Any]:
-        """A LeaseKeepAliveResponse: a lease lasts its whole time from now on. A stream of one question."""
+        """Return a LeaseKeepAliveResponse: the lease lasts its whole time from now on. A stream of one request."""
         return self._ask(LEASE_KEEP, LeaseKeepRequest(ID=lease), LeaseKeepResponse, safe=True)
 
     def revoke(self, lease: int) -> Deferred[Any]:
-        """A LeaseRevokeResponse: a lease is over, and all that it held is deleted."""
+        """Revoke a lease, which deletes all of its keys; return a LeaseRevokeResponse."""
         return self._ask(LEASE_REVOKE, LeaseRevokeRequest(ID=lease), LeaseRevokeResponse, safe=True)
 
     def status(self) -> Deferred[Any]:
-        """The StatusResponse of the member that is asked."""
+        """Return the StatusResponse of the connected member."""
         return self._ask(STATUS, StatusRequest(), StatusResponse, safe=True)
 
     def alarms(self) -> Deferred[Any]:
-        """The AlarmResponse: all alarms of the cluster that are on."""
+        """Return an AlarmResponse with all active alarms of the cluster."""
         return self._ask(ALARM, AlarmRequest(), AlarmResponse, safe=True)
 
     def _ask(
@@ -101,4 +101,4 @@ class Calls:
 
 
 COMPACT_S: Final = 60.0
-"""To forget the past of a large store takes a while."""
+"""Time limit of a compaction in seconds: that of a large store takes a while."""

@@ -1,7 +1,7 @@
-"""Forgetting the past: one of several servers does it each time (reference STORE-32).
+"""Periodic compaction, each time by one of several servers (reference STORE-32).
 
-The key `compact_rev_key` says how far the last one went; who has changed it last does the work. Servers that are not
-ours take part in the same way.
+The key `compact_rev_key` holds the revision of the last one; the server that updates it does the work. Servers that
+are not ours take part in the same way.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from typing import Any, Final
 
 from twisted.internet.defer import Deferred
 
+from orchtw.outbound.grpc.status import RpcError
 from orchtw.storage.etcd.calls import Calls, Compare, RequestOp, TxnRequest
-from orchtw.storage.etcd.status import COMPACTED, RpcError
+from orchtw.storage.etcd.status import COMPACTED
 
 KEY: Final = b"compact_rev_key"
 
 
 class Compactor:
-    """`turn` is called once an interval: it forgets what was over by the turn before."""
+    """Compactor whose `turn`, once an interval, compacts up to the revision of the turn before."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -25,7 +26,7 @@ class Compactor:
         self._revision = 0
 
     async def turn(self) -> bool:
-        """Note the revision; compact to that of the last turn, unless another server does, and say whether.
+        """Note the revision; compact to that of the last turn, unless another server does. Return whether it did.
 
         Raises RpcError.
         """
@@ -56,7 +57,7 @@ class Compactor:
 
 
 async def compact(calls: Calls, revision: int) -> None:
-    """Forget what was before `revision`; if that has been done already, nothing happens. Raises RpcError."""
+    """Compact the history before `revision`, if that has not been done already. Raises RpcError."""
     try:
         await calls.compact(revision)
     except RpcError as error:

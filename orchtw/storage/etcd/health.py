@@ -8,10 +8,11 @@ from typing import Any, Final
 from twisted.internet.defer import Deferred
 from twisted.internet.task import LoopingCall
 
+from orchtw.outbound.grpc.channel import Channel
+from orchtw.outbound.grpc.status import RpcError
 from orchtw.storage.etcd.calls import Calls
-from orchtw.storage.etcd.channel import Channel
 from orchtw.storage.etcd.messages import message
-from orchtw.storage.etcd.status import EtcdFailure, RpcError, status_of
+from orchtw.storage.etcd.status import EtcdFailure, status_of
 
 KINDS: Final = message("AlarmMember")
 TEXTS: Final = {
@@ -22,11 +23,11 @@ PERMISSION_DENIED: Final = 7
 
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 _ORDERLY: Final = {(3, 4): 25, (3, 5): 8}
-"""Since these versions progress that was asked for is never told before the changes up to it."""
+"""Patch releases by version from which on progress is never reported before the changes up to it."""
 
 
 class Health:
-    """Looks at the member that is asked: at each connection, and once an interval."""
+    """Health of the connected member, read at each connection and once an interval."""
 
     def __init__(self, calls: Calls, channel: Channel, clock: Any) -> None:
         self._calls = calls
@@ -37,22 +38,22 @@ class Health:
         self.sizes: dict[str, int] = {}
 
     def start(self, interval_s: float) -> None:
-        """Look once an interval; 0: at each connection only."""
+        """Start to read it once an interval; 0: only at each connection."""
         if interval_s:
             self._timer.start(interval_s, now=False)
 
     def stop(self) -> None:
-        """Stop looking at the cluster."""
+        """Stop reading the cluster's health."""
         if self._timer.running:
             self._timer.stop()
 
     def connected(self) -> None:
-        """There is a new connection, perhaps to another member."""
+        """Read the health at a new connection, perhaps to another member."""
         self.trusts_progress = False
         self._look()
 
     async def check(self) -> None:
-        """Raises StatusError when an alarm is on; who may not ask for alarms is not told of them."""
+        """Check for alarms. Raises StatusError if one is on; without permission to ask there are none."""
         try:
             found = await self._calls.alarms()
         except RpcError as error:
@@ -70,14 +71,14 @@ class Health:
         try:
             found = await self._calls.status()
         except RpcError:
-            return  # the next look may have more luck; nothing depends on it
+            return  # the next attempt may succeed; nothing depends on this one
         if endpoint and endpoint == self._channel.endpoint:
             self.trusts_progress = orderly(found.version)
             self.sizes = {endpoint: found.dbSize}
 
 
 def orderly(version: str) -> bool:
-    """Report whether a member of this version answers progress requests."""
+    """Report whether a member of this version reports progress only after the changes up to it."""
     found = _VERSION.match(version)
     if found is None:
         return False

@@ -1,4 +1,4 @@
-"""Where keys lie in the cluster: `/registry/pods/x` below another prefix, and the ends of ranges."""
+"""Keys in the cluster: `/registry/pods/x` below another prefix, and the ends of ranges."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Final
 from orchtw.errors import BadRequest
 
 SENTINEL: Final = b"~revision"
-"""Directly below the prefix: written when the revision has to be seen by watches and nothing else is written."""
+"""Key directly below the prefix, written only to make watches see the revision."""
 
 VOCABULARY: Final = b"~vocabulary"
-"""Directly below the prefix: the name of the vocabulary in which objects are stored."""
+"""Key directly below the prefix with the name of the vocabulary in which objects are stored."""
 
 
 class EtcdKeys:
-    """Puts `below` in the place of `root`, with which every key must begin; both without the slash at their end."""
+    """Mapping of keys: `below` replaces `root`, with which every key must begin; both without a final slash."""
 
     def __init__(self, below: str, root: str) -> None:
         self._below = below.rstrip("/").encode()
@@ -24,12 +24,15 @@ class EtcdKeys:
         self.sentinel = self.first + SENTINEL
         self.vocabulary = self.first + VOCABULARY
         self.own = frozenset((self.sentinel, self.vocabulary))
-        """The store's own keys, which nobody is shown."""
+        """Keys of the store itself, hidden from all readers."""
         self._same = self._below == self._root
         self._cut = len(self._below)
 
     def stored(self, key: str) -> bytes:
-        """The key in the cluster. Raises BadRequest (400) for a key that is not valid text or elsewhere."""
+        """Return the key in the cluster.
+
+        Raises BadRequest (400) for a key that is not valid text or not below the root.
+        """
         try:
             raw = key.encode()
         except UnicodeEncodeError:
@@ -39,13 +42,13 @@ class EtcdKeys:
         return raw if self._same else self._below + raw[len(self._root) :]
 
     def shown(self, raw: bytes) -> str:
-        """The key of one in the cluster; what is not valid text keeps its bytes."""
+        """Return the store's key for one in the cluster; invalid text keeps its bytes."""
         if not self._same:
             raw = self._root + raw[self._cut :]
         return raw.decode("utf-8", "surrogateescape")
 
     def range(self, prefix: str, start: str) -> tuple[bytes, bytes]:
-        """The first key, and the one after the last, of those with a prefix from `start` on."""
+        """Return the first key, and the one after the last, of those with a prefix from `start` on."""
         first, end = self._prefixed(prefix)
         raw = start.encode()
         if raw > self._root + b"/":
@@ -66,6 +69,6 @@ class EtcdKeys:
 
 
 def after(prefix: bytes) -> bytes:
-    """The first key after all with a prefix; a zero byte, which means the end of all, if there is none."""
+    """Return the first key after all with a prefix; if there is none, a zero byte, which means no end."""
     cut = prefix.rstrip(b"\xff")
     return cut[:-1] + bytes((cut[-1] + 1,)) if cut else b"\0"

@@ -1,4 +1,4 @@
-"""Leases, which end values: many values share one that ends a little later than each of them (reference STORE-15)."""
+"""Leases for expiring values: many share one that ends a little later than each of them (reference STORE-15)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from typing import Final
 from twisted.internet.defer import Deferred
 
 from orchtw.metrics.series import Histogram
+from orchtw.outbound.grpc.status import NOT_FOUND, RpcError
 from orchtw.storage.etcd.calls import Calls
-from orchtw.storage.etcd.status import NOT_FOUND, RpcError, status_of
-from orchtw.storage.interface import KeptHistory
+from orchtw.storage.etcd.status import status_of
+from orchtw.storage.interface import KeptValue
 
 SHARE: Final = 0.05
-"""Of a value's time: so much later it may end, so that it can share a lease."""
+"""Fraction of a value's lifetime by which it may end later, so that it can share a lease."""
 
 LEAST_S: Final = 1.0
 COUNT_BOUNDS: Final = (10, 50, 100, 500, 1000, 2500, 5000)
 
 
 class Leases:
-    """Hands out leases; values that are written within `reuse_s` seconds share one, `most` at most."""
+    """Granted leases; values that are written within `reuse_s` seconds share one, `most` at most."""
 
     def __init__(self, calls: Calls, seconds: Callable[[], float], reuse_s: float, most: int) -> None:
         self._calls = calls
@@ -36,7 +37,7 @@ class Leases:
         self._waiting: list[Deferred[None]] = []  # for the grant that is under way
 
     def held(self, ttl_s: float) -> int:
-        """A lease that fits a value of so many seconds; 0 if one must be granted first."""
+        """Return a lease that fits a value of so many seconds; 0 if one must be granted first."""
         left = self._ends - self._seconds()
         if not self._lease or self._used >= self._most or not ttl_s <= left <= ttl_s + self._slack_s(ttl_s) + 1:
             return 0
@@ -44,7 +45,7 @@ class Leases:
         return self._lease
 
     async def lease(self, ttl_s: float) -> int:
-        """A lease that fits, granted if need be. Raises RpcError."""
+        """Return a lease that fits, granted if need be. Raises RpcError."""
         while self._granting:
             granted: Deferred[None] = Deferred()
             self._waiting.append(granted)
@@ -61,7 +62,7 @@ class Leases:
                 granted.callback(None)
 
     def forget(self, lease: int) -> None:
-        """The cluster does not know this lease any more."""
+        """Forget a lease that the cluster no longer knows."""
         if lease == self._lease:
             self._lease = 0
 
@@ -77,8 +78,8 @@ class Leases:
         return max(LEAST_S, min(self._reuse_s, ttl_s * SHARE))
 
 
-class Leased(KeptHistory):
-    """A value with a lease of its own, as the cluster has granted it."""
+class Leased(KeptValue):
+    """Value with a lease of its own, as the cluster has granted it."""
 
     def __init__(self, calls: Calls, lease: int, revision: int) -> None:
         self._calls = calls
@@ -86,14 +87,14 @@ class Leased(KeptHistory):
         self.revision = revision
 
     async def renew(self) -> bool:
-        """See `KeptHistory`; it is no write."""
+        """Renew the lease, as `KeptValue.renew`, without a write."""
         try:
             return bool((await self._calls.keep(self._lease)).TTL > 0)
         except RpcError as error:
             raise status_of(error) from None
 
     async def end(self) -> None:
-        """Stop holding compaction back, as `KeptHistory.end`."""
+        """Remove the value with its lease, as `KeptValue.end`."""
         try:
             await self._calls.revoke(self._lease)
         except RpcError as error:

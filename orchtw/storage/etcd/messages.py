@@ -1,4 +1,4 @@
-"""The messages of etcd's interface, as classes of a pool of their own."""
+"""Messages of etcd's interface, as classes from a descriptor pool of their own."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ _POOL: Final = _pool()
 
 
 def message(name: str) -> Any:
-    """The class of a message of `protos/etcd`."""
+    """Return the class of a message of `protos/etcd`."""
     return GetMessageClass(_POOL.FindMessageTypeByName(f"etcd.{name}"))

@@ -1,4 +1,4 @@
-"""The store that the flags ask for."""
+"""Etcd store made from the flags."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from orchtw.config import Config
+from orchtw.config.storage import EtcdOptions, StorageOptions
 from orchtw.errors import ConfigError
 from orchtw.outbound.destination import Destination, default_port
 from orchtw.outbound.policy import BadTLS, TLSPolicy
@@ -18,16 +18,17 @@ from orchtw.storage.interface import StoreHost
 DIAL_S = 3.0
 
 
-def in_cluster(host: StoreHost, config: Config) -> EtcdStore:
-    """The store in the cluster of `--etcd-servers`. Raises ConfigError for files that cannot be used."""
-    tls = tls_of(config)
+def in_cluster(host: StoreHost, options: StorageOptions) -> EtcdStore:
+    """Return the store in the cluster of `--etcd-servers`. Raises ConfigError for files that cannot be used."""
+    etcd = options.etcd
+    tls = tls_of(etcd)
     settings = EtcdSettings(
-        endpoints=[_destination(url, tls) for url in config.etcd_servers],
-        prefix="/" + config.etcd_prefix.strip("/"),
-        compaction_interval_s=config.etcd_compaction_interval_s,
-        lease_reuse_s=config.lease_reuse_duration_seconds,
-        size_interval_s=config.etcd_db_metric_poll_interval_s,
-        renewed=partial(_renewed, config),
+        endpoints=[_destination(url, tls) for url in etcd.servers],
+        prefix="/" + etcd.prefix.strip("/"),
+        compaction_interval_s=etcd.compaction_interval_s,
+        lease_reuse_s=etcd.lease_reuse_duration_seconds,
+        size_interval_s=etcd.db_metric_poll_interval_s,
+        renewed=partial(_renewed, etcd),
         vocabulary=host.vocabulary,
         evidence=host.evidence,
     )
@@ -41,12 +42,12 @@ def _destination(url: str, tls: ClientTLS) -> Destination:
     return Destination(scheme=scheme, host=parts.hostname or "", port=port, tls=tls, timeout_s=DIAL_S)
 
 
-def tls_of(config: Config) -> ClientTLS:
+def tls_of(options: EtcdOptions) -> ClientTLS:
     """Return the TLS settings towards members. Raises ConfigError for unusable files."""
     policy = TLSPolicy(
-        authorities=_read("--etcd-cafile", config.etcd_cafile),
-        certificate=_read("--etcd-certfile", config.etcd_certfile),
-        key=_read("--etcd-keyfile", config.etcd_keyfile),
+        authorities=_read("--etcd-cafile", options.cafile),
+        certificate=_read("--etcd-certfile", options.certfile),
+        key=_read("--etcd-keyfile", options.keyfile),
     )
     try:
         return policy.tls()
@@ -54,16 +55,16 @@ def tls_of(config: Config) -> ClientTLS:
         raise ConfigError(f"--etcd-cafile, --etcd-certfile, --etcd-keyfile: {problem}") from None
 
 
-def _renewed(config: Config) -> ClientTLS | None:
+def _renewed(options: EtcdOptions) -> ClientTLS | None:
     """Read the files again; None, to keep the last ones in use, while they are being replaced."""
     try:
-        return tls_of(config)
+        return tls_of(options)
     except ConfigError:
         return None
 
 
 def _read(flag: str, path: Path | None) -> bytes:
-    """Read a file. An empty one is rejected: it would mean the machine's authorities, or no key."""
+    """Return the content of a file. An empty one is rejected: it would mean the machine's authorities, or no key."""
     if path is None:
         return b""
     try:

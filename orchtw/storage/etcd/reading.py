@@ -1,4 +1,4 @@
-"""Reads: single keys, lists page by page, and the revision, which many readers ask for at once."""
+"""Reads: single keys, lists page by page, and the revision, with one request for many readers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from orchtw.errors import BadRequest, Timeout
+from orchtw.outbound.grpc.status import RpcError
 from orchtw.storage.etcd.calls import Calls
 from orchtw.storage.etcd.keys import EtcdKeys
 from orchtw.storage.etcd.scanning import FIRST_PAGE, MOST_A_PAGE, PAGE_BYTES, Scan
-from orchtw.storage.etcd.status import TO_COME, RpcError, status_of
+from orchtw.storage.etcd.status import TO_COME, status_of
 from orchtw.storage.interface import KeyValue, Page
 
 KEYS_A_PAGE: Final = 5000
@@ -20,13 +21,13 @@ LARGEST: Final = (1 << 63) - 1
 
 
 class Reading:
-    """Everything that looks at the cluster's present or past."""
+    """Reads of the cluster's present and past states."""
 
     def __init__(self, calls: Calls, keys: EtcdKeys) -> None:
         self._calls = calls
         self._keys = keys
         self._asking = False
-        self._asked: list[Deferred[int]] = []  # by those who came while a question was under way
+        self._asked: list[Deferred[int]] = []  # by callers that came while a request was under way
         self._item_bytes = PAGE_BYTES // FIRST_PAGE
         self._last = ("", 0)  # prefix and revision of the last list
 
@@ -40,7 +41,7 @@ class Reading:
         return self.shown(found.kvs[0]) if found.kvs else None
 
     async def get_raw(self, raw: bytes) -> bytes | None:
-        """Return the value of one of the store's own keys."""
+        """Return the value of one of the store's own keys, or None."""
         found = await self._range(0, key=raw)
         return found.kvs[0].value if found.kvs else None
 
@@ -50,7 +51,7 @@ class Reading:
         if first >= end != b"\0":
             return Page([], revision or await self.revision())
         if self._last != (prefix, revision):
-            self._item_bytes = PAGE_BYTES // FIRST_PAGE  # nothing is known of what lies here
+            self._item_bytes = PAGE_BYTES // FIRST_PAGE  # the size of values here is unknown
         items: list[KeyValue] = []
         while True:
             most = max(1, min(MOST_A_PAGE, PAGE_BYTES // self._item_bytes))
@@ -78,7 +79,7 @@ class Reading:
         return None if pair.key in self._keys.own else self.shown(pair)
 
     async def revision(self) -> int:
-        """See `Store.revision`: one question is asked for all who wait, none that was asked before they came."""
+        """Return the revision, as `Store.revision`: one request for all waiting callers, sent after they came."""
         waiting: Deferred[int] = Deferred()
         self._asked.append(waiting)
         if not self._asking:
@@ -86,7 +87,7 @@ class Reading:
         return await waiting
 
     async def compacted(self, revision: int) -> None:
-        """Raises Expired (410) if `revision` cannot be read any more, Timeout (504) if it is to come."""
+        """Check that a revision is readable. Raises Expired (410) if compacted, Timeout (504) if in the future."""
         if revision:
             await self._range(revision, key=self._keys.sentinel, count_only=True)
 
@@ -116,7 +117,7 @@ class Reading:
         return left
 
     async def _pairs(self, revision: int) -> AsyncIterator[Any]:
-        """All keys at a revision, without their values."""
+        """Yield all keys at a revision, without their values."""
         first, more = self._keys.first, True
         while more:
             found = await self._range(
@@ -129,7 +130,7 @@ class Reading:
                 first = found.kvs[-1].key + b"\0"
 
     def shown(self, pair: Any) -> KeyValue:
-        """A key as readers know it."""
+        """Return a key and its value in the form for readers."""
         return KeyValue(self._keys.shown(pair.key), pair.value, pair.mod_revision, pair.create_revision)
 
     def _learn(self, found: Any) -> None:

@@ -1,7 +1,7 @@
-"""Reading everything below a prefix, page by page at one revision, the next page while one is taken in.
+"""Full reads below a prefix, page by page at one revision; the next page is fetched while one is processed.
 
-A cluster counts, for each page, all keys of the range that it is asked for, though it sends few of them: a third of a
-microsecond for each. Where there are many, the range is therefore cut into spans, which takes one look at their keys.
+For each page a cluster counts all keys of the requested range, though it sends few of them: a third of a
+microsecond for each. Large ranges are therefore cut into spans, which takes one read of their keys.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from orchtw.storage.interface import KeyValue, Page
 FIRST_PAGE: Final = 50
 MOST_A_PAGE: Final = 1000
 PAGE_BYTES: Final = 2 << 20
-"""What is taken over at a time: a few milliseconds' work."""
+"""Bytes of a page: a few milliseconds' work."""
 
 SPAN_KEYS: Final = 10_000
-"""What is counted for a page at most: some milliseconds' work of a member."""
+"""Limit of the keys counted for a page: some milliseconds' work of a member."""
 
 Ask = Callable[..., Awaitable[Any]]
-"""Asks for a range at a revision."""
+"""Function that reads a range at a revision."""
 
 
 class Scan:
-    """One reading of the keys from `first` to `end`, as of `revision` (0: the latest)."""
+    """One scan of the keys from `first` to `end`, as of `revision` (0: the latest)."""
 
     def __init__(
         self, ask: Ask, shown: Callable[[Any], KeyValue | None], first: bytes, end: bytes, revision: int
@@ -42,7 +42,7 @@ class Scan:
         self._limit = FIRST_PAGE
 
     async def pages(self) -> AsyncIterator[Page]:
-        """Implement `Store.scan` for this store."""
+        """Yield the pages of the scan, requesting each while the one before is processed."""
         following: Deferred[Page] | None = Deferred.fromCoroutine(self._page())
         try:
             while following is not None:
@@ -72,7 +72,7 @@ class Scan:
         return Page(items, self._revision, left > 0, left)
 
     async def _span(self) -> None:
-        """Learn where the next span ends."""
+        """Find the end of the next span."""
         found = await self._ask(
             self._revision, key=self._first, range_end=self._end, limit=SPAN_KEYS, keys_only=True
         )

@@ -1,15 +1,12 @@
-"""Errors of calls: gRPC codes, and the API errors that they become."""
+"""Errors of etcd, and the API errors that they become."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from orchtw.errors import Expired, InternalError, StatusError, TooManyRequests
+from orchtw.outbound.grpc.status import RESOURCE_EXHAUSTED, RpcError
 
-CANCELLED, DEADLINE_EXCEEDED, NOT_FOUND, RESOURCE_EXHAUSTED = 1, 4, 5, 8
-OUT_OF_RANGE, INTERNAL, UNAVAILABLE = 11, 13, 14
-
-LATE: Final = "context deadline exceeded"
 COMPACTED: Final = "required revision has been compacted"
 TO_COME: Final = "required revision is a future revision"
 NO_LEADER: Final = "etcdserver: no leader"
@@ -19,18 +16,8 @@ BUSY: Final = "etcdserver: too many requests"
 _LARGE: Final = "message larger than max"
 
 
-class RpcError(Exception):
-    """A call has failed with `code`; `sent` says whether the member may have done all the same what it asks for."""
-
-    def __init__(self, code: int, text: str, *, sent: bool = True) -> None:
-        super().__init__(text)
-        self.code = code
-        self.text = text
-        self.sent = sent
-
-
 class EtcdFailure(InternalError):
-    """500: what the cluster says, or that it says nothing, in the words that clients know."""
+    """500: the cluster's error, or the lack of a response, in the words that clients know."""
 
     reason = ""
 

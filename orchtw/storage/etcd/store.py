@@ -1,4 +1,4 @@
-"""The store over an etcd cluster; see the package for its parts."""
+"""Store over an etcd cluster; see the package for its parts."""
 
 from __future__ import annotations
 
@@ -15,24 +15,27 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
 from orchtw import errors
-from orchtw.metrics.series import GAUGE, Read, ShownSeries, Single, one
+from orchtw.metrics.series import GAUGE, Read, ShownFamily, Single, one
 from orchtw.outbound.destination import Destination
+from orchtw.outbound.dialer import Dialer
+from orchtw.outbound.grpc.channel import Channel, ChannelSettings
+from orchtw.outbound.grpc.status import RpcError
+from orchtw.outbound.grpc.targets import TCPTarget
 from orchtw.outbound.tls import ClientTLS
 from orchtw.storage.etcd.calls import Calls, RequestOp, TxnRequest
-from orchtw.storage.etcd.channel import Channel
 from orchtw.storage.etcd.compacting import Compactor, compact
 from orchtw.storage.etcd.health import Health
 from orchtw.storage.etcd.keys import EtcdKeys
 from orchtw.storage.etcd.leases import Leased, Leases
 from orchtw.storage.etcd.reading import LARGEST, Reading
-from orchtw.storage.etcd.status import NO_SPACE, TO_COME, RpcError, status_of
+from orchtw.storage.etcd.status import NO_LEADER, NO_SPACE, TO_COME, status_of
 from orchtw.storage.etcd.vocabulary import Vocabulary
-from orchtw.storage.etcd.waiting import WaitingCalls
+from orchtw.storage.etcd.waiting import UnreachableLog
 from orchtw.storage.etcd.watching import Deliver, Watching
 from orchtw.storage.etcd.writing import Write, Writing
 from orchtw.storage.interface import (
     Evidence,
-    KeptHistory,
+    KeptValue,
     KeyValue,
     Op,
     Page,
@@ -44,24 +47,25 @@ from orchtw.storage.interface import (
 
 MAX_QUEUED_OPS: Final = 20_000
 MAX_QUEUED_BYTES: Final = 64 << 20
+MESSAGE_BYTES: Final = 1 << 31
+"""Limit of a response: a range has as many values as were requested, and etcd does not bound their size."""
 START_S: Final = 20.0
 LOOKS_BACK: Final = 10_000
-"""Some hundred milliseconds' work for a server that starts, and hours of a quiet cluster."""
+"""Revisions of history that a starting server reads: some hundred milliseconds, and hours of a quiet cluster."""
 
 SEEN_S: Final = 5.0
-"""So long an answer waits for the feeds to come to it; then it is given all the same: the write is durable."""
+"""Longest wait of a response until the feeds have its change; it is then sent anyway, since the write is durable."""
 
 NUDGE_S: Final = 0.02
-"""So long a feed may be behind the revision that somebody has asked for before it is asked to come up to it."""
+"""Lag of a feed behind a requested revision after which it is nudged."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class EtcdSettings:
     """Settings of the etcd store. `endpoints` are tried in turn; keys begin with `root` and lie below `prefix`.
 
-    `vocabulary` is that of its objects; empty: any will do, and none is recorded. `evidence` recognises that of a
-    store without a record. `renewed` gives the certificates for a new connection, if they are not those of the
-    endpoint.
+    `vocabulary` is that of its objects; empty: any is accepted, and none is recorded. `evidence` recognises that of a
+    store without a record. `renewed` returns new TLS settings for a connection; None keeps the last ones.
     """
 
     endpoints: Sequence[Destination]
@@ -80,7 +84,7 @@ class EtcdSettings:
 
 
 class EtcdStore(Store):
-    """See `Store`; started and stopped once. Everything happens on the thread of `reactor`."""
+    """Etcd store, started and stopped once, on the thread of `reactor`. See `Store`."""
 
     _log = Logger()
 
@@ -88,7 +92,7 @@ class EtcdStore(Store):
         self._settings = settings
         self._reactor = reactor
         self._keys = EtcdKeys(settings.prefix, settings.root)
-        self._channel = Channel(reactor, settings.endpoints, self._connected, settings.renewed)
+        self._channel = _channel(reactor, settings, self._connected)
         self._calls = Calls(self._channel)
         self._reading = Reading(self._calls, self._keys)
         self._leases = Leases(self._calls, reactor.seconds, settings.lease_reuse_s, settings.lease_objects)
@@ -101,7 +105,7 @@ class EtcdStore(Store):
         self._timer = LoopingCall(self._compact_in_turn)
         self._timer.clock = reactor
         self._unseen: list[tuple[int, int, float, Write]] = []
-        """Committed writes that a feed has yet to be given, by revision."""
+        """Committed writes that a feed has yet to receive, by revision."""
         self._order = count()
         self._looking: IDelayedCall | None = None
         self._nudging: IDelayedCall | None = None
@@ -110,28 +114,28 @@ class EtcdStore(Store):
 
     @property
     def prefix(self) -> str:
-        """Below what its keys lie."""
+        """Prefix of all keys of the store."""
         return self._settings.prefix
 
     @property
     def endpoint(self) -> str:
-        """The URL of the member that is asked now; empty: none."""
+        """URL of the connected member, or ""."""
         return self._channel.endpoint
 
     @property
     def shared(self) -> bool:
-        """Implement `Store.shared` for this store."""
+        """Report True, for `Store.shared`."""
         return True
 
     @property
     def looks_back(self) -> int:
-        """Implement `Store.looks_back` for this store."""
+        """The number of `LOOKS_BACK`, for `Store.looks_back`."""
         return LOOKS_BACK
 
     async def start(self) -> None:
         """Implement `Store.start` for this store."""
         self._channel.start()
-        waiting = WaitingCalls(self._reactor, lambda: self._channel.trouble)
+        waiting = UnreachableLog(self._reactor, lambda: self._channel.trouble)
         waiting.start()
         try:
             await self._calls.reached(self._keys.sentinel, self._settings.start_s)
@@ -153,7 +157,7 @@ class EtcdStore(Store):
         self._health.start(self._settings.size_interval_s)
 
     async def settle(self, vocabulary: str) -> bool:
-        """Record that objects are of `vocabulary`; True if this call wrote the record.
+        """Record that objects are of `vocabulary`; return True if this call wrote the record.
 
         Raises ConfigError if they are of another one.
         """
@@ -163,7 +167,7 @@ class EtcdStore(Store):
             raise errors.ConfigError(f"--etcd-servers: {problem.message}") from None
 
     async def vocabulary(self) -> str:
-        """Return the vocabulary of the objects; empty if nothing tells.
+        """Return the vocabulary of the objects; empty if it is unknown.
 
         Raises ConfigError if it is uncertain, StatusError if the cluster fails.
         """
@@ -178,7 +182,7 @@ class EtcdStore(Store):
         return None if make is None else make()
 
     async def stop(self) -> None:
-        """Implement `Store.stop` for this store."""
+        """Stop the feeds and the connection once all writes are answered, as `Store.stop`."""
         if not self._open:
             return
         self._open = False
@@ -222,8 +226,8 @@ class EtcdStore(Store):
             return waiting
         return self._writing.write(op, raw)
 
-    async def keep(self, key: str, value: bytes, life_s: float) -> KeptHistory:
-        """See `Store.keep`: the value holds on to a lease of its own, whose renewal is no write."""
+    async def keep(self, key: str, value: bytes, life_s: float) -> KeptValue:
+        """Keep a value with a lease of its own, as `Store.keep`: its renewal is no write."""
         self._must_be_open()
         raw = self._keys.stored(key)
         try:
@@ -261,7 +265,7 @@ class EtcdStore(Store):
             raise status_of(error) from None
 
     async def check(self) -> None:
-        """See `Store.check`: the cluster has a leader, and no alarm that would have it refuse writes."""
+        """Check that the cluster has a leader, and no alarm that makes it reject writes, as `Store.check`."""
         self._must_be_open()
         await self._reading.revision()
         await self._health.check()
@@ -290,10 +294,10 @@ class EtcdStore(Store):
         self._watching.known = known
 
     def sizes(self) -> Mapping[str, int]:
-        """See `Store.sizes`: of the member that is asked, as it said last."""
+        """Return the sizes that the connected member last reported, as `Store.sizes`."""
         return self._health.sizes
 
-    def metrics(self) -> Iterable[ShownSeries[Any]]:
+    def metrics(self) -> Iterable[ShownFamily[Any]]:
         """Implement `Store.metrics` for this store."""
         writing = self._writing
         return (
@@ -311,7 +315,7 @@ class EtcdStore(Store):
         self._health.connected()
 
     def _committed(self, write: Write) -> None:
-        """Answer a write once all feeds have been given it."""
+        """Answer a write once all feeds have received it."""
         reached = self._watching.reached
         if reached is None or write.revision <= reached:
             self._writing.answer(write)
@@ -321,13 +325,13 @@ class EtcdStore(Store):
             self._looking = self._reactor.callLater(SEEN_S, self._look)
 
     def _advanced(self) -> None:
-        """Feeds have been given something, or are fewer: answer those whose writes they have."""
+        """Answer the writes that all feeds have now received."""
         reached, unseen = self._watching.reached, self._unseen
         while unseen and (reached is None or unseen[0][0] <= reached):
             self._writing.answer(heappop(unseen)[3])
 
     def _look(self) -> None:
-        """Answer those who have waited for too long."""
+        """Answer the writes that have waited for too long."""
         self._looking = None
         now = self._reactor.seconds()
         late = [entry for entry in self._unseen if entry[2] <= now]
@@ -337,16 +341,16 @@ class EtcdStore(Store):
         if self._unseen and self._looking is None:
             self._looking = self._reactor.callLater(min(entry[2] for entry in self._unseen) - now, self._look)
 
-    # Feeds that have to come to a revision
+    # Feeds that have to reach a revision
 
     def _want(self, revision: int) -> None:
-        """Have the feeds come to a revision, if they do not by themselves."""
+        """Bring the feeds to a revision soon, if no change does."""
         self._wanted = max(self._wanted, revision)
         if self._nudging is None:
             self._nudging = self._reactor.callLater(NUDGE_S, self._nudge)
 
     def _nudge(self) -> None:
-        """The revision was asked for, and no change has brought the feeds to it: others write elsewhere."""
+        """Nudge feeds that no change has brought to the requested revision: others write outside the prefix."""
         self._nudging = None
         reached = self._watching.reached
         if not self._open or reached is None or reached >= self._wanted:
@@ -358,7 +362,10 @@ class EtcdStore(Store):
             self._calls.txn(request, self._nudged)
 
     def _nudged(self, answer: Any) -> None:
-        """The key is written, or there is no room: then nobody writes, so that no answer can overtake a change."""
+        """Request progress if the sentinel could not be written for lack of space.
+
+        Then no response can overtake a change, since none is made.
+        """
         if isinstance(answer, RpcError) and answer.text == NO_SPACE:
             self._watching.progress()
 
@@ -373,3 +380,20 @@ class EtcdStore(Store):
         except RpcError as error:
             if self._open:
                 self._log.error("compaction failed: {why}", why=error.text)
+
+
+def _channel(reactor: Any, settings: EtcdSettings, connected: Callable[[], None]) -> Channel:
+    dialer = Dialer(reactor, "etcd")
+    targets = [TCPTarget(dialer, each, settings.renewed) for each in settings.endpoints]
+    return Channel(
+        reactor,
+        targets,
+        ChannelSettings(
+            name="etcd",
+            closed="the store is closed",
+            message_bytes=MESSAGE_BYTES,
+            fields=(("hasleader", "true"),),  # a member without a leader reports that instead of waiting for one
+            connected=connected,
+            elsewhere=NO_LEADER,
+        ),
+    )

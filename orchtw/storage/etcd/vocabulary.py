@@ -1,7 +1,7 @@
 """The vocabulary of the objects below a prefix: recorded beside them, or recognised from stored values.
 
 Keys are the same in both vocabularies, values are not. Objects in a cluster are never rewritten: servers of the other
-vocabulary are refused (reference VOC-8).
+vocabulary are rejected (reference VOC-8).
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from orchtw.errors import ConfigError
+from orchtw.outbound.grpc.status import RpcError
 from orchtw.storage.etcd.calls import Calls, RequestOp, TxnRequest
 from orchtw.storage.etcd.keys import EtcdKeys
 from orchtw.storage.etcd.reading import Reading
-from orchtw.storage.etcd.status import RpcError
 from orchtw.storage.etcd.writing import MOD
 from orchtw.storage.interface import Evidence
 
 SHOWN: Final = 40
-"""Characters of a record that an error message shows: an operator may have written anything."""
+"""Number of characters of a record that an error message shows: an operator may have written anything."""
 
 
 @attrs.define(slots=True)
 class Told:
-    """Counts of recognised objects and the first key by vocabulary; `closed`: the first value that cannot be read."""
+    """Counts of recognised objects and the first key, by vocabulary; `closed`: the first unreadable value."""
 
     objects: Counter[str] = attrs.field(factory=Counter)
     first: dict[str, str] = attrs.field(factory=dict)
@@ -46,14 +46,14 @@ class Vocabulary:
         self._where = f"--etcd-prefix: {keys.first.decode().rstrip('/')}"
 
     async def known(self, evidence: Evidence | None) -> str:
-        """Return the vocabulary as recorded or as recognised; empty if neither tells.
+        """Return the vocabulary as recorded or as recognised; empty if it is neither.
 
-        Raises ConfigError if there are objects of both, or none that tells can be read.
+        Raises ConfigError if there are objects of both, or if the objects that show it cannot be read.
         """
         return await self.recorded() or await self._of_objects(evidence)
 
     async def settle(self, wanted: str, evidence: Evidence | None) -> bool:
-        """Record `wanted` unless the objects are of another vocabulary; True if this call wrote the record.
+        """Record `wanted` unless the objects are of another vocabulary; return True if this call wrote the record.
 
         Raises ConfigError if they are, as `known` does, and if the record of a new store cannot be written.
         """
@@ -111,7 +111,7 @@ class Vocabulary:
         return waiting
 
     async def _of_objects(self, evidence: Evidence | None) -> str:
-        """Return the vocabulary that all objects agree on; empty if none tells. Raises ConfigError."""
+        """Return the vocabulary that all objects agree on; empty if none shows it. Raises ConfigError."""
         told = Told() if evidence is None else await self._look(evidence)
         if len(told.objects) > 1:
             counts = " and ".join(
@@ -120,7 +120,7 @@ class Vocabulary:
             record = self._keys.vocabulary.decode()
             raise ConfigError(
                 f"{self._where} does not record its --vocabulary and holds objects of both, {counts}; "
-                f"decide with `etcdctl put {record} NAME`; objects of the other one stay unreadable"
+                f"decide with `etcdctl put {record} NAME`; objects of the other vocabulary stay unreadable"
             )
         if told.closed and not told.objects:
             why = f"the objects that would tell cannot be read: {told.closed}"
@@ -128,7 +128,7 @@ class Vocabulary:
         return next(iter(told.objects), "")
 
     async def _look(self, evidence: Evidence) -> Told:
-        """Read every object that can tell; needed once in the life of a store."""
+        """Return the findings on every object that shows its vocabulary; needed once in the life of a store."""
         told = Told()
         for prefix in evidence.prefixes:
             async for page in self._reading.scan(prefix, 0):
@@ -151,5 +151,5 @@ class Vocabulary:
 
 
 def _text(value: bytes) -> str:
-    """Make a record fit for an error message, whatever it holds."""
+    """Return a record as text that is fit for an error message."""
     return ascii(value.decode(errors="replace").strip()[:SHOWN])[1:-1] or "(empty)"

@@ -12,8 +12,8 @@ LOOK_S: Final = 0.1
 TOLD_S: Final = 5.0
 
 
-class WaitingCalls:
-    """Says why the cluster cannot be reached: as soon as `trouble` names a reason, then every TOLD_S."""
+class UnreachableLog:
+    """Log of the reason why the cluster cannot be reached: at once, then every TOLD_S."""
 
     _log = Logger()
 
@@ -25,7 +25,7 @@ class WaitingCalls:
         self._looking.clock = clock
 
     def start(self) -> None:
-        """Begin to watch for progress."""
+        """Start to log the reason while the start waits."""
         self._looking.start(LOOK_S, now=False)
 
     def stop(self) -> None:
@@ -36,4 +36,4 @@ class WaitingCalls:
         why, now = self._trouble(), self._clock.seconds()
         if why and now >= self._due:
             self._due = now + TOLD_S
-            self._log.warn("etcd cannot be reached, the start waits for it: {why}", why=why)
+            self._log.warn("waiting for etcd, which cannot be reached: {why}", why=why)

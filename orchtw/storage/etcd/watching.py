@@ -1,4 +1,4 @@
-"""Change feeds: each a watch of everything below the prefix, begun again where it was when its connection fails."""
+"""Change feeds: watches of everything below the prefix, which resume at their revision after a lost connection."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from orchtw.errors import Expired, StatusError
+from orchtw.outbound.grpc.channel import Channel, Stream
+from orchtw.outbound.grpc.connection import GrpcCall
+from orchtw.outbound.grpc.status import RpcError
 from orchtw.storage.etcd.calls import WATCH, WatchRequest, WatchResponse
-from orchtw.storage.etcd.channel import Channel, Stream
-from orchtw.storage.etcd.connection import EtcdCall
 from orchtw.storage.etcd.keys import EtcdKeys
 from orchtw.storage.etcd.reading import Reading
-from orchtw.storage.etcd.status import RpcError
 from orchtw.storage.interface import Change, KeyValue, Subscription
 
 Deliver = Callable[[Sequence[Change]], None]
@@ -27,7 +27,7 @@ MAKE_UP_AGAIN_S: Final = 1.0
 MAKE_UP_AT_ONCE: Final = 100
 
 
-class EtcdWatch(Subscription, EtcdCall):
+class EtcdWatch(Subscription, GrpcCall):
     """One feed. `reached` is the revision up to which everything has been delivered."""
 
     _log = Logger()
@@ -40,11 +40,11 @@ class EtcdWatch(Subscription, EtcdCall):
         self._stream: Stream | None = None
         self._again: IDelayedCall | None = None
         self._parts: list[Any] = []
-        self._closed = False  # the history must be made up for first
+        self._closed = False  # the missed history must be delivered first
         self.stopped = False
 
     def begin(self) -> None:
-        """Ask for everything after `reached`, if there is a connection."""
+        """Begin the watch of everything after `reached`, if there is a connection."""
         if self._stream is None and not self.stopped and not self._closed:
             self._parts = []
             self._stream = self._watching.open(self, self.reached + 1)
@@ -60,12 +60,12 @@ class EtcdWatch(Subscription, EtcdCall):
             stream.cancel()
 
     def progress(self) -> None:
-        """Ask the member how far the watch is."""
+        """Send a progress request for the watch."""
         if self._stream is not None:
             self._stream.send(PROGRESS)
 
     def message(self, body: bytes) -> None:
-        """See `EtcdCall`: events, progress, or that the watch has begun or ended."""
+        """Handle a message, as `GrpcCall`: events, progress, or the beginning or end of the watch."""
         answer = WatchResponse.FromString(body)
         if answer.canceled:
             self._cancelled(answer)
@@ -84,17 +84,17 @@ class EtcdWatch(Subscription, EtcdCall):
             self._advance(answer.header.revision)
 
     def ended(self, error: RpcError | None) -> None:
-        """See `EtcdCall`: begin again."""
+        """Begin again, as `GrpcCall` requires after the end of a call."""
         self._stream = None
         self._begin_again()
 
     def _begin_again(self) -> None:
-        """The other side has ended the watch: begin again in a moment."""
+        """Begin again in a moment: the cluster has ended the watch."""
         if not self.stopped:
             self._again = self._watching.clock.callLater(AGAIN_S, self.begin)
 
     def _check_order(self, revision: int) -> None:
-        """A cluster that is at an earlier revision than it was is not what it was."""
+        """Note a failure if the cluster is at an earlier revision than before: its data was replaced."""
         if revision < self.reached:
             text = "etcd is at revision {now}, though it was at {then}: its data was replaced by older data"
             self._watching.failure = text.format(now=revision, then=self.reached)
@@ -108,13 +108,13 @@ class EtcdWatch(Subscription, EtcdCall):
             self._watching.advanced()
 
     def _advance(self, revision: int) -> None:
-        """Nothing else has happened up to `revision`."""
+        """Advance to `revision`: there was no other change up to it."""
         if revision > self.reached and not self.stopped:
             self._hand_on([Change(revision, "", None, None)])
             self._watching.advanced()
 
     def _hand_on(self, changes: Sequence[Change]) -> None:
-        """A subscriber that raises is logged and keeps its place."""
+        """Deliver changes; a subscriber that raises is logged and stays subscribed."""
         self.reached = changes[-1].revision
         try:
             self._deliver(changes)
@@ -122,7 +122,7 @@ class EtcdWatch(Subscription, EtcdCall):
             self._log.failure("a subscriber failed at revision {revision}", revision=self.reached)
 
     def _cancelled(self, answer: Any) -> None:
-        """The member has ended the watch, which is compacted, or may not be had."""
+        """Handle the end of the watch by the member: make up for a compaction, else begin again."""
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.cancel()
@@ -138,7 +138,7 @@ class EtcdWatch(Subscription, EtcdCall):
             Deferred.fromCoroutine(self._make_up())
 
     async def _make_up(self) -> None:
-        """The history after `reached` has been compacted unseen: go on from what stands there now."""
+        """Deliver the present state, since history after `reached` was compacted before it was seen."""
         watching, after = self._watching, self.reached
         self._log.warn("changes after revision {after} were compacted before they were seen", after=after)
         while not self.stopped:
@@ -146,7 +146,7 @@ class EtcdWatch(Subscription, EtcdCall):
                 changes, revision = await watching.changes_over(after)
                 break
             except StatusError as problem:
-                self._log.error("the gap cannot be closed yet: {why}", why=problem.message)
+                self._log.error("the missed changes cannot be read yet: {why}", why=problem.message)
                 await deferLater(watching.clock, MAKE_UP_AGAIN_S)
         else:
             return
@@ -161,7 +161,7 @@ class EtcdWatch(Subscription, EtcdCall):
 
 
 class Watching:
-    """All feeds of a store, and what waits for them to come to a revision."""
+    """All feeds of a store, and the revision that all of them have reached."""
 
     def __init__(self, channel: Channel, reading: Reading, keys: EtcdKeys, clock: Any, note: Note) -> None:
         self._channel = channel
@@ -176,7 +176,7 @@ class Watching:
         self.failure = ""
 
     async def follow(self, after: int, deliver: Deliver) -> EtcdWatch:
-        """A feed of everything after a revision that is not compacted; it is live when this returns."""
+        """Return a feed of everything after a revision that is not compacted, once it is live."""
         watch = EtcdWatch(self, after, deliver)
         self._watches.append(watch)
         watch.begin()
@@ -189,11 +189,11 @@ class Watching:
 
     @property
     def reached(self) -> int | None:
-        """The revision that all feeds have come to; None: there are no feeds."""
+        """Revision that all feeds have reached; None: there are no feeds."""
         return min((watch.reached for watch in self._watches if watch.live.called), default=None)
 
     def connected(self) -> None:
-        """There is a new connection."""
+        """Begin the feeds on a new connection."""
         for watch in tuple(self._watches):
             watch.begin()
 
@@ -203,7 +203,7 @@ class Watching:
             watch.stop()
 
     def open(self, watch: EtcdWatch, start: int) -> Stream | None:
-        """Begin a watch at a revision."""
+        """Open the stream of a watch from a revision on; None without a connection."""
         create = {
             "key": self._keys.first,
             "range_end": self._keys.end,
@@ -215,25 +215,25 @@ class Watching:
         return self._channel.stream(WATCH, WatchRequest(create_request=create).SerializeToString(), watch)
 
     def leave(self, watch: EtcdWatch) -> None:
-        """A watch is over."""
+        """Forget a watch that has ended."""
         if watch in self._watches:
             self._watches.remove(watch)
             self.advanced()
 
     def progress(self) -> None:
-        """Ask how far all watches are."""
+        """Send progress requests for all watches."""
         for watch in self._watches:
             watch.progress()
 
     async def changes_over(self, after: int) -> tuple[Sequence[Change], int]:
-        """Return the changes from a revision's state to the present one, and its revision (see `Store.remembers`)."""
+        """Return the changes from a revision's state to the present, and its revision (see `Store.remembers`)."""
         written, left, revision = await self._reading.written_since(after)
         changes = [Change(item.revision, item.key, item.value, None) for item in written]
         gone = set(self.known()).difference(left)
         return [*changes, *(Change(revision, key, None, None) for key in sorted(gone))], revision
 
     def change(self, event: Any) -> Change:
-        """An event as subscribers know it."""
+        """Return an event as a Change for subscribers."""
         pair = event.kv
         if pair.key in self._keys.own:
             return Change(pair.mod_revision, "", None, None)

@@ -1,4 +1,4 @@
-"""Writes: one transaction each, many under way at once, those of one key in the order of the calls."""
+"""Writes: one transaction each, many concurrently, those of one key in the order of the calls."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import attrs
 from twisted.internet.defer import Deferred
 
 from orchtw.errors import StatusError
+from orchtw.outbound.grpc.status import NOT_FOUND, RpcError
 from orchtw.storage.etcd.calls import Calls, Compare, TxnRequest
 from orchtw.storage.etcd.keys import EtcdKeys
 from orchtw.storage.etcd.leases import Leases
-from orchtw.storage.etcd.status import NOT_FOUND, RpcError, status_of
+from orchtw.storage.etcd.status import status_of
 from orchtw.storage.interface import Guard, KeyValue, Op, WriteOutcome
 
 MOD = Compare.MOD
@@ -21,7 +22,7 @@ MOD = Compare.MOD
 
 @attrs.define(slots=True, eq=False)
 class Write:
-    """One write: where it goes, who waits for it, its lease, and the revision it has been committed at, if it has."""
+    """One write: its key in the cluster, its waiting caller, its lease, and the revision once committed."""
 
     op: Op
     raw: bytes
@@ -31,7 +32,7 @@ class Write:
 
 
 class Writing:
-    """Sends writes and answers them; `committed` decides when one that has been committed is answered."""
+    """Sender of writes; `committed` decides when a committed one is answered."""
 
     def __init__(
         self,
@@ -47,15 +48,15 @@ class Writing:
         self._shown = shown
         self._committed = committed
         self._queues: dict[str, deque[Write]] = {}
-        """By key: the write that is under way, and those that wait for it."""
+        """Writes by key: the one under way, and those that wait for it."""
         self._open: dict[str, list[Write]] = {}
-        """By key: writes whose changes have not been seen yet."""
+        """Writes by key whose changes have not been seen yet."""
         self.ops = 0
         self.bytes = 0
         self._idle: list[Deferred[None]] = []
 
     def write(self, op: Op, raw: bytes, lease: int = 0) -> Deferred[WriteOutcome]:
-        """The answer of `op`, whose key lies at `raw`; it ends with `lease`, unless that is 0."""
+        """Write `op`, whose key in the cluster is `raw`; the value expires with `lease`, unless that is 0."""
         write = Write(op, raw, Deferred(), lease)
         self.ops += 1
         self.bytes += len(op.value or b"")
@@ -68,9 +69,10 @@ class Writing:
         return write.waiting
 
     def note(self, key: str, value: bytes | None, revision: int, replaced: int) -> object:
-        """The note of the write of ours that a change is; None: it is not ours.
+        """Return the note of our own write that caused a change; None if it is not ours.
 
-        The change may be seen before the answer to its write, which is then recognized by what it writes over what.
+        The change may come before the response to its write, which is then recognised by its value and expected
+        revision.
         """
         for write in self._open.get(key, ()):
             op = write.op
@@ -82,12 +84,12 @@ class Writing:
         return None
 
     def answer(self, write: Write) -> None:
-        """A committed write is answered now."""
+        """Answer a committed write now."""
         write.waiting.callback(WriteOutcome(write.revision))
         self._done(write)
 
     async def idle(self) -> None:
-        """Return when every write is answered."""
+        """Wait until every write is answered."""
         if self.ops:
             waiting: Deferred[None] = Deferred()
             self._idle.append(waiting)
@@ -130,7 +132,7 @@ class Writing:
         self._calls.txn(request, lambda answer: self._answered(write, answer))
 
     def _add_guard(self, request: Any, guard: Guard) -> None:
-        """Compare the guard's key too, and ask for it as the last thing if the transaction fails."""
+        """Add the guard to the comparisons, and read its key last if the transaction fails."""
         key = self._keys.stored(guard[0])
         compare = request.compare.add()
         compare.target, compare.key, compare.mod_revision = MOD, key, guard[1]
@@ -170,7 +172,7 @@ class Writing:
         self._done(write)
 
     def _next(self, write: Write) -> None:
-        """A write has been decided: the next one of its key is sent."""
+        """Send the next write of a key after one has been decided."""
         key = write.op.key
         queue = self._queues[key]
         queue.popleft()
@@ -180,7 +182,7 @@ class Writing:
             del self._queues[key]
 
     def _done(self, write: Write) -> None:
-        """A write has been answered."""
+        """Forget a write that has been answered."""
         key = write.op.key
         writes = self._open[key]
         if len(writes) == 1:

@@ -1,4 +1,4 @@
-"""A worker's side: the store that another process owns, as a `Store` of this one."""
+"""Worker's side: the store that another process owns, as a `Store` of this one."""
 
 from __future__ import annotations
 
@@ -19,26 +19,35 @@ from orchtw.storage.remote.messages import NUMBER, PAIR, Answered, MessageKind
 
 MAX_WAITING_WRITES: Final = 20_000
 MAX_WAITING_BYTES: Final = 64 << 20
+ENOUGH: Final = 16
+"""Writes that are sent before the turn of the reactor ends: the owner may as well begin with them."""
+
+ENOUGH_BYTES: Final = 128 << 10
+"""Size from which they are, however few: more does not fit into the stream at once."""
+
 MAX_REVISION: Final = (1 << 63) - 1
 LOOKS_BACK: Final = 10_000
-"""So many revisions a process that takes another's place has the history of."""
+"""Revisions of history that a process reads which takes another's place."""
 
 
 class RemoteStore(Store):
-    """`connect` opens the stream to the owner for a protocol; `lost` is told when that has gone.
+    """Store of the owner process. `connect` opens the stream to it for a protocol; `lost` is called when that breaks.
 
-    `end` is called when the owner wants this process to end; `answer` knows what it asks beside the store.
+    `call_soon` runs a function once the reactor has handled what it is handling now.
+    `end` is called when the owner wants this process to end; `answer` handles its questions beside the store.
     """
 
     def __init__(
         self,
         connect: Callable[[IProtocol], object],
         lost: Callable[[str], None],
+        call_soon: Callable[[Callable[[], None]], object],
         end: Callable[[], None] = lambda: None,
         answer: Answer = unanswerable,
     ) -> None:
         self._connect = connect
         self._tell_lost = lost
+        self._call_soon = call_soon
         self._link = Link(self._take, self._lost)
         self._feed = Feed()
         self._worker = self._received = self._number = 0
@@ -49,7 +58,8 @@ class RemoteStore(Store):
         self._open = False
         self._writes: dict[int, Op] = {}
         self._outcomes: dict[int, Deferred[WriteOutcome]] = {}
-        self._waiting_bytes = 0
+        self._waiting_bytes = self._gathered_bytes = 0
+        self._gathered: list[bytes] = []
         self._asked: dict[int, Deferred[Any]] = {}
         self._parts: dict[int, Any] = {}
         self.questions = Questions(answer)
@@ -74,7 +84,7 @@ class RemoteStore(Store):
 
     @property
     def shared(self) -> bool:
-        """See `Store`, as all of these."""
+        """Report True, as `Store.shared`; the methods below are those of `Store`."""
         return True
 
     @property
@@ -82,7 +92,7 @@ class RemoteStore(Store):
         return LOOKS_BACK
 
     def current(self) -> bool:
-        """The owner acknowledges no write before we have it."""
+        """Report whether all received changes are released: the owner acknowledges no write before we have it."""
         return self._feed.revision == self._received
 
     async def start(self) -> None:
@@ -91,7 +101,7 @@ class RemoteStore(Store):
         self._open = True
 
     async def ready(self) -> None:
-        """Return when this process may serve: no write is acknowledged from now on without its knowing."""
+        """Wait until this process may serve: from then on no write is acknowledged without its knowing."""
         self._link.send(MessageKind.READY)
         await self._admitted
 
@@ -135,7 +145,7 @@ class RemoteStore(Store):
         return found
 
     async def scan(self, prefix: str, *, revision: int = 0, wanted: Wanted = None) -> AsyncIterator[Page]:
-        """The page after the one that is taken in is on its way, no more than that."""
+        """Yield pages, as `Store.scan`; each is requested while the one before is processed."""
         self._refuse_if_closed()
         self._number += 1
         number = self._number
@@ -173,8 +183,24 @@ class RemoteStore(Store):
         self._writes[self._number] = op
         self._outcomes[self._number] = waiting
         self._waiting_bytes += len(op.value or b"")
-        self._link.send(MessageKind.COMMIT, content)
+        self._hand_over(content)
         return waiting
+
+    def _hand_over(self, content: bytes) -> None:
+        """Send a write together with the others of the same turn of the reactor."""
+        gathered = self._gathered
+        gathered.append(content)
+        self._gathered_bytes += len(content)
+        if len(gathered) >= ENOUGH or self._gathered_bytes >= ENOUGH_BYTES:
+            self._flush()
+        elif len(gathered) == 1:
+            self._call_soon(self._flush)
+
+    def _flush(self) -> None:
+        gathered, self._gathered = self._gathered, []
+        self._gathered_bytes = 0
+        if gathered:
+            self._link.send(MessageKind.COMMIT, *gathered)
 
     async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
         self._refuse_if_closed()
@@ -207,13 +233,15 @@ class RemoteStore(Store):
         return found
 
     def _ask(self, kind: MessageKind, question: bytes) -> Deferred[Any]:
-        """Send the question that has the latest number."""
+        """Send a question under the latest number; return its answer."""
         waiting = self._asked[self._number] = Deferred()
         self._link.send(kind, question)
         return waiting
 
     def _told(self, revision: int) -> int:
-        """The revision as it can be told; larger ones are not known to anybody."""
+        """Return a revision that fits into a message. Raises Timeout (504) for larger ones, which no process
+        knows.
+        """
         if revision > MAX_REVISION:
             raise errors.Timeout.future_version(revision, self._received)
         return revision
@@ -236,7 +264,7 @@ class RemoteStore(Store):
         self._greeted.callback(None)
 
     def _batch(self, data: bytes) -> None:
-        """Followers have to wait for its release; reads that must be fresh wait with them."""
+        """Take in a batch; followers, and reads that must be fresh, wait for its release."""
         changes, answered = messages.read_changes(data, self._worker, self._writes)
         if not changes or changes[0].revision != self._received + 1:
             raise Malformed(f"a batch that does not follow revision {self._received}")
@@ -245,7 +273,7 @@ class RemoteStore(Store):
         self._confirm()
 
     def _known(self, data: bytes) -> None:
-        """A batch that nobody else has yet to hear of."""
+        """Take in a batch that may be released at once."""
         self._batch(data)
         self._release(self._received)
 
@@ -253,7 +281,7 @@ class RemoteStore(Store):
         self._link.send(MessageKind.RECEIVED, NUMBER.pack(self._received))
 
     def _release(self, revision: int) -> None:
-        """Tell followers, then those whose writes these are: they need no other answer."""
+        """Release batches: tell followers first, then answer the writers, who get no other answer."""
         waiting = self._unreleased
         while waiting and waiting[0][0][-1].revision <= revision:
             changes, answered = waiting.popleft()

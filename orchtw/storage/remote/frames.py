@@ -1,4 +1,4 @@
-"""Messages on a stream: four bytes of length, one that says what it is, and what it says."""
+"""Messages on a stream: four bytes of length, one for the kind, and the content."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from struct import Struct
 from typing import Final
 
 MAX_FRAME_BYTES: Final = 64 << 20
-"""No message is as long; what claims to be is no message."""
+"""Longest message; a length beyond it is malformed."""
 
 _HEAD: Final = Struct("<IB")
 Frame = tuple[int, bytes]
-"""What it is, and what it says."""
+"""Kind and content of a message."""
 
 
 class Malformed(Exception):
@@ -19,31 +19,38 @@ class Malformed(Exception):
 
 
 def framed(kind: int, *parts: bytes) -> bytes:
-    """One message on the wire."""
+    """Return one message as bytes for the stream."""
     return b"".join((_HEAD.pack(sum(map(len, parts)), kind), *parts))
 
 
 class Frames:
-    """Cuts what comes into messages."""
+    """Splitter of the received bytes into messages."""
 
     def __init__(self, max_bytes: int = MAX_FRAME_BYTES) -> None:
         self._max_bytes = max_bytes
         self._rest = bytearray()
+        self._wanted = 0
 
     def feed(self, data: bytes) -> Iterator[Frame]:
-        """The messages that are complete now. Raises Malformed for one that is too long."""
-        rest = self._rest
-        rest += data
-        at, end = 0, len(rest)
+        """Yield the messages that are complete now. Raises Malformed for one that is too long."""
+        if self._rest:
+            self._rest += data
+            if len(self._rest) < self._wanted:
+                return
+            data = bytes(self._rest)
+            self._rest.clear()
+        at, end, size = 0, len(data), _HEAD.size
+        self._wanted = size
         try:
-            while end - at >= _HEAD.size:
-                length, kind = _HEAD.unpack_from(rest, at)
+            while end - at >= size:
+                length, kind = _HEAD.unpack_from(data, at)
                 if length > self._max_bytes:
                     raise Malformed(f"a message of {length} bytes")
-                if end - at - _HEAD.size < length:
+                begin = at + size
+                if end - begin < length:
+                    self._wanted = size + length
                     break
-                begin = at + _HEAD.size
                 at = begin + length
-                yield kind, bytes(rest[begin:at])
+                yield kind, data[begin:at]
         finally:
-            del rest[:at]
+            self._rest += data[at:]

@@ -1,10 +1,10 @@
-"""The owner's side: a store that several processes work on as if each had it alone.
+"""Owner's side: a store that several processes use as if each had it alone.
 
-A batch that the store has committed goes to all workers at once. Only when each has said that it has it, it is
-*released*: now followers are told of it, here and there, and its writers are answered. So whatever anybody has been
-shown or told is known to be coming in every process, and a read that must not be older waits for what has come but is
-not released yet (`Store.current`); without writes that is nothing. A process that does not confirm in time is fenced:
-its process is ended, and only then is it no longer waited for.
+A batch that the store has committed goes to all workers at once. Once each has confirmed it, it is *released*: now
+all followers receive it, and its writers are answered. So whatever anybody has been shown or told is known to be
+coming in every process, and a read that must not be older waits for what has come but is not released yet
+(`Store.current`); without writes that is nothing. A process that does not confirm in time is fenced: its process is
+ended, and only then is it no longer waited for.
 """
 
 from __future__ import annotations
@@ -15,46 +15,47 @@ from contextlib import suppress
 from typing import Any, Final, Protocol
 
 import attrs
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, fail
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
 from orchtw import errors
-from orchtw.metrics.series import GAUGE, Read, ShownSeries, one
+from orchtw.metrics.series import GAUGE, Read, ShownFamily, one
 from orchtw.storage.feed import Feed
-from orchtw.storage.interface import Change, KeyValue, Op, Page, Store, Subscription, Wanted, WriteOutcome
+from orchtw.storage.interface import Change, KeyValue, Op, Page, Store, Subscription, Terms, Wanted, WriteOutcome
 from orchtw.storage.remote import messages
 from orchtw.storage.remote.frames import framed
 from orchtw.storage.remote.messages import MessageKind, Origin
 
 MAX_HELD: Final = 20_000
-"""Answers that wait for workers; more writes are refused."""
+"""Answers that may wait for workers; further writes are refused."""
 
 TICK_S: Final = 0.5
 
 
 class HubMember(Protocol):
-    """A worker as the hub sees it: `received` is the revision that it has confirmed, `admitted` whether it serves."""
+    """A worker as the hub sees it: `received` is the revision that it has confirmed; `admitted`: it serves."""
 
+    worker: int
     received: int
     admitted: bool
 
     def tell(self, frame: bytes, revision: int, *, known: bool) -> None:
-        """Send a part of a batch, whose last revision is `revision`; `known`: that is its release, too."""
+        """Send a part of a batch, whose last revision is `revision`; `known`: it is released at once."""
 
     def release(self, frame: bytes, revision: int) -> None:
         """Send the release of `revision`, unless it has been sent."""
 
     def tick(self) -> None:
-        """See whether it is well; called from time to time."""
+        """Check that the worker is alive; called periodically."""
 
     def close(self) -> None:
-        """Part from it: the store is closed."""
+        """Close the stream: the store is closed."""
 
 
 @attrs.frozen(slots=True)
 class _Held:
-    """Somebody who waits until a revision has been released, and what for."""
+    """Result that waits until a revision has been released."""
 
     revision: int
     waiting: Deferred[Any]
@@ -62,7 +63,7 @@ class _Held:
 
 
 class _Enough(Exception):
-    """A follower wants no more."""
+    """Ends the delivery to a follower that has enough."""
 
 
 class Hub(Store):
@@ -76,12 +77,13 @@ class Hub(Store):
         self._pending: deque[tuple[int, Sequence[Change]]] = deque()
         self._held: deque[_Held] = deque()
         self._subscription: Subscription | None = None
+        self._proceed = store.gather(lambda: bool(self._pending))
         self._ticking = LoopingCall(self._tick)
         self._ticking.clock = clock
 
     @property
     def shared(self) -> bool:
-        """See `Store`, as all of these: the workers write too."""
+        """Report True, as `Store.shared`: the workers write too. The methods below are those of `Store`."""
         return True
 
     def current(self) -> bool:
@@ -100,7 +102,7 @@ class Hub(Store):
     def size_bytes(self) -> int:
         return self._store.size_bytes()
 
-    def metrics(self) -> Iterable[ShownSeries[Any]]:
+    def metrics(self) -> Iterable[ShownFamily[Any]]:
         return (
             *self._store.metrics(),
             Read(one(lambda: len(self._members)), "orchtw_workers", GAUGE, "Worker processes that follow the store."),
@@ -152,27 +154,39 @@ class Hub(Store):
             yield page
 
     def commit(self, op: Op) -> Deferred[WriteOutcome]:
-        return self._guarded(op, self._hold)
-
-    def forwarded(self, op: Op) -> Deferred[WriteOutcome | None]:
-        """A worker's write: its answer is the change itself, when that is released, so only a refusal is returned."""
-        return self._guarded(op, lambda outcome: None if outcome.revision else self._hold(outcome))
-
-    def _guarded(self, op: Op, held: Callable[[WriteOutcome], Any]) -> Deferred[Any]:
         if len(self._held) >= MAX_HELD:
-            waiting: Deferred[WriteOutcome] = Deferred()
-            waiting.errback(
-                errors.TooManyRequests("too many writes are waiting for the workers", {"retryAfterSeconds": 1})
-            )
-            return waiting
-        return self._store.commit(op).addCallback(held)
+            return fail(_too_many())
+        waiting: Deferred[WriteOutcome] = Deferred()
+        self._store.commit(op).addCallbacks(self._committed, waiting.errback, (waiting,))
+        return waiting
+
+    def _committed(self, outcome: WriteOutcome, waiting: Deferred[WriteOutcome]) -> None:
+        """Answer a write once the state that its outcome shows is released; no Deferred waits for another."""
+        if self.current():
+            waiting.callback(outcome)
+        else:
+            self._wait(self._received, waiting, outcome)
+
+    def forwarded(self, ops: Sequence[Op]) -> Sequence[Deferred[WriteOutcome | None]]:
+        """Commit a worker's writes; the released change is the answer of each, so only a refusal is returned."""
+        if len(self._held) >= MAX_HELD:
+            return [fail(_too_many()) for _ in ops]
+        committed: Sequence[Deferred[Any]] = self._store.commit_all(ops)
+        for each in committed:
+            each.addCallback(self._refusal)
+        return committed
+
+    def _refusal(self, outcome: WriteOutcome) -> WriteOutcome | Deferred[WriteOutcome] | None:
+        return None if outcome.revision else self._hold(outcome)
 
     async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
         await self._store.revision()  # raises where the store is closed
         return await self._feed.follow(after_revision, deliver, self.history)
 
     async def history(self, after: int, upto: int) -> Sequence[Change]:
-        """The first changes after one revision up to another: what the store reads at once. Raises as `subscribe`."""
+        """Return the first changes between two revisions, as many as the store reads at once. Raises as
+        `subscribe`.
+        """
         found: list[Change] = []
 
         def take(changes: Sequence[Change]) -> None:
@@ -188,21 +202,21 @@ class Hub(Store):
 
     @property
     def received(self) -> int:
-        """The revision that everybody is about to be told of."""
+        """Revision of the latest committed batch, released or not."""
         return self._received
 
     def join(self, member: HubMember) -> None:
-        """Send this member what is committed from now on. It is waited for when it is admitted, not before."""
+        """Add a member, which is sent commits from now on, but waited for only once it is admitted."""
         self._members.append(member)
 
     def leave(self, member: HubMember) -> None:
-        """Wait for this member no more: it serves nobody."""
+        """Remove a member: nothing waits for it any more."""
         if member in self._members:
             self._members.remove(member)
             self._advance()
 
     def confirmed(self) -> None:
-        """A member has more than before."""
+        """Release what all have, after a member has confirmed more."""
         self._advance()
 
     def _tick(self) -> None:
@@ -212,29 +226,30 @@ class Hub(Store):
     # Batches
 
     def _take(self, changes: Sequence[Change]) -> None:
-        """A batch is on disk; the store answers its writers when this returns.
+        """Take over a batch that is on disk; the store answers its writers when this returns.
 
-        Where one worker serves, all the others have it: that one need not wait for anybody.
+        A sole serving worker gets it as released: it need not wait for others, nor be sent what it has written.
         """
         self._received = changes[-1].revision
         admitted = [member for member in self._members if member.admitted]
         alone = admitted[0] if len(admitted) == 1 else None
         others = [member for member in self._members if member is not alone]
-        for part in messages.changes(changes) if self._members else ():
-            if alone is not None:
+        if alone is not None:
+            for part in messages.changes(changes, alone.worker):
                 alone.tell(framed(MessageKind.KNOWN, part), self._received, known=True)
-            frame = framed(MessageKind.BATCH, part) if others else b""
+        for part in messages.changes(changes) if others else ():
+            frame = framed(MessageKind.BATCH, part)
             for member in others:
                 member.tell(frame, self._received, known=False)
         self._pending.append((self._received, _without_origins(changes)))
         self._advance()
 
     def _advance(self) -> None:
-        """Release what every admitted member has."""
+        """Release the batches that every admitted member has confirmed."""
         self._release(min((each.received for each in self._members if each.admitted), default=self._received))
 
     def _release(self, confirmed: int) -> None:
-        """Followers first, then those who wait for an answer."""
+        """Release batches: tell followers first, then answer those who wait."""
         pending = self._pending
         if pending and pending[0][0] <= confirmed:
             while pending and pending[0][0] <= confirmed:
@@ -243,6 +258,7 @@ class Hub(Store):
             for member in tuple(self._members):
                 member.release(frame, self._feed.revision)
         self._answer()
+        self._proceed()
 
     def _answer(self) -> None:
         held = self._held
@@ -251,27 +267,39 @@ class Hub(Store):
             first.waiting.callback(first.result)
 
     def _hold(self, outcome: WriteOutcome) -> WriteOutcome | Deferred[WriteOutcome]:
-        """Also a refusal shows what is there."""
+        """Hold back an outcome, a refusal too, until the state that it shows is released."""
         return outcome if self.current() else self._until(self._received, outcome)
 
     async def _settled(self, revision: int) -> None:
-        """Wait until others know of what was read."""
+        """Wait until a revision that was read has been released."""
         if revision > self._feed.revision:
             await self._until(revision, None)
 
     def _until(self, revision: int, result: Any) -> Deferred[Any]:
-        """Fires once a revision has been released, behind those who wait already."""
+        """Return a Deferred that fires once a revision has been released, in the order of the calls."""
         waiting: Deferred[Any] = Deferred()
+        self._wait(revision, waiting, result)
+        return waiting
+
+    def _wait(self, revision: int, waiting: Deferred[Any], result: object) -> None:
         last = self._held[-1].revision if self._held else 0
         self._held.append(_Held(max(revision, last), waiting, result))
-        return waiting
+
+
+def _too_many() -> errors.TooManyRequests:
+    return errors.TooManyRequests("too many writes are waiting for the workers", {"retryAfterSeconds": 1})
 
 
 def _without_origins(changes: Sequence[Change]) -> Sequence[Change]:
-    """The notes of workers mean nothing to followers here."""
+    """Return the changes with the terms of workers' notes in the place of the notes."""
     if not any(type(change.note) is Origin for change in changes):
         return changes
-    return [
-        Change(change.revision, change.key, change.value, change.previous) if type(change.note) is Origin else change
-        for change in changes
-    ]
+    return [_without_origin(change) for change in changes]
+
+
+def _without_origin(change: Change) -> Change:
+    note = change.note
+    if type(note) is not Origin:
+        return change
+    terms = Terms(note.terms) if note.terms else None
+    return Change(change.revision, change.key, change.value, change.previous, terms)

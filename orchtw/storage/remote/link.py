@@ -1,14 +1,12 @@
-"""One end of the stream between owner and worker: messages in, messages out, and questions that are answered."""
+"""One end of the stream between owner and worker: messages, and questions with answers."""
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IProtocol
-from twisted.internet.protocol import Factory, Protocol, connectionDone
+from twisted.internet.protocol import Protocol, connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -18,11 +16,11 @@ from orchtw.storage.remote.frames import Frames, Malformed, framed
 from orchtw.storage.remote.messages import NUMBER, MessageKind
 
 Answer = Callable[[bytes], Awaitable[bytes]]
-"""What answers a question."""
+"""Answers a question."""
 
 
 class Link(Protocol):
-    """`take` gets each message, `lost` is told once why there will be no more."""
+    """Protocol of the stream; `take` gets each message, `lost` is called once with the reason of its end."""
 
     _log = Logger()
 
@@ -34,13 +32,13 @@ class Link(Protocol):
         self.heard = False
 
     def send(self, kind: MessageKind, *parts: bytes) -> None:
-        """Send one message; nothing happens once the stream is closed."""
+        """Send one message; does nothing once the stream is closed."""
         self.send_frame(framed(kind, *parts))
 
     def send_frame(self, data: bytes) -> None:
-        """Send a message that is made already, for several.
+        """Send a complete message, made once for several links.
 
-        At once if nothing else waits: in the reactor's next turn there may be milliseconds of work before it.
+        It is sent at once if nothing is queued: the reactor's next turn may begin with milliseconds of other work.
         """
         transport: Any = self.transport
         if transport is None or self._over:
@@ -56,7 +54,7 @@ class Link(Protocol):
         transport.write(data)
 
     def dataReceived(self, data: bytes) -> None:
-        """Hand on what is complete; what cannot be understood ends the stream."""
+        """Pass complete messages on; a malformed one ends the stream."""
         self.heard = True
         try:
             for kind, content in self._frames.feed(data):
@@ -66,21 +64,21 @@ class Link(Protocol):
         except Malformed as problem:
             self._end(f"what came is no message: {problem}")
         except Exception:  # noqa: BLE001 - nothing may be left out of what comes after it
-            self._log.failure("a message could not be worked on")
-            self._end("a message could not be worked on")
+            self._log.failure("failed to process a message")
+            self._end("failed to process a message")
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """The other side has gone."""
+        """End the link: the other side has gone."""
         self._end("the connection was lost")
 
     def close(self) -> None:
-        """End the stream when everything is sent; `lost` is not told."""
+        """Close the stream when everything is sent; `lost` is not called."""
         self._over = True
         if self.transport is not None:
             self.transport.loseConnection()
 
     def abort(self) -> None:
-        """End the stream at once; `lost` is not told."""
+        """Close the stream at once; `lost` is not called."""
         self._over = True
         transport: Any = self.transport
         if transport is not None:
@@ -93,7 +91,7 @@ class Link(Protocol):
 
 
 class Questions:
-    """Questions beside the store's own, both ways; `answer` knows what the other side asks."""
+    """Questions beside the store's own, both ways; `answer` handles those of the other side."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -101,7 +99,7 @@ class Questions:
         self._waiting: dict[int, Deferred[bytes]] = {}
 
     def ask(self, link: Link, question: bytes) -> Deferred[bytes]:
-        """Ask the other side. Fails as it does, with ServiceUnavailable when it goes."""
+        """Ask the other side. Raises its error, or ServiceUnavailable when it goes."""
         self._asked += 1
         number = self._asked
         waiting = self._waiting[number] = Deferred(lambda _: self._forget(number))
@@ -112,7 +110,7 @@ class Questions:
         self._waiting.pop(number, None)
 
     def asked(self, link: Link, content: bytes) -> None:
-        """A question has come."""
+        """Answer a question of the other side."""
         number, question = messages.read_numbered(content)
 
         def failed(failure: Failure) -> None:
@@ -124,7 +122,7 @@ class Questions:
         answer.addErrback(failed)
 
     def told(self, content: bytes) -> None:
-        """An answer has come."""
+        """Handle an answer of the other side."""
         number, answer = messages.read_numbered(content)
         waiting = self._waiting.pop(number, None)
         if waiting is None:
@@ -135,19 +133,10 @@ class Questions:
             waiting.errback(messages.read_failed(answer[1:])[1])
 
     def give_up(self) -> None:
-        """Nobody answers any more."""
+        """Fail all questions: the other process has ended."""
         waiting, self._waiting = self._waiting, {}
         for each in waiting.values():
             each.errback(ServiceUnavailable("the other process has ended"))
-
-
-def adopt(reactor: Any, stream: socket.socket, link: IProtocol) -> None:
-    """Let `link` speak on a connected stream, which is its own from now on."""
-    factory: Any = Factory.forProtocol(lambda: link)
-    factory.noisy = False
-    stream.setblocking(False)
-    with stream:
-        reactor.adoptStreamConnection(stream.fileno(), socket.AF_UNIX, factory)
 
 
 async def _awaited(answer: Awaitable[bytes]) -> bytes:

@@ -15,7 +15,7 @@ import attrs
 import orjson
 
 from orchtw import errors
-from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Page
+from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Page, Terms, terms_of
 from orchtw.storage.remote.frames import Malformed
 from orchtw.wire.json_values import loads
 
@@ -23,11 +23,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 PART_BYTES: Final = 4 << 20
-"""What is long goes in several messages, of this size and one value."""
+"""Size of a part: long contents go in several messages, of this size and one value more."""
 
 
 class MessageKind(IntEnum):
-    """Kind of a message: up to GREETING a worker's, the others the owner's."""
+    """Kind of a message: up to GREETING from a worker, the others from the owner."""
 
     COMMIT = 1
     GET = 2
@@ -62,12 +62,12 @@ class MessageKind(IntEnum):
 
 NUMBER: Final = Struct("<Q")
 PAIR: Final = Struct("<QQ")
-_COMMIT: Final = Struct("<QqdIiqI")
+_COMMIT: Final = Struct("<QqdIiqII")
 """Id, expected (-1: anything goes), time to live, lengths of key and value, revision of the guard (-1: there is none)
-and length of its key."""
+and length of its key, length of the terms."""
 _LIST: Final = Struct("<QQQI")  # id, revision, limit, length of the prefix
 _HISTORY: Final = Struct("<QQQ")
-_CHANGE: Final = Struct("<QIiQQiIQ")  # revision, key, value; what it replaced; whose it is
+_CHANGE: Final = Struct("<QIiQQiIQI")  # revision, key, value; what it replaced; whose it is; terms
 _STATE: Final = Struct("<QQII")  # revision, creation, length of key and value
 _PAGE: Final = Struct("<QQQBII")  # id, revision, remaining, flags, numbers of items and of damaged ones
 _DAMAGED: Final = Struct("<QII")
@@ -77,14 +77,15 @@ _NONE: Final = -1
 
 @attrs.frozen(slots=True)
 class Origin:
-    """The note of a write that a worker has made: which worker's, and its number there."""
+    """Note of a worker's write: the worker, its number there, and the terms of its note."""
 
     worker: int
     write: int
+    terms: bytes = b""
 
 
 def reading(function: Callable[P, T]) -> Callable[P, T]:
-    """Has a function that takes a message apart raise Malformed, whatever is wrong."""
+    """Return a reading function that raises Malformed for any fault."""
 
     def read(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
@@ -96,50 +97,60 @@ def reading(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def commit(number: int, op: Op) -> bytes:
-    """A write. Raises UnicodeEncodeError for a key that is no text."""
+    """Return a write, as a message or a part of one. Raises UnicodeEncodeError for a key that is not text."""
     key, value = op.key.encode(), op.value
     expected = _NONE if op.expected is None else op.expected
     length = _NONE if value is None else len(value)
     guard, held = ("", _NONE) if op.guard is None else op.guard
     fence = guard.encode()
-    head = _COMMIT.pack(number, expected, op.ttl_s, len(key), length, held, len(fence))
-    return b"".join((head, key, value or b"", fence))
+    terms = terms_of(op.note)
+    head = _COMMIT.pack(number, expected, op.ttl_s, len(key), length, held, len(fence), len(terms))
+    return b"".join((head, key, value or b"", fence, terms))
 
 
 @reading
-def read_commit(data: bytes, worker: int) -> tuple[int, Op]:
-    """Its number and the write."""
-    number, expected, ttl_s, key_length, length, held, fence_length = _COMMIT.unpack_from(data)
-    middle = _COMMIT.size + key_length
-    end = middle + max(length, 0)
-    _ends(data, end + fence_length)
-    value = None if length == _NONE else data[middle:end]
-    key = data[_COMMIT.size : middle].decode()
-    guard = None if held == _NONE else (data[end:].decode(), held)
-    return number, Op(key, value, None if expected == _NONE else expected, Origin(worker, number), ttl_s, guard)
+def read_commits(data: bytes, worker: int) -> tuple[list[int], list[Op]]:
+    """Return the numbers of the writes of a message, and the writes in their order."""
+    numbers, ops = [], []
+    at, size = 0, _COMMIT.size
+    while at < len(data):
+        number, expected, ttl_s, key_length, length, held, fence_length, terms_length = _COMMIT.unpack_from(data, at)
+        begin = at + size
+        middle = begin + key_length
+        end = middle + max(length, 0)
+        fenced = end + fence_length
+        at = fenced + terms_length
+        key = data[begin:middle].decode()
+        value = None if length == _NONE else data[middle:end]
+        origin = Origin(worker, number, data[fenced:at])
+        guard = None if held == _NONE else (data[end:fenced].decode(), held)
+        numbers.append(number)
+        ops.append(Op(key, value, None if expected == _NONE else expected, origin, ttl_s, guard))
+    _ends(data, at)
+    return numbers, ops
 
 
 def get(number: int, key: str, revision: int) -> bytes:
-    """A question for one key. Raises UnicodeEncodeError."""
+    """Return a request for one key. Raises UnicodeEncodeError."""
     return PAIR.pack(number, revision) + key.encode()
 
 
 @reading
 def read_get(data: bytes) -> tuple[int, str, int]:
-    """Number, key and revision."""
+    """Return number, key and revision of such a request."""
     number, revision = PAIR.unpack_from(data)
     return number, data[PAIR.size :].decode(), revision
 
 
 def list_of(number: int, prefix: str, revision: int, limit: int, start: str) -> bytes:
-    """A question for a page. Raises UnicodeEncodeError."""
+    """Return a request for a page. Raises UnicodeEncodeError."""
     head = prefix.encode()
     return b"".join((_LIST.pack(number, revision, limit, len(head)), head, start.encode()))
 
 
 @reading
 def read_list(data: bytes) -> tuple[int, str, int, int, str]:
-    """Number, prefix, revision, limit and start."""
+    """Return number, prefix, revision, limit and start of a request for a page."""
     number, revision, limit, length = _LIST.unpack_from(data)
     middle = _LIST.size + length
     if middle > len(data):
@@ -148,56 +159,64 @@ def read_list(data: bytes) -> tuple[int, str, int, int, str]:
 
 
 def scan(number: int, prefix: str, revision: int) -> bytes:
-    """A question for everything below a prefix, page by page. Raises UnicodeEncodeError."""
+    """Return a request to scan a prefix, page by page. Raises UnicodeEncodeError."""
     return PAIR.pack(number, revision) + prefix.encode()
 
 
 def history(number: int, after: int, upto: int) -> bytes:
-    """A question for changes of the past."""
+    """Return a request for past changes."""
     return _HISTORY.pack(number, after, upto)
 
 
 @reading
 def read_history(data: bytes) -> tuple[int, int, int]:
-    """Number, after which revision and up to which."""
+    """Return number, first and last revision of a request for past changes."""
     number, after, upto = _HISTORY.unpack(data)
     return number, after, upto
 
 
 @reading
 def read_number(data: bytes) -> int:
-    """A message that is one number."""
+    """Return the one number of a message."""
     found: int = NUMBER.unpack(data)[0]
     return found
 
 
 @reading
 def read_pair(data: bytes) -> tuple[int, int]:
-    """A message that is two numbers."""
+    """Return the two numbers of a message."""
     first, second = PAIR.unpack(data)
     return first, second
 
 
 @reading
 def read_numbered(data: bytes) -> tuple[int, bytes]:
-    """A number and what follows."""
+    """Return a number and the rest of the message."""
     return NUMBER.unpack_from(data)[0], data[NUMBER.size :]
 
 
-def changes(batch: Sequence[Change]) -> Iterator[bytes]:
-    """Changes in their order, in as many parts as their size asks for."""
+def changes(batch: Sequence[Change], to_worker: int = 0) -> Iterator[bytes]:
+    """Yield changes in order, in as many parts as their size needs.
+
+    Of the writes of the worker `to_worker` the values are left out: it has them.
+    """
     parts: list[bytes] = []
     size = 0
     for change in batch:
         key, value, before, note = change.key.encode(), change.value, change.previous, change.note
         origin = (note.worker, note.write) if type(note) is Origin else (0, 0)
+        terms = terms_of(note)
+        if value is not None and to_worker and origin[0] == to_worker:
+            value, terms = None, b""
         was = (0, 0, _NONE) if before is None else (before.revision, before.create_revision, len(before.value))
         length = _NONE if value is None else len(value)
-        parts += (_CHANGE.pack(change.revision, len(key), length, *was, *origin), key)
+        parts += (_CHANGE.pack(change.revision, len(key), length, *was, *origin, len(terms)), key)
         if value:
             parts.append(value)
         if before is not None:
             parts.append(before.value)
+        if terms:
+            parts.append(terms)
         size += len(key) + max(length, 0) + max(was[2], 0)
         if size >= PART_BYTES:
             yield b"".join(parts)
@@ -207,46 +226,51 @@ def changes(batch: Sequence[Change]) -> Iterator[bytes]:
 
 
 Answered = tuple[int, int]
-"""The number of a write, and the revision at which it has happened."""
+"""Number of a write, and the revision at which it was committed."""
 
 
 @reading
 def read_changes(
     data: bytes, worker: int, own: Mapping[int, Op], start: int = 0
 ) -> tuple[list[Change], list[Answered]]:
-    """The changes from position `start` on; those of this `worker` with the notes and values of its `own` writes.
+    """Return the changes from position `start` on: those of `worker` with notes and values of its `own` writes, the
+    others with their terms.
 
-    With them come the answers to these writes.
+    The second value holds the answers to these writes. Raises Malformed if one of them is unknown.
     """
     found = []
     answered = []
     at, size = start, _CHANGE.size
     while at < len(data):
-        revision, key_length, length, was, created, was_length, origin, write = _CHANGE.unpack_from(data, at)
+        revision, key_length, length, was, created, was_length, origin, write, terms = _CHANGE.unpack_from(data, at)
         begin = at + size
         middle = begin + key_length
         end = middle + max(length, 0)
-        at = end + max(was_length, 0)
+        last = end + max(was_length, 0)
+        at = last + terms
         key = data[begin:middle].decode()
-        previous = None if was_length == _NONE else KeyValue(key, data[end:at], was, created)
+        previous = None if was_length == _NONE else KeyValue(key, data[end:last], was, created)
         op = own.get(write) if origin == worker else None
         if op is not None:
             answered.append((write, revision))
             found.append(Change(revision, op.key, op.value, previous, op.note))
+        elif origin and origin == worker:
+            raise Malformed(f"a change by write {write}, which nobody here has made")
         else:
-            found.append(Change(revision, key, None if length == _NONE else data[middle:end], previous))
+            value = None if length == _NONE else data[middle:end]
+            found.append(Change(revision, key, value, previous, Terms(data[last:at]) if terms else None))
     _ends(data, at)
     return found, answered
 
 
 def past(number: int, part: bytes, *, last: bool) -> bytes:
-    """A part of the answer to `history`."""
+    """Return a part of the answer to `history`."""
     return b"".join((NUMBER.pack(number), b"\1" if last else b"\0", part))
 
 
 @reading
 def read_past(data: bytes) -> tuple[int, bool, list[Change]]:
-    """Number, whether it is the last part, and the changes; whose they were does not matter any more."""
+    """Return number, a flag for the last part, and the changes, without their origins."""
     return NUMBER.unpack_from(data)[0], data[NUMBER.size] == 1, read_changes(data, 0, {}, NUMBER.size + 1)[0]
 
 
@@ -264,13 +288,13 @@ def _read_state(data: bytes, at: int) -> tuple[KeyValue, int]:
 
 
 def state(number: int, item: KeyValue | None) -> bytes:
-    """The answer to `get`, and to a write that was refused: what stands there."""
+    """Return the answer to `get`, and to a refused write: the current state."""
     return NUMBER.pack(number) + (b"" if item is None else b"".join(_state(item)))
 
 
 @reading
 def read_state(data: bytes) -> tuple[int, KeyValue | None]:
-    """Number and what was found."""
+    """Return the number, and the state found or None."""
     number = NUMBER.unpack_from(data)[0]
     if len(data) == NUMBER.size:
         return number, None
@@ -280,7 +304,7 @@ def read_state(data: bytes) -> tuple[int, KeyValue | None]:
 
 
 def page(number: int, found: Page) -> Iterator[bytes]:
-    """The answer to `list_of`, in parts; the last one says so and names what is damaged."""
+    """Yield the answer to `list_of` in parts; the last one is marked and names the damaged keys."""
     parts: list[bytes] = []
     size = count = 0
     head = (number, found.revision, found.remaining)
@@ -300,7 +324,7 @@ def page(number: int, found: Page) -> Iterator[bytes]:
 
 @reading
 def read_page(data: bytes) -> tuple[int, bool, Page]:
-    """Number, whether it is the last part, and what it has."""
+    """Return number, a flag for the last part, and the page."""
     number, revision, remaining, flags, count, lost = _PAGE.unpack_from(data)
     items, damaged = [], []
     at = _PAGE.size
@@ -318,7 +342,7 @@ def read_page(data: bytes) -> tuple[int, bool, Page]:
 
 
 def failed(number: int, problem: BaseException) -> bytes:
-    """Why there is no answer."""
+    """Return an error as the answer."""
     if not isinstance(problem, errors.StatusError):
         problem = errors.InternalError.of(f"{type(problem).__name__}: {problem}")
     said = [type(problem).__name__, problem.message, problem.details, problem.metadata]
@@ -327,7 +351,7 @@ def failed(number: int, problem: BaseException) -> bytes:
 
 @reading
 def read_failed(data: bytes) -> tuple[int, errors.StatusError]:
-    """Number and the refusal, as the owner had it."""
+    """Return the number, and the error as the owner raised it."""
     name, message, details, metadata = loads(data[NUMBER.size :])
     kind: Any = getattr(errors, name, None)
     if not (isinstance(kind, type) and issubclass(kind, errors.StatusError)):

@@ -1,4 +1,4 @@
-"""The owner's side of reading everything below a prefix: a page is read and sent when the worker asks for it."""
+"""Owner's side of a scan: each page is read and sent when the worker asks for it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class _Scan:
 
 
 class Scans:
-    """Those of one worker, by the number of their question. `send` sends it a message.
+    """Scans of one worker, by the number of their request. `send` sends it a message.
 
-    Pages are PAGE messages, the end is DONE. A worker asks for the next page when it has the one before, so no more
-    than one page of a scan is on its way.
+    Pages are PAGE messages, the end is DONE. A worker asks for the next page when it has the one before, so at most
+    one page of a scan is in transit.
     """
 
     _log = Logger()
@@ -39,14 +39,14 @@ class Scans:
         self._scans: dict[int, _Scan] = {}
 
     def begin(self, data: bytes) -> None:
-        """A worker wants the pages of a prefix: it is sent the first one."""
+        """Begin a scan of a prefix and send the first page."""
         number, prefix, revision = messages.read_get(data)
         pages = cast(Pages, self._scan(prefix, revision=revision))
         scan = self._scans[number] = _Scan(pages)
         self._start(number, scan)
 
     def proceed(self, data: bytes) -> None:
-        """It wants the next one, or to hear that there is none."""
+        """Send the next page of a scan, or its end."""
         number = messages.read_number(data)
         scan = self._scans.get(number)
         if scan is None:
@@ -54,11 +54,11 @@ class Scans:
         self._start(number, scan)
 
     def leave(self, data: bytes) -> None:
-        """It wants no more of one, which may have ended."""
+        """End a scan that the worker no longer wants; it may have ended already."""
         self._leave(messages.read_number(data))
 
     def leave_all(self) -> None:
-        """The worker has gone."""
+        """End all scans: the worker has gone."""
         for number in tuple(self._scans):
             self._leave(number)
 
@@ -77,7 +77,7 @@ class Scans:
         Deferred.fromCoroutine(self._next(number, scan))
 
     async def _next(self, number: int, scan: _Scan) -> None:
-        """Send a page, or the end. What has been asked is answered though the worker has left meanwhile."""
+        """Send a page, or the end, even if the worker has left the scan meanwhile."""
         try:
             page = await scan.pages.__anext__()
         except StopAsyncIteration:

@@ -1,4 +1,4 @@
-"""One worker, seen from the owner: answers what it asks of the store, and sends it what happens."""
+"""Owner's side of one worker: answers its requests to the store, and sends it changes."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from orchtw.storage.remote.messages import NUMBER, PAIR, MessageKind
 from orchtw.storage.remote.scanning import Scans
 
 MAX_UNCONFIRMED_BYTES: Final = 64 << 20
-"""Of changes on their way to a worker; one that takes them more slowly than they come is parted from."""
+"""Bytes of unconfirmed changes; a worker that reads more slowly than they come is dropped."""
 
 PATIENCE_S: Final = 5.0
-"""How long a worker that serves may say nothing: so long a write may have to wait for one that hangs."""
+"""Longest silence of a serving worker: a write may have to wait that long for one that hangs."""
 
 LOADING_PATIENCE_S: Final = 60.0
-"""The same for one that does not serve yet, so that nobody waits for it."""
+"""Longest silence of a worker that does not serve yet; nothing waits for it."""
 
 Fence = Callable[[], Deferred[None]]
-"""Ends a worker's process; fires when that serves nobody any more."""
+"""Ends a worker's process; fires once it serves no client any more."""
 
 
 class StoreServer:
-    """`link` is the protocol of its stream. `fence` is called when the worker is parted from, once.
+    """Owner's side of a worker on the stream of `link`. `fence` is called once, when the worker is dropped.
 
-    `worker` tells it apart from all others that there have been. `answer` knows what it asks beside the store;
-    `served` is called when it begins to serve.
+    `worker` is its number, never reused. `answer` handles its questions beside the store; `served` is called when it
+    begins to serve.
     """
 
     _log = Logger()
@@ -50,7 +50,7 @@ class StoreServer:
     ) -> None:
         self._hub = hub
         self._served = served
-        self._worker = worker
+        self.worker = worker
         self._fence = fence
         self.link = Link(self._take, self.part)
         self.admitted = False
@@ -79,13 +79,13 @@ class StoreServer:
         }
 
     def begin(self) -> None:
-        """Greet the worker, whose stream is open, and let it follow from here."""
+        """Greet the worker on its open stream; from here on it receives changes."""
         self.received = self.released = self._hub.received
-        self.link.send(MessageKind.GREETING, PAIR.pack(self._worker, self.received))
+        self.link.send(MessageKind.GREETING, PAIR.pack(self.worker, self.received))
         self._hub.join(self)
 
     def end(self) -> None:
-        """Tell the worker to end in good order: when it closes the stream it serves nobody any more."""
+        """Send the request to end in good order: when the worker closes the stream it serves no one."""
         self._ending = True
         self.link.send(MessageKind.END)
 
@@ -94,7 +94,7 @@ class StoreServer:
         return self._questions.ask(self.link, question)
 
     def part(self, why: str) -> None:
-        """Part from the worker: its process is ended, and waited for until it has."""
+        """Drop the worker: end its process, and wait for it until it has ended."""
         if self._left:
             return
         self._left = True
@@ -104,13 +104,13 @@ class StoreServer:
         if self._ending:
             self._hub.leave(self)
             return
-        self._log.warn("a worker is parted from: {why}", why=why)
+        self._log.warn("disconnecting a worker: {why}", why=why)
         self._fence().addCallback(lambda _: self._hub.leave(self))
 
     # What the hub says
 
     def tell(self, frame: bytes, revision: int, *, known: bool) -> None:
-        """See `Member`, as all of these."""
+        """Send a part of a batch, as `HubMember.tell`; the methods below are those of `HubMember`."""
         if known:
             self.released = revision
         self._unconfirmed.append((revision, len(frame)))
@@ -125,7 +125,9 @@ class StoreServer:
             self.link.send_frame(frame)
 
     def tick(self) -> None:
-        """Turns of ours are counted, not seconds: while this process stands still nobody is silent."""
+        """Check for silence, in turns of our own, not seconds: while this process stands still no worker is
+        silent.
+        """
         if self.link.heard:
             self._silent_ticks, self.link.heard = 0, False
         self._silent_ticks += 1
@@ -161,21 +163,25 @@ class StoreServer:
         self._hub.confirmed()
 
     def _ready(self, data: bytes) -> None:
-        """From now on it is waited for. What was released before was sent before, so it knows all when it hears."""
+        """Admit the worker: commits wait for it from now on. Earlier releases were sent before, so it has them
+        all.
+        """
         self.admitted = True
         self.link.send(MessageKind.ADMITTED)
         self._served()
 
     def _commit(self, data: bytes) -> None:
-        number, op = messages.read_commit(data, self._worker)
+        numbers, ops = messages.read_commits(data, self.worker)
+        for number, answer in zip(numbers, self._hub.forwarded(ops), strict=True):
+            answer.addCallbacks(self._answer, self._failed, (number,), errbackArgs=(number,))
 
-        def answered(refused: WriteOutcome | None) -> None:
-            if refused is not None and refused.fenced:
-                self.link.send(MessageKind.FENCED, messages.NUMBER.pack(number))
-            elif refused is not None:
-                self.link.send(MessageKind.REFUSED, messages.state(number, refused.current))
-
-        self._hub.forwarded(op).addCallback(answered).addErrback(self._failed, number)
+    def _answer(self, refused: WriteOutcome | None, number: int) -> None:
+        if refused is None:
+            return
+        if refused.fenced:
+            self.link.send(MessageKind.FENCED, NUMBER.pack(number))
+        else:
+            self.link.send(MessageKind.REFUSED, messages.state(number, refused.current))
 
     def _get(self, data: bytes) -> None:
         number, key, revision = messages.read_get(data)
@@ -212,7 +218,7 @@ class StoreServer:
         self._do(number, self._hub.compact(revision))
 
     def _do(self, number: int, work: Coroutine[Any, Any, None], *, told: bool = True) -> None:
-        """Do what was asked; `told`: the end of it is the answer."""
+        """Do the requested work; `told`: its end is the answer."""
         done = Deferred.fromCoroutine(work)
         if told:
             done.addCallback(lambda _: self.link.send(MessageKind.DONE, NUMBER.pack(number)))

@@ -1,4 +1,4 @@
-"""Background work of the writer thread between batches, in slices so short that no write notices.
+"""Background work of the writer thread between batches, in slices too short to delay a write noticeably.
 
 After each slice the writers have the thread for as long as the slice took, if they need it.
 """
@@ -19,6 +19,7 @@ from orchtw.storage.sqlite.shrink import Shrinking
 
 SLICE_S = 0.002  # what a slice may take: slices grow where little is to do and shrink where much is
 
+_OFF = 0  # SQLite's number for `PRAGMA synchronous = OFF`
 PAGES_EACH = 2  # written for a revision, a row or a page of a slice: its own and one of an index
 
 
@@ -30,14 +31,14 @@ class Task(Protocol):
     pending: bool
 
     def slice(self, amount: int) -> None:
-        """Do some of it, between `least` and `most` of what it counts in."""
+        """Do one slice, of an amount between `least` and `most`."""
 
     def give_up(self, exc: sqlite3.Error) -> None:
-        """The disk refuses: stop being pending."""
+        """Give up after an error of the disk: stop being pending."""
 
 
 class Background:
-    """All of it, in order; lives in the writer thread. `now` in seconds, from any point on."""
+    """All background tasks, in order, in the writer thread. `now` in seconds, from any point on."""
 
     def __init__(
         self,
@@ -53,6 +54,7 @@ class Background:
         self._now = now
         self._pause_until = 0.0
         self._truncating = False
+        self._durable = connection.execute("PRAGMA synchronous").fetchone() != (_OFF,)
         self.compaction = Compaction(connection, answer)
         self._shrinking = Shrinking(connection, whole=erases)
         self._tasks: tuple[Task, ...] = (self.compaction, Sealing(connection), self._shrinking)
@@ -91,10 +93,13 @@ class Background:
         return 0
 
     def _slice(self, task: Task) -> None:
-        """Without waiting for the disk: a slice that a power cut undoes is done again.
+        """Run a slice without waiting for the disk: one that a power cut undoes is done again.
 
         The next write waits for all that is before it in the log, so the order stays.
         """
+        if not self._durable:
+            self._try_slice(task)
+            return
         self._connection.execute("PRAGMA synchronous = NORMAL")
         try:
             self._try_slice(task)
@@ -125,9 +130,9 @@ class Background:
             self._amounts[task] = min(task.most, self._amounts[task] * 2)
 
     def _truncate(self) -> None:
-        """Fold the log into the file; a disk that refuses is asked again after the next slice.
+        """Fold the log into the file; after an error of the disk it is tried again after the next slice.
 
-        Nobody is waited for: a backup may read for long, and writes would wait as well.
+        It does not wait for readers: a backup may read for long, and writes would wait as well.
         """
         execute = self._connection.execute
         began = self._now()

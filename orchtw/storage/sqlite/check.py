@@ -1,4 +1,4 @@
-"""Is every value of a store what was written? All of the file, the history too, while a server runs or not."""
+"""Check of all values of a store against their checksums: the whole file and its history, in use or not."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Folding the log into the file beside the writer: a thread copies the pages and waits for the disk.
+"""Checkpoints beside the writer: a thread copies the pages of the log into the file and waits for the disk.
 
-A log can be begun anew once all of it has been copied. While writes go on there is always a rest that has not: the
-writer copies that one itself, after a pass that left little of it. So the log stays bounded, and no write waits for
-the bulk. Durability is the log's: a checkpoint changes where a committed page lies, not whether it is there.
+A log can restart once all of it has been copied. While writes go on there is always a rest: the writer copies it
+itself, after a pass that left little. So the log stays bounded, and no write waits for the bulk. Durability is the
+log's: a checkpoint changes where a committed page lies, not whether it is there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PASS_S = 10.0  # what nobody waits longer for
 
 
 class Checkpoints:
-    """The thread, and the writer's account of what it has written.
+    """Thread of checkpoints, and the writer's count of written pages.
 
     `open_connection` is called in the thread; `took` measures its passes. Without a connection there is no thread
     after all: then the writer's own checkpoints bound the log.
@@ -56,7 +56,7 @@ class Checkpoints:
             self._thread.join()
 
     def wait(self) -> None:
-        """Return when no pass is under way."""
+        """Wait until no pass is under way."""
         if self._thread.is_alive():
             self._idle.wait(PASS_S)
 
@@ -69,7 +69,7 @@ class Checkpoints:
         return True
 
     def wrote(self, connection: sqlite3.Connection, pages: int) -> None:
-        """So many pages more, at most, have gone into the log. Copies the rest of a pass, if there is one."""
+        """Count pages, at most so many, written to the log; copy the rest of a pass, if there is one."""
         self._written += pages
         if self._rest:
             self._rest = False
@@ -102,7 +102,7 @@ class Checkpoints:
             connection.close()
 
     def _pass(self, connection: sqlite3.Connection) -> None:
-        """Copy until little is left that came meanwhile."""
+        """Copy pages until those that came meanwhile are few."""
         behind, began = 0, time.perf_counter()
         try:
             for _ in range(ROUNDS):
@@ -118,10 +118,10 @@ class Checkpoints:
             self._idle.set()
 
     def _failed(self, exc: sqlite3.Error) -> None:
-        self._log.error("the store's log could not be folded into its file: {why}", why=sentence(exc))
+        self._log.error("failed to checkpoint the store's write-ahead log: {why}", why=sentence(exc))
 
 
 def copy(connection: sqlite3.Connection) -> tuple[int, int]:
-    """Copy what no reader needs in the log; the pages that were in it, and those that have been copied."""
+    """Copy the pages of the log that no reader needs; returns the numbers of its pages and of copied ones."""
     _, log, copied = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     return log, copied

@@ -1,4 +1,4 @@
-"""The checksum of a row: tells whether what is read is what was written."""
+"""Checksum of a row, which shows whether it is as written."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ LONG_BYTES = 64 << 10  # from here on it is worth it
 
 
 def checksum(revision: int, key: str, created: int, previous: int, value: bytes | None) -> int:
-    """CRC-32 over all that a row of `history` says; raises UnicodeEncodeError for a key without a UTF-8 form."""
+    """Return the CRC-32 over all columns of a row of `history`. Raises UnicodeEncodeError for a key without UTF-8
+    form.
+    """
     total = crc32(f"{revision} {created} {previous} {key}".encode(), 0 if value is None else 1)
     return _over(value, total) if value else total
 
 
 def _over(value: bytes, total: int) -> int:
-    """The sum of what `total` is the sum of, and a value after it."""
+    """Return the checksum of everything that `total` covers, and a value after it."""
     if len(value) <= PIECE_BYTES or len(value) > LONG_BYTES:
         return crc32(value, total)
     for start in range(0, len(value), PIECE_BYTES):
@@ -30,7 +32,7 @@ def is_written(
 ) -> bool:
     """Report whether a row matches its checksum `total`; rows up to `unsealed` may lack one.
 
-    Raises TypeError or ValueError when a column is not even of its type.
+    Raises TypeError or ValueError if a column has a wrong type.
     """
     if total is None:
         return revision <= unsealed
@@ -46,7 +48,7 @@ def all_written(
     previous: Sequence[int],
     values: Sequence[bytes | None],
 ) -> bool:
-    """`is_written` of all of some rows, given by columns, at half the cost for small values."""
+    """Report whether all of some rows, given by columns, are written, at half the cost for small values."""
     if None in sums or None in values:
         columns = zip(sums, repeat(unsealed, len(keys)), revisions, keys, created, previous, values, strict=True)
         return all(is_written(*row) for row in columns)

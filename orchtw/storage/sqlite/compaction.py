@@ -1,8 +1,8 @@
-"""Forgetting old states: in slices short enough that writers wait for none of them noticeably.
+"""Compaction of old states, in slices short enough not to delay writers noticeably.
 
-The mark (`meta.compacted`) moves first, so readers see at once that older states are gone; then the rows
-written up to it are walked, by revision, and what each replaced is deleted, as are tombstones. `meta.swept`
-says how far the walk came, in the same transaction, so that a crash only pauses it.
+The mark (`meta.compacted`) moves first, so readers see at once that older states are gone; then the rows written up
+to it are walked, by revision, and those that each replaced are deleted, as are tombstones. `meta.swept` records the
+progress, in the same transaction, so that a crash only pauses it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DELETE FROM history WHERE rev IN (
 
 
 class Compaction:
-    """The sweep's state; a task of `Background`. `answer(waiting, result)` crosses to the reactor."""
+    """State of the sweep; a task of `Background`. `answer(waiting, result)` crosses to the reactor."""
 
     least, most = 32, 4096  # revisions a slice: deleting 32 rows of 6 KiB takes about 2 ms
     _log = Logger()
@@ -51,7 +51,7 @@ class Compaction:
         self._waiting: list[Deferred[None]] = []
 
     def begin(self, revision: int, waiting: Deferred[None]) -> None:
-        """Make `revision` the oldest readable one; `waiting` hears when the sweep is done."""
+        """Begin to make `revision` the oldest readable one; `waiting` is answered when the sweep is done."""
         self._waiting.append(waiting)
         if revision > self._compacted:
             try:
@@ -76,14 +76,14 @@ class Compaction:
         self._finish_if_swept()
 
     def give_up(self, exc: sqlite3.Error) -> None:
-        """See `Task`: the next compaction goes on."""
+        """Fail the waiting callers, as `Task.give_up`; the next compaction continues."""
         why = sentence(exc)
         self._log.error("the store could not be compacted: {why}", why=why)
         self.pending = False
         self._tell(errors.InternalError.of(f"the store could not be compacted: {why}"))
 
     def abandon(self) -> None:
-        """The store closes: the sweep goes on at the next start, those who wait are told so."""
+        """Fail the waiting callers as the store closes: the sweep continues at the next start."""
         self._tell(errors.ServiceUnavailable("the store was closed"))
 
     def _finish_if_swept(self) -> None:

@@ -1,4 +1,4 @@
-"""Connections to a store's file: what all of them have in common."""
+"""Connections to a store's file, with their common settings."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def connect(path: str | Path, *, timeout_s: float = 5.0, read_only: bool = False) -> sqlite3.Connection:
-    """A connection for the calling thread, without transactions of its own accord.
+    """Return a connection for the calling thread, without implicit transactions.
 
-    Functions that the file's own definitions would call do not run, and a damaged page is reported instead of being
-    read as if it were sound. One that is `read_only` leaves no file behind. Raises sqlite3.Error.
+    Functions in the file's own definitions do not run, and a damaged page is reported, not read as if it were sound.
+    A `read_only` connection leaves no file behind. Raises sqlite3.Error.
     """
     if read_only:
         connection: sqlite3.Connection = _Visit(path, timeout_s)
@@ -28,7 +28,7 @@ def connect(path: str | Path, *, timeout_s: float = 5.0, read_only: bool = False
 
 
 class _Visit(sqlite3.Connection):
-    """A reader that takes the side files away which it has made: SQLite leaves that to those that may write."""
+    """Reader that removes the side files it has made: SQLite leaves that to connections that may write."""
 
     def __init__(self, path: str | Path, timeout_s: float) -> None:
         self._path = Path(path).resolve()
@@ -36,7 +36,7 @@ class _Visit(sqlite3.Connection):
         super().__init__(f"{self._path.as_uri()}?mode=ro", uri=True, timeout=timeout_s, isolation_level=None)
 
     def close(self) -> None:
-        """End it; nothing happens the second time."""
+        """Close the connection; repeated calls do nothing."""
         super().close()
         if self._side_files() - self._were_there:
             self._were_there = self._side_files()

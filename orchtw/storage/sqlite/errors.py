@@ -9,7 +9,7 @@ import sqlite3
 from typing import Final
 
 PRIMARY: Final = 0xFF
-"""The part of an extended result code that is the plain one (SQLite, "Result Codes")."""
+"""Mask of the primary part of an extended result code (SQLite, "Result Codes")."""
 
 RESTORE: Final = "restore a backup, or use another --data-dir"
 
@@ -53,5 +53,5 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 def may_be_no_room(error: sqlite3.Error) -> bool:
-    """Report whether a full disk can be the reason: SQLite says FULL where it writes, not where it makes files."""
+    """Report whether a full disk can be the reason: SQLite says FULL only for writes, not for files it makes."""
     return getattr(error, "sqlite_errorcode", 0) & PRIMARY in _NO_ROOM

@@ -1,7 +1,7 @@
-"""Values that end by themselves: which writes do, when, and what is due.
+"""Expiring values: their writes, times of expiry, and those that are due.
 
-A row of `expiry` says when the write of its revision ends. It counts while that write is its key's last one; the row
-of an overtaken write goes when it is due, or with the sweep that forgets the write.
+A row of `expiry` holds the time at which the write of its revision ends. It counts while that write is its key's
+last one; the row of an overtaken write goes when it is due, or with the sweep that forgets the write.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NEXT = "SELECT min(at) FROM expiry WHERE at > ?"
 
 @attrs.frozen(slots=True)
 class Due:
-    """Revisions whose time has come, and the keys of those that may be live still."""
+    """Revisions that are due, and the keys of those that may still be live."""
 
     revisions: list[int] = attrs.field(factory=list)
     keys: dict[int, str] = attrs.field(factory=dict)
@@ -40,7 +40,7 @@ NOTHING = Due()
 
 
 class Expiry:
-    """Lives in the writer thread. `now` is in seconds since the epoch: ends must mean something after a restart."""
+    """Expiring values, in the writer thread. `now` is in seconds since the epoch: ends must hold after a restart."""
 
     _log = Logger()
 
@@ -54,7 +54,7 @@ class Expiry:
         return max(0.0, self._next_ms / 1000 - self._now())
 
     def end_ms(self, ttl_s: float) -> int:
-        """When a value that is written now ends: milliseconds since the epoch."""
+        """Return the end of a value written now, in milliseconds since the epoch."""
         return int((self._now() + ttl_s) * 1000)
 
     def due(self) -> Due:
@@ -67,7 +67,7 @@ class Expiry:
             pause_ms = PAUSE_S * 1000 if len(rows) < AT_ONCE else 0
             self._next_ms = max(now_ms + pause_ms, self._first_after(now_ms) if pause_ms else 0)
         except sqlite3.Error as exc:
-            self._log.error("the store could not find out what has expired: {why}", why=sentence(exc))
+            self._log.error("failed to look for expired values: {why}", why=sentence(exc))
             self.later()
             return NOTHING
         return Due([row[0] for row in rows], {row[0]: key for row in rows if (key := _key(*row))})
@@ -84,7 +84,7 @@ class Expiry:
             self._connection.executemany("DELETE FROM expiry WHERE rev = ?", [(revision,) for revision in ended])
 
     def written(self, ends: Sequence[tuple[int, int]]) -> None:
-        """The transaction is committed."""
+        """Take note of committed ends."""
         for _, end_ms in ends:
             self._next_ms = min(self._next_ms, end_ms)
 
@@ -94,19 +94,19 @@ class Expiry:
 
 
 def insert(connection: sqlite3.Connection, ends: Sequence[tuple[int, int]]) -> None:
-    """Note when the writes of some revisions end."""
+    """Insert the ends of the writes of some revisions."""
     rows = [(revision, end_ms, _sum(revision, end_ms)) for revision, end_ms in ends]
     connection.executemany("INSERT INTO expiry VALUES (?, ?, ?)", rows)
 
 
 def ends_of_all(connection: sqlite3.Connection) -> dict[int, int]:
-    """When each write that ends does, in milliseconds; without those rows that are not what was written."""
+    """Return the end of each expiring write, in milliseconds, without rows that fail their checksum."""
     rows = connection.execute("SELECT rev, at, sum FROM expiry")
     return {revision: end_ms for revision, end_ms, total in rows if total == _sum(revision, end_ms)}
 
 
 def _key(revision: int, end_ms: int, total: int, key: bytes | None) -> str:
-    """The key of a write that is due; "" if that is not certain, for then the value stays."""
+    """Return the key of a due write; "" if that is not certain, for then the value stays."""
     if key is None or total != _sum(revision, end_ms):
         return ""
     try:

@@ -1,4 +1,4 @@
-"""The store's file: how it is taken, opened, checked, and what is said when that fails."""
+"""The store's file: its lock, opening, checks, and their errors."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ INCREMENTAL = 2
 
 @attrs.define(slots=True, kw_only=True)
 class StoreFile:
-    """Where the store is and what it must say of itself. `quota_bytes` 0 means no limit but the disk's.
+    """File of the store at `path`, of one vocabulary. `quota_bytes` 0 means no limit but the disk's.
 
-    `alone` says that there was no room for the index that connections share (`-shm`): the one connection keeps it
-    in memory, and there is no other. `translation` is asked for what rewrites a store of the vocabulary it is given;
-    without it such a store is refused. With `erases` deleted content is overwritten.
+    `alone`: there was no room for the index that connections share (`-shm`), so the only connection keeps it in
+    memory. `translation` returns the translation from a given vocabulary; without it a store of another one is
+    refused. With `erases` deleted content is overwritten. Unless it is `durable` nothing waits for the disk.
     """
 
     path: str
@@ -42,17 +42,17 @@ class StoreFile:
     quota_bytes: int = 0
     translation: Callable[[str], Translation] | None = None
     erases: bool = False
+    durable: bool = True
     alone: bool = False
     _hold: Hold | None = None
     _verified: bool = False
     _log = Logger()
 
     def open(self) -> sqlite3.Connection:
-        """Take, open or create, and check the file; the connection belongs to the calling thread.
+        """Lock, open or create, and check the file; the connection belongs to the calling thread.
 
         Needs no room on the disk if the file is there in the present format and of our vocabulary. The file stays
-        ours until `release`.
-        Raises ConfigError with one line when the file cannot be used.
+        ours until `release`. Raises ConfigError with one line when the file cannot be used.
         """
         try:
             return self._open_held()
@@ -68,37 +68,37 @@ class StoreFile:
             raise
 
     def reader(self) -> sqlite3.Connection:
-        """A connection that cannot write, for the calling thread."""
+        """Return a connection that cannot write, for the calling thread."""
         connection = connect(self.path)
         connection.execute("PRAGMA query_only = 1")
         return connection
 
     def checkpointer(self) -> sqlite3.Connection:
-        """A connection that copies the log into the file, for the calling thread."""
+        """Return a connection that copies the log into the file, for the calling thread."""
         connection = connect(self.path, timeout_s=0.0)
-        connection.execute("PRAGMA synchronous = FULL")
+        self._set_durability(connection)
         connection.execute("SELECT compacted FROM meta").fetchone()  # only now does it know that there is a log
         return connection
 
     def release(self) -> None:
-        """Let another process have the file; all connections must be closed."""
+        """Release the lock on the file; all connections must be closed."""
         if self._hold is not None:
             self._hold.release()
             self._hold = None
 
     def missing(self) -> str:
-        """Which of the files is missing or has been replaced, in words, or ""; while open only."""
+        """Return which of the files is missing or has been replaced, in words, or ""; while open only."""
         return "" if self._hold is None else self._hold.missing()
 
     def file_bytes(self) -> int:
-        """The size of the file itself; 0 once it is gone."""
+        """Return the size of the file itself; 0 once it is gone."""
         try:
             return os.stat(self.path).st_size
         except FileNotFoundError:
             return 0
 
     def wal_bytes(self) -> int:
-        """The size of the write-ahead log, for the metric (it grows when a reader never ends)."""
+        """Return the size of the write-ahead log, for the metric (it grows when a reader never ends)."""
         try:
             return os.stat(self._beside("-wal")).st_size
         except FileNotFoundError:
@@ -132,7 +132,9 @@ class StoreFile:
         return connection
 
     def _connect_alone(self, reason: sqlite3.OperationalError) -> sqlite3.Connection:
-        """Try with an index of the log in memory; raises the first `reason` if that does not help either."""
+        """Return a connection with the log's index in memory. Raises the first `reason` if that does not help
+        either.
+        """
         self.alone = True
         try:
             connection = self._connect()
@@ -181,7 +183,7 @@ class StoreFile:
         (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
         if mode != "wal":
             self._refuse("its file system cannot share memory (no write-ahead log); use another --data-dir")
-        connection.execute("PRAGMA synchronous = FULL")
+        self._set_durability(connection)
         # FAST overwrites deleted rows in pages that stay; ON also pages that become free: compaction 5 × slower.
         connection.execute(f"PRAGMA secure_delete = {'ON' if self.erases else 'FAST'}")
         connection.execute("PRAGMA temp_store = MEMORY")
@@ -191,6 +193,9 @@ class StoreFile:
         if self.quota_bytes:
             (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
             connection.execute(f"PRAGMA max_page_count = {max(1, self.quota_bytes // page_bytes)}")
+
+    def _set_durability(self, connection: sqlite3.Connection) -> None:
+        connection.execute(f"PRAGMA synchronous = {'FULL' if self.durable else 'OFF'}")
 
     def _verify(self, connection: sqlite3.Connection) -> None:
         """Check the whole file, once, while that takes little time; a large one is checked as it is read."""
@@ -235,19 +240,19 @@ class StoreFile:
         try:
             connection.execute("VACUUM")
         except sqlite3.Error as exc:
-            self._log.warn("{path} could not be made to shrink: {why}", path=self.path, why=sentence(exc))
+            self._log.warn("{path} could not be shrunk: {why}", path=self.path, why=sentence(exc))
 
     def _fold(self, connection: sqlite3.Connection) -> None:
-        """Bring the log into the file; on a full disk the log goes on as it is."""
+        """Fold the log into the file; on a full disk the log stays as it is."""
         try:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.Error as exc:
             if is_damage(exc):
                 raise
-            self._log.warn("{path}: the log stays as it is: {why}", path=self.path, why=sentence(exc))
+            self._log.warn("{path}: failed to truncate the write-ahead log: {why}", path=self.path, why=sentence(exc))
 
     def _beside(self, suffix: str) -> str:
-        """A side file: SQLite keeps them beside the file itself, not beside a link to it."""
+        """Return the path of a side file: SQLite keeps them beside the file itself, not beside a link to it."""
         return os.path.realpath(self.path) + suffix
 
     def _refuse(self, why: str) -> NoReturn:

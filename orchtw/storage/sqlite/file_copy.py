@@ -1,6 +1,6 @@
-"""A store's file as a copy: one consistent state of it, whole or not at all, and never in the place of another file.
+"""Copies of a store's file: one consistent state, whole or not at all, never over another file.
 
-The source may be in use: it is read in one transaction, which holds up nobody.
+The source may be in use: it is read in one transaction, which blocks no one.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ TABLES = {
     "history": "rev, key, created, prev, size, value, sum",
     "expiry": "rev, at, sum",
 }
-"""The columns of each table, which is all that a restored store takes over."""
+"""Columns of each table: all that a restored store takes over."""
 
 
 def copy_store(source: Path, target: Path) -> int:
-    """Copy the pages of the store at `source`, which this program has made, to `target`; the copy's size in bytes.
+    """Copy the pages of the store at `source`, made by this program, to `target`; returns the size in bytes.
 
-    The copy is for the owner's eyes only. Raises ConfigError with one line: for a source that is no store, a target
-    that is there already, a full disk.
+    The copy is for the owner's eyes only. Raises ConfigError with one line: for a source that is not a store, an
+    existing target, a full disk.
     """
     return _copied(source, target, _write_pages)
 
 
 def copy_rows(source: Path, target: Path) -> int:
-    """Write the rows of the store at `source`, which may be anyone's, into a new store; as `copy_store`.
+    """Write the rows of the store at `source`, which need not be trusted, into a new store; as `copy_store`.
 
     Nothing of the source but values gets into the new file: its tables are made by this program (reference STORE-38).
     """
@@ -56,7 +56,7 @@ def _copied(source: Path, target: Path, write: Callable[[sqlite3.Connection, sql
             _sync(target.parent)
             return target.stat().st_size
         except FileExistsError:
-            raise ConfigError(f"{target}: is there already") from None
+            raise ConfigError(f"{target}: already exists") from None
         except OSError as error:
             raise ConfigError(f"{target}: {error.strerror}") from None
         except sqlite3.Error as error:
@@ -67,11 +67,11 @@ def _copied(source: Path, target: Path, write: Callable[[sqlite3.Connection, sql
 
 
 def refuse_existing(target: Path) -> None:
-    """Raises ConfigError if there is a file at `target`, or what belongs to one."""
+    """Check that there is no file at `target`, and no side file of one. Raises ConfigError."""
     for suffix in ("", "-wal", "-shm"):
         path = target.with_name(target.name + suffix)
         if os.path.lexists(path):
-            raise ConfigError(f"{path}: is there already; move it away first")
+            raise ConfigError(f"{path}: already exists; move it away first")
 
 
 def _write_pages(source: sqlite3.Connection, copy: sqlite3.Connection) -> None:

@@ -1,7 +1,7 @@
-"""A store's tables against those that this program makes: a file from outside is data, not a program.
+"""Check of a store's definitions against those that this program makes: a file from outside is data, not code.
 
-A trigger or a view in it would run when the tables are used, so a file with anything of another definition is refused
-before its tables are touched (reference STORE-38).
+A trigger or a view in it would run when the tables are used, so a file with anything of another definition is
+refused before its tables are touched (reference STORE-38).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _META: Final = "SELECT id, vocabulary, compacted, swept, probe, unsealed FROM me
 
 
 def foreign(connection: sqlite3.Connection) -> str:
-    """The first thing that is not of a store, or "". Reads the definitions only."""
+    """Return the first definition that is not of a store, or "". Reads the definitions only."""
     (encoding,) = connection.execute("PRAGMA encoding").fetchone()
     if encoding != _ENCODING:
         return f"its texts are in {encoding}"
@@ -53,7 +53,7 @@ def foreign(connection: sqlite3.Connection) -> str:
 
 
 def odd_rows(connection: sqlite3.Connection) -> Iterator[str]:
-    """Findings about rows that no server writes, whatever their checksums say; reads the whole file."""
+    """Yield findings about rows that no server writes, whatever their checksums; reads the whole file."""
     rows = connection.execute(_META).fetchall()
     if len(rows) != 1 or not _is_head(*rows[0]):
         yield "it does not say who made it, or how far it goes"
@@ -75,7 +75,7 @@ def _is_head(number: object, vocabulary: object, *marks: object) -> bool:
 
 
 def _definitions(connection: sqlite3.Connection) -> Definitions:
-    """Everything that the file defines, without what SQLite adds by itself.
+    """Return everything that the file defines, except for SQLite's own additions.
 
     White space counts where it separates words: an `INTEGERPRIMARYKEY` is another type than the key it looks like.
     """
@@ -89,7 +89,7 @@ def _plain(sql: str) -> str:
 
 @cache
 def _known() -> tuple[Definitions, ...]:
-    """Those of new files, and of files of older formats before and after they were brought up to date."""
+    """Return the definitions of new files, and of older formats before and after they were brought up to date."""
     old_meta = META.replace(", unsealed INTEGER NOT NULL DEFAULT 0", "")
     old_history = HISTORY.replace(", sum INTEGER", "")
     return tuple(

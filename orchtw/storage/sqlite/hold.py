@@ -19,7 +19,7 @@ _held: set[Identity] = set()
 
 
 class Hold:
-    """A store file that is ours until `release`; kill -9 frees it too. Raises ConfigError when it is another's.
+    """Lock on a store file until `release`; kill -9 frees it too. Raises ConfigError if another holds it.
 
     Also raises OSError when the file cannot be opened for writing.
     """
@@ -39,11 +39,11 @@ class Hold:
         self._present = {path: self._identity}
 
     def watch(self, names: Iterable[str]) -> None:
-        """Have `missing` look at these files, too: they are in use as they are now."""
+        """Watch these files in `missing` too: they are in use as they are now."""
         self._present = {self._path: self._identity} | {name: _identity(name) for name in names}
 
     def missing(self) -> str:
-        """Which of the files is missing or has been replaced, in words; empty while all are there."""
+        """Return which of the files is missing or has been replaced, in words; empty while all are there."""
         for name, identity in self._present.items():
             try:
                 found = _identity(name)
@@ -56,12 +56,12 @@ class Hold:
         return ""
 
     def release(self) -> None:
-        """Let others have the file; SQLite's connections must be closed."""
+        """Release the file for others; SQLite's connections must be closed."""
         _held.discard(self._identity)
         self._close()
 
     def _lock_side_file(self) -> None:
-        """The lock that servers with format 1 take; they leave the file there."""
+        """Take the lock of servers with format 1, which leave its file there."""
         try:
             descriptor = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:

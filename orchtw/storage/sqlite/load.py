@@ -1,4 +1,4 @@
-"""Filling an empty store in one transaction: all of it is there afterwards, or nothing."""
+"""Filling of an empty store in one transaction: all of it is there afterwards, or nothing."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from orchtw.storage.sqlite.expiry import insert
 from orchtw.storage.sqlite.schema import HEAD
 
 MOST_REVISION = 1 << 62
-"""So many writes will not be made; above 2^63 SQLite has no integers."""
+"""Largest revision of a loaded store: as many writes will not be made; above 2^63 SQLite has no integers."""
 
 INSERT = "INSERT INTO history VALUES (?, ?, ?, 0, ?, ?, ?)"
 
 
 class Load:
-    """Writes keys with new revisions, the first of them above `after`; all older states are compacted.
+    """Load of keys with new revisions, the first of them above `after`; all older states are compacted.
 
-    `connection` is of a store that is ours. Raises ConfigError for one that has objects.
+    `connection` is of a store that is ours. Raises ConfigError if it has objects.
     """
 
     def __init__(self, connection: sqlite3.Connection, after: int) -> None:
@@ -34,7 +34,7 @@ class Load:
         self.revision = max(head, after)
         if not 0 <= after < MOST_REVISION:
             connection.execute("ROLLBACK")
-            raise ConfigError(f"{after} is no revision that a store can go on from")
+            raise ConfigError(f"{after} is not a revision that a store can continue from")
 
     def put(self, key: str, value: bytes, end_ms: int = 0) -> None:
         """Write one key; `end_ms`, if not 0, is when its value ends by itself. Raises ConfigError if it is there."""
@@ -48,13 +48,13 @@ class Load:
             self._ends.append((revision, end_ms))
 
     def commit(self) -> int:
-        """All of it is on disk; the number of keys."""
+        """Commit all of it to disk; returns the number of keys."""
         insert(self._connection, self._ends)
         self._connection.execute("UPDATE meta SET compacted = ?1, swept = ?1", (self.revision,))
         self._connection.execute("COMMIT")
         return len(self._keys)
 
     def undo(self) -> None:
-        """Leave the store as empty as it was."""
+        """Roll back, which leaves the store as empty as it was."""
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")

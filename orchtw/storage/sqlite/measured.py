@@ -1,4 +1,4 @@
-"""Metrics that the store's threads keep (reference METRIC-7); others only read."""
+"""Metrics kept by the store's threads (reference METRIC-7); all others only read them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _durations() -> Histogram:
 
 @attrs.frozen(slots=True, eq=False)
 class Measured:
-    """Writes that are committed together, and the seconds of commits, of cutting the log, of background slices.
+    """Sizes of batches, and the seconds of commits, of truncations of the log, and of background slices.
 
     `checkpoints` has the passes of the thread beside the writer, which alone adds to it.
     """

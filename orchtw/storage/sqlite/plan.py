@@ -1,4 +1,4 @@
-"""A batch of writes as it is decided: the rows that it becomes, and what its callers hear of it."""
+"""A decided batch of writes: its rows, and the answers to its callers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Answers = list[tuple[Deferred[WriteOutcome], WriteOutcome | errors.StatusError]]
 Row = tuple[int, str, int, int, int, bytes | None]
 
 FENCED: Final = -1
-"""In the place of a revision: the key of the op's guard has been written since."""
+"""Result in place of a revision: the key of the op's guard has been written since."""
 
 
 @attrs.define(slots=True, eq=False)
 class WritePlan:
-    """A batch, decided: the rows to insert, the revision each ticket got (0: refused, or FENCED) and what it found.
+    """Decided batch: the rows to insert, and for each ticket the revision (0: refused, or FENCED) and the row found.
 
-    `ends` are the revisions whose values end by themselves, and when; `ended` those for which that time has come.
+    `ends` are the revisions of expiring values with their times, `ended` those that have expired.
     """
 
     rows: list[Row] = attrs.field(factory=list)
@@ -34,12 +34,12 @@ class WritePlan:
     ended: list[int] = attrs.field(factory=list)
 
 def insertion(count: int) -> str:
-    """The statement that inserts so many rows."""
+    """Return the statement that inserts so many rows."""
     return "INSERT INTO history VALUES " + ",".join(["(?,?,?,?,?,?,?)"] * count)
 
 
 def fields(rows: Sequence[Row]) -> list[int | str | bytes | None]:
-    """The values of a statement that inserts `rows`, each with its checksum."""
+    """Return the values of a statement that inserts `rows`, each with its checksum."""
     out: list[int | str | bytes | None] = []
     for row in rows:
         revision, key, created, previous, _, value = row

@@ -20,9 +20,11 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorFromThreads
 
 from orchtw import errors
+from orchtw.storage.counts import Counts
 from orchtw.storage.interface import Change, Damaged, KeyValue, Page
+from orchtw.storage.keys import prefix_end
+from orchtw.storage.retention import check_revision
 from orchtw.storage.sqlite.checksum import all_written, is_written
-from orchtw.storage.sqlite.counts import Counts
 from orchtw.storage.sqlite.errors import RESTORE, sentence
 from orchtw.storage.sqlite.file import StoreFile
 from orchtw.storage.sqlite.schema import HEAD
@@ -79,14 +81,14 @@ FROM (
 
 @attrs.frozen(slots=True)
 class Rows:
-    """Rows by revision: those that are what was written, and those that are not. Missing ones are in neither."""
+    """Rows by revision: those that match their checksums, and those that do not. Missing ones are in neither."""
 
     sound: dict[int, KeyValue]
     damaged: set[int]
 
 
 def read_rows(connection: sqlite3.Connection, keys: Mapping[int, str]) -> Rows:
-    """The writes of some revisions, of which the index knows the keys; those compacted meanwhile are missing.
+    """Return the writes of some revisions, given with their keys; those compacted meanwhile are missing.
 
     A tombstone comes as an empty value with `create_revision` 0. Raises InternalError (500) for a damaged index.
     """
@@ -100,7 +102,7 @@ def read_rows(connection: sqlite3.Connection, keys: Mapping[int, str]) -> Rows:
 
 
 def read_together(connection: sqlite3.Connection, revisions: list[int], keys: list[str]) -> list[KeyValue] | None:
-    """The writes of some revisions, in one step; None where one of them is missing or damaged."""
+    """Return the writes of some revisions, in one step; None if one of them is missing or damaged."""
     try:
         found = _read_at_once(connection, dict(zip(revisions, keys, strict=True)))
     except (sqlite3.Error, ValueError, TypeError):
@@ -109,7 +111,7 @@ def read_together(connection: sqlite3.Connection, revisions: list[int], keys: li
 
 
 def _read_at_once(connection: sqlite3.Connection, keys: Mapping[int, str]) -> list[KeyValue] | None:
-    """All rows that are there in one step; None: at least one is damaged."""
+    """Return all rows that are there in one step; None: at least one is damaged."""
     row = connection.execute(ROWS, (orjson.dumps(list(keys)).decode(),)).fetchone()
     blob, unsealed = row[5] or b"", row[6]
     revisions, created, previous, sizes, sums = map(loads, row[:5])
@@ -144,9 +146,9 @@ def _read_singly(connection: sqlite3.Connection, keys: Mapping[int, str]) -> Row
 
 
 def _sound(row: tuple[Any, ...], key: str) -> KeyValue | None:
-    """The row if it is what was written under `key`; None if it is damaged.
+    """Return the row if it is as written under `key`; None if it is damaged.
 
-    Raises InternalError (500) when it is what was written under another key.
+    Raises InternalError (500) if it was written under another key.
     """
     revision, created, previous, own, value, total, unsealed = row
     if is_written(total, unsealed, revision, key, created, previous, value):
@@ -179,18 +181,10 @@ def get(connection: sqlite3.Connection, key: str, revision: int) -> KeyValue | N
     return KeyValue(key, value, found, created) if created else None
 
 
-def check_revision(revision: int, compacted: int, head: int) -> None:
-    """Raise unless the state of `revision` (0: the latest) is known."""
-    if revision > head:
-        raise errors.Timeout.future_version(revision, head)
-    if revision and revision < compacted:
-        raise errors.Expired.list()
-
-
 def list_page(
     connection: sqlite3.Connection, prefix: str, revision: int, limit: int, start: str, counts: Counts
 ) -> Page:
-    """See `Store.list`. A list of the latest state begins again if a compaction overtakes it."""
+    """Return a page, as `Store.list`. A list of the latest state begins again if a compaction overtakes it."""
     while True:
         compacted, head = read_head(connection)
         check_revision(revision, compacted, head)
@@ -204,7 +198,7 @@ def list_page(
 def _list_at(
     connection: sqlite3.Connection, prefix: str, revision: int, limit: int, start: str, counts: Counts
 ) -> Page:
-    first, after = max(prefix, start), prefix_end(prefix)
+    first, after = max(prefix, start), prefix_bound(prefix)
     items: list[KeyValue] = []
     damaged: list[Damaged] = []
     known = counts.find((prefix, revision, first))
@@ -232,7 +226,7 @@ def _list_at(
 
 
 def changes_since(connection: sqlite3.Connection, after: int, upto: int) -> list[Change]:
-    """The first changes of those after `after` up to `upto`, as many as one chunk holds.
+    """Return the first changes after `after` up to `upto`, as many as one chunk holds.
 
     Raises Expired (410) when `after` is compacted.
     """
@@ -254,7 +248,7 @@ def changes_since(connection: sqlite3.Connection, after: int, upto: int) -> list
 
 
 def _change(rows: Rows, revision: int, previous: int, key: str) -> Change:
-    """One write of the history. Raises InternalError (500) when it is damaged; what it replaced may be."""
+    """Return one write of the history. Raises InternalError (500) if it is damaged; what it replaced may be."""
     if revision not in rows.sound:
         raise errors.InternalError.damaged(key)
     item = rows.sound[revision]
@@ -268,7 +262,7 @@ def unreadable(key: str, revision: int) -> KeyValue:
 
 
 def all_rows(connection: sqlite3.Connection, keys: Mapping[int, str], revision: int) -> Rows:
-    """`read_rows` for a read at `revision`, which a row that is missing has been there for: it is damaged.
+    """Return the rows of a read at `revision`, as `read_rows`; a row missing then counts as damaged.
 
     Raises Expired (410) when a compaction has overtaken the read.
     """
@@ -293,17 +287,12 @@ def chunks(revisions: list[int], costs: list[int]) -> list[list[int]]:
     return out
 
 
-def prefix_end(prefix: str) -> str | bytes:
-    """The smallest bound above every key that begins with `prefix`.
+def prefix_bound(prefix: str) -> str | bytes:
+    """Return the smallest bound above every key that begins with `prefix`.
 
     The empty prefix has none among texts; an empty blob does, as SQLite orders every blob after every text.
     """
-    while prefix:
-        last = ord(prefix[-1]) + 1
-        prefix = prefix[:-1]
-        if last <= 0x10FFFF:
-            return prefix + chr(0xE000 if last == 0xD800 else last)
-    return b""
+    return prefix_end(prefix) or b""
 
 
 def answer(work: Callable[[sqlite3.Connection], T], connection: sqlite3.Connection) -> T:
@@ -315,7 +304,7 @@ def answer(work: Callable[[sqlite3.Connection], T], connection: sqlite3.Connecti
 
 
 class Readers:
-    """Threads, each with its own connection, that answer reads in turn; a long list holds up one of them."""
+    """Threads, each with its own connection, that answer reads in turn; a long list occupies one of them."""
 
     def __init__(self, file: StoreFile, reactor: IReactorFromThreads, count: int) -> None:
         self._file = file
@@ -325,7 +314,7 @@ class Readers:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Make and begin the threads: those made before `twistd` forks would count as ended after it."""
+        """Create and start the threads: those made before `twistd` forks would count as ended after it."""
         for number in range(self._count):
             thread = threading.Thread(target=self._run, name=f"store-read-{number}", daemon=True)
             self._threads.append(thread)
@@ -339,7 +328,7 @@ class Readers:
             thread.join()
 
     def ask(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
-        """The answer of `work`, run in one of the threads.
+        """Return the result of `work`, run in one of the threads.
 
         Fails with TooManyRequests (429) when too much is queued and InternalError (500) on a disk error.
         """

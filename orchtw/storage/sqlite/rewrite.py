@@ -1,7 +1,7 @@
-"""A store that was made under another vocabulary, rewritten once: one transaction, so it is done or it is not.
+"""Rewrite of a store of another vocabulary: one transaction, so all of it or nothing.
 
-Every live object gets a new revision, in the order of the old ones, and a new checksum. A resourceVersion stands for
-one content for ever: under its old one a client could put back what it read before, and an informer would not
+Every live object gets a new revision, in the order of the old ones, and a new checksum. A resourceVersion stands
+for one content for ever: under its old one a client could put back what it read before, and an informer would not
 notice that anything changed. What came before is compacted away, so that watches and lists at older revisions
 expire (410).
 """
@@ -27,10 +27,10 @@ INSERT = "INSERT INTO history VALUES (?, ?, ?, 0, ?, ?, ?)"
 
 
 def rewrite(connection: sqlite3.Connection, vocabulary: str, translation: Translation) -> tuple[int, int]:
-    """Rewrite the whole store for `vocabulary`; the number of objects, and of those that were not readable.
+    """Rewrite the store for `vocabulary`; returns the numbers of objects and of unreadable ones.
 
     The latter are carried over as damaged as they were. Raises ConfigError when two objects would get one key, and
-    sqlite3.Error; the store then is what it was.
+    sqlite3.Error; the store is then unchanged.
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -83,7 +83,7 @@ def _new_keys(live: list[tuple[int, str]], translation: Translation) -> dict[str
 
 
 def _value(connection: sqlite3.Connection, revision: int, key: str, unsealed: int) -> bytes | None:
-    """The value of a row, or None if the row is not what was written."""
+    """Return the value of a row, or None if the row fails its checksum."""
     try:
         row = connection.execute(ROW, (revision,)).fetchone()
     except sqlite3.DatabaseError as error:
@@ -101,7 +101,7 @@ def _value(connection: sqlite3.Connection, revision: int, key: str, unsealed: in
 
 
 def _translated(translation: Translation, key: str, value: bytes) -> bytes | None:
-    """The new value; None for one that cannot be decoded."""
+    """Return the new value; None for one that cannot be decoded."""
     try:
         return translation.value(key, value)
     except (StatusError, ValueError):

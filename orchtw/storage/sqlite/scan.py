@@ -1,7 +1,7 @@
-"""Reading everything below a prefix, for the cache: several reads are under way at a time.
+"""Full reads below a prefix, for the cache, with several concurrent queries.
 
-The index is read in spans of many keys, and their values in chunks of some MiB, all at one revision. A scan of
-the state in which the file was opened takes over the index that the writer has read then.
+The index is read in spans of many keys, and their values in chunks of some MiB, all at one revision. A scan of the
+state at which the file was opened uses the index that the writer read then.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from twisted.internet.defer import Deferred
 
 from orchtw import errors
 from orchtw.storage.interface import Damaged, Page, Wanted
+from orchtw.storage.retention import check_revision
 from orchtw.storage.sqlite import reader
 from orchtw.wire.json_values import loads
 
@@ -38,23 +39,23 @@ class KeyIndex:
     sizes: list[int]
 
     def below(self, prefix: str, start: str) -> range:
-        """The places of those below a prefix from `start` on."""
-        end = reader.prefix_end(prefix)
+        """Return the positions of the keys below a prefix from `start` on."""
+        end = reader.prefix_bound(prefix)
         after = bisect_left(self.keys, end) if isinstance(end, str) else len(self.keys)
         return range(bisect_left(self.keys, max(prefix, start)), after)
 
     def part(self, places: range) -> KeyIndex:
-        """Those at some places."""
+        """Return the entries at some positions."""
         found = slice(places.start, places.stop)
         return KeyIndex(self.revision, self.keys[found], self.revisions[found], self.sizes[found])
 
     def compressed(self, kept: list[bool]) -> KeyIndex:
-        """Some of them: one says of each whether it is."""
+        """Return the entries whose flag in `kept` is true."""
         keys, revisions = list(compress(self.keys, kept)), list(compress(self.revisions, kept))
         return KeyIndex(self.revision, keys, revisions, list(compress(self.sizes, kept)))
 
     def chunks(self) -> Iterator[KeyIndex]:
-        """Runs of about CHUNK_BYTES and at most CHUNK_ROWS, each with at least one."""
+        """Yield runs of about CHUNK_BYTES and at most CHUNK_ROWS, each with at least one key."""
         ends = list(accumulate(self.sizes))
         start, before = 0, 0
         while start < len(ends):
@@ -66,7 +67,7 @@ class KeyIndex:
 
 @attrs.frozen(slots=True)
 class Span:
-    """A part of the index, cut to chunks, and how many of its keys are not wanted.
+    """Part of the index, cut into chunks, and the number of its keys that are not wanted.
 
     `after` is where the next one begins, or "".
     """
@@ -78,7 +79,7 @@ class Span:
 
 
 def whole(connection: reader.Connection, revision: int) -> KeyIndex:
-    """The index of all keys as of `revision`, the latest one."""
+    """Return the index of all keys as of `revision`, the latest one."""
     parts = [read(connection, "", revision, "")]
     while len(parts[-1].keys) == SPAN_KEYS:
         parts.append(read(connection, "", revision, parts[-1].keys[-1] + "\0"))
@@ -90,8 +91,8 @@ _COLUMNS: Final = ("keys", "revisions", "sizes")
 
 
 def read(connection: reader.Connection, prefix: str, revision: int, start: str) -> KeyIndex:
-    """SPAN_KEYS keys below `prefix` from `start` on, or all. Raises Expired (410) where a compaction was faster."""
-    parameters = (max(prefix, start), reader.prefix_end(prefix), revision, SPAN_KEYS)
+    """Return SPAN_KEYS keys below `prefix` from `start` on, or all. Raises Expired (410) after a later compaction."""
+    parameters = (max(prefix, start), reader.prefix_bound(prefix), revision, SPAN_KEYS)
     *columns, compacted = connection.execute(reader.LIST, parameters).fetchone()
     if compacted > revision:
         raise errors.Expired.list()
@@ -100,14 +101,16 @@ def read(connection: reader.Connection, prefix: str, revision: int, start: str) 
 
 
 def span(connection: reader.Connection, prefix: str, revision: int, start: str, wanted: Wanted) -> Span:
-    """The keys below `prefix` from `start` on, as of `revision` (0: the latest). Raises as `Store.list` does."""
+    """Return the keys below `prefix` from `start` on, as of `revision` (0: the latest). Raises as `Store.list`
+    does.
+    """
     compacted, head = reader.read_head(connection)
-    reader.check_revision(revision, compacted, head)
+    check_revision(revision, compacted, head)
     return _cut(read(connection, prefix, revision or head, start), wanted)
 
 
 def known_span(connection: reader.Connection, prefix: str, index: KeyIndex, start: str, wanted: Wanted) -> Span:
-    """The same out of what is known of the index."""
+    """Return the same span from the known index."""
     return _cut(index.part(index.below(prefix, start)[:SPAN_KEYS]), wanted)
 
 
@@ -121,7 +124,7 @@ def _cut(part: KeyIndex, wanted: Wanted) -> Span:
 
 
 def page(connection: reader.Connection, chunk: KeyIndex) -> Page:
-    """The values of a chunk."""
+    """Return the values of a chunk."""
     sound = reader.read_together(connection, chunk.revisions, chunk.keys)
     if sound is not None:
         return Page(sound, chunk.revision)
@@ -134,14 +137,14 @@ def page(connection: reader.Connection, chunk: KeyIndex) -> Page:
 
 def count(connection: reader.Connection, prefix: str, revision: int) -> int:
     """Return the number of keys below `prefix`."""
-    (found,) = connection.execute(reader.COUNT, (prefix, reader.prefix_end(prefix), revision)).fetchone()
+    (found,) = connection.execute(reader.COUNT, (prefix, reader.prefix_bound(prefix), revision)).fetchone()
     return int(found)
 
 
 async def pages(
     ask: Ask, prefix: str, revision: int, wanted: Wanted = None, index: KeyIndex | None = None
 ) -> AsyncIterator[Page]:
-    """See `Store.scan`. An `index` is that of the revision that is asked for."""
+    """Yield pages, as `Store.scan`. An `index` is that of the requested revision."""
     reading = _Reading(ask, prefix, revision, wanted, index)
     try:
         found = await reading.span("")
@@ -165,7 +168,7 @@ async def pages(
 
 
 class _Reading:
-    """Reading at one revision; `left` keys follow, as far as that is known."""
+    """State of a scan at one revision; `left` keys follow, as far as known."""
 
     def __init__(self, ask: Ask, prefix: str, revision: int, wanted: Wanted, index: KeyIndex | None) -> None:
         self.revision = revision
@@ -179,7 +182,7 @@ class _Reading:
         self._following: Deferred[Span] | None = None
 
     def span(self, start: str) -> Deferred[Span]:
-        """The next part of the index."""
+        """Return a Deferred of the next part of the index."""
         prefix, index = self._prefix, self._index
         wanted = None if self._wanted is None else self._is_wanted
         if index is None:
@@ -190,7 +193,7 @@ class _Reading:
         return self._following
 
     def begin(self, first: Span) -> None:
-        """All that follows is of the first span's revision. How much there is in all is asked for, if need be."""
+        """Fix the revision to that of the first span, and count all keys if need be."""
         self.revision = first.revision
         self.left = -first.skipped
         if self._index is not None:
@@ -205,11 +208,11 @@ class _Reading:
         self.left += found
 
     def read(self, chunk: KeyIndex) -> None:
-        """Have the values of a chunk read."""
+        """Begin to read the values of a chunk."""
         self.waiting.append((len(chunk.keys), self._ask(partial(page, chunk=chunk))))
 
     async def next(self) -> Page:
-        """The chunk that was begun first; `remaining` is 0 where that is not known yet."""
+        """Return the page of the earliest chunk; `remaining` is 0 where that is not known yet."""
         size, reading = self.waiting.popleft()
         found = await reading
         self.pages += 1
@@ -220,7 +223,7 @@ class _Reading:
         return self._wanted is not None and self._wanted(key)
 
     def leave(self) -> None:
-        """Nobody waits any more. An idle thread keeps its last work in mind, but no longer whom it was for."""
+        """Drop the results still to come, and the `wanted` test, which an idle thread would keep alive."""
         self._wanted = None
         for asked in (self._following, *(reading for _, reading in self.waiting)):
             if asked is not None:

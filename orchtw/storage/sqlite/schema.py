@@ -1,10 +1,10 @@
-"""The store's tables: how they are made, recognised, and brought to the present format.
+"""Tables of the store: definitions, recognition, and upgrade to the present format.
 
-One `history` row per committed write, by revision; `history_by_key` finds a key's rows without touching
-values. A row names the one it replaced (`prev`), so compaction looks at rows written since the last one only.
-A tombstone is a row with `created` 0. `sum` is the row's checksum; rows up to `meta.unsealed` may still lack it
-(format 1 had none). `expiry` has a row for each write whose value ends by itself: when, in milliseconds since the
-epoch (before format 3 none did). `meta` has one row: who made the file, and how far it is compacted, swept, sealed.
+One `history` row per committed write, by revision; `history_by_key` finds a key's rows without touching values. A
+row names the one it replaced (`prev`), so compaction looks at rows written since the last one only. A tombstone is
+a row with `created` 0. `sum` is the row's checksum; rows up to `meta.unsealed` may still lack it (format 1 had
+none). `expiry` has a row for each write of an expiring value, with its end in milliseconds since the epoch (from
+format 3 on). `meta` has one row: the vocabulary, and how far the file is compacted, swept, sealed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from orchtw.storage.sqlite.errors import RESTORE
 APPLICATION_ID: Final = 0x6F726368  # "orch" in the file's header: tells our files from other programs'
 FORMAT: Final = 3
 PAGE_BYTES: Final = 8192
-"""A 6 KiB value fits in one; 16 KiB reads no faster, and each scattered index write costs a page."""
+"""Bytes of a page: a 6 KiB value fits in one; 16 KiB reads no faster, and scattered index writes cost a page each."""
 
 META: Final = """
 CREATE TABLE meta (
@@ -45,7 +45,7 @@ UPDATE meta SET unsealed = ifnull((SELECT max(rev) FROM history), 0);
 _STEPS: Final = {1: FROM_1 + EXPIRY, 2: EXPIRY}
 
 MARKS: Final = ("application_id", "user_version")
-"""Where a file's header says whose it is, and which format it has."""
+"""Fields of a file's header for its program and format."""
 
 HEAD: Final = (
     "SELECT compacted, max(1, compacted, ifnull((SELECT max(rev) FROM history), 0)) AS head, unsealed FROM meta"
@@ -53,9 +53,9 @@ HEAD: Final = (
 
 
 def prepare(connection: sqlite3.Connection, vocabulary: str, *, any_vocabulary: bool = False) -> str:
-    """Make the tables in an empty file, or bring those of an older format up to date; what forbids it, or "".
+    """Create the tables in an empty file, or upgrade older ones; returns the reason against it, or "".
 
-    A file that is not ours, or not for this `vocabulary` (unless any will do), is left as it is.
+    A file of another program or (unless any will do) of another `vocabulary` is left as it is.
     """
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application == APPLICATION_ID:
@@ -73,7 +73,7 @@ def is_known(connection: sqlite3.Connection) -> bool:
 
 
 def unlike(connection: sqlite3.Connection) -> str:
-    """Why a file is no store of the present format, or ""; changes nothing."""
+    """Return why a file is not a store of the present format, or ""; changes nothing."""
     application, version = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in MARKS)
     if application != APPLICATION_ID:
         return "is no store"
@@ -83,7 +83,7 @@ def unlike(connection: sqlite3.Connection) -> str:
 
 
 def made_for(connection: sqlite3.Connection) -> str:
-    """The vocabulary of a prepared file."""
+    """Return the vocabulary of a prepared file."""
     return str(connection.execute("SELECT vocabulary FROM meta").fetchone()[0])
 
 

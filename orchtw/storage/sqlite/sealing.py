@@ -1,4 +1,4 @@
-"""Checksums for the rows of a store that was made before there were any (format 1), newest first.
+"""Checksums for the rows of a store from before they existed (format 1), newest first.
 
 `meta.unsealed` goes down in the transaction that seals the rows above it, so that a crash only pauses it.
 """
@@ -19,7 +19,7 @@ WHERE rev <= ? AND sum IS NULL ORDER BY rev DESC LIMIT ?
 
 
 class Sealing:
-    """A task of `Background`."""
+    """Task of `Background` that adds the checksums."""
 
     least, most = 8, 256  # rows a slice
     _log = Logger()
@@ -43,13 +43,13 @@ class Sealing:
         self.pending = unsealed > 0
 
     def give_up(self, exc: sqlite3.Error) -> None:
-        """See `Task`: the next start goes on."""
+        """Give up after an error, as `Task.give_up`; the next start continues."""
         self.pending = False
-        self._log.error("the store's older values stay without checksums for now: {why}", why=sentence(exc))
+        self._log.error("failed to add checksums to the store's older values: {why}", why=sentence(exc))
 
 
 def _total(revision: int, key: bytes, created: int, previous: int, value: bytes | None) -> int | None:
-    """The row's checksum; None where it is no row that the store can have written."""
+    """Return the row's checksum; None for a row that the store cannot have written."""
     try:
         return checksum(revision, key.decode(), created, previous, value)
     except (AttributeError, TypeError, ValueError):

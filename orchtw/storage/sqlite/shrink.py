@@ -1,7 +1,7 @@
-"""Giving free pages back to the file system, once most of the file is free.
+"""Return of free pages to the file system, once most of the file is free.
 
-Pages at the file's end move into free ones before it, a few at a time; the file gets shorter when the log is
-folded into it. What comes and goes in the ordinary course of things stays: the next writes use it.
+Pages at the file's end move into free ones before it, a few at a time; the file gets shorter when the log is folded
+into it. Ordinary amounts of free pages stay: the next writes use them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WORTH_PAGES = 128  # 1 MiB
 
 
 class Shrinking:
-    """A task of `Background`. `look` finds out whether there is something to give back.
+    """Task of `Background` that shrinks the file; `look` decides if there is something to give back.
 
     With `whole` it begins by giving back every free page: those may hold content that was deleted before deleted
     content was overwritten (reference STORE-37).
@@ -51,9 +51,9 @@ class Shrinking:
         self.pending = self._whole or (free < before and free * SPARE > total)
 
     def give_up(self, exc: sqlite3.Error) -> None:
-        """See `Task`: the end of the next compaction looks again."""
+        """Give up after an error, as `Task.give_up`; the end of the next compaction looks again."""
         self.pending = False
-        self._log.error("the store's file could not be made smaller: {why}", why=sentence(exc))
+        self._log.error("failed to shrink the store's file: {why}", why=sentence(exc))
 
     def _count(self) -> tuple[int, int]:
         return self._ask("page_count"), self._ask("freelist_count")

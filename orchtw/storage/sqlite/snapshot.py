@@ -1,6 +1,6 @@
-"""One state of a store's file, read from outside: while a server works on it or not, and changing nothing.
+"""Read-only snapshot of a store's file, taken from outside, even while a server works on it.
 
-A server's writers are not held up: what they write meanwhile goes into the log, which grows until this is closed.
+It does not block a server's writers: their writes go into the log, which grows until the snapshot is closed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BUSY_S = 5.0
 
 @attrs.frozen(slots=True, kw_only=True)
 class Sizes:
-    """In bytes: the file, what of it is free, and the log beside it; and how many states there are, old ones too."""
+    """Bytes of the file, of its free pages and of the log beside it; and the number of states, old ones included."""
 
     file: int
     free: int
@@ -37,7 +37,7 @@ class Sizes:
 
 
 class Snapshot:
-    """The state at the time of opening. `close` ends it.
+    """State of a store at the time of opening, until `close`.
 
     Raises ConfigError with one line for a file that is missing, is no store, or is of another format.
     """
@@ -55,22 +55,22 @@ class Snapshot:
             raise ConfigError(f"{path}: {why}") from None
 
     def close(self) -> None:
-        """Let the log be cut back again."""
+        """Close the snapshot, so that the log can be cut back again."""
         self._connection.close()
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """For checks of the file itself."""
+        """Connection for checks of the file itself."""
         return self._connection
 
     def live(self) -> Iterator[KeyValue | Damaged]:
-        """Every live key in order. Raises sqlite3.Error when the keys cannot be read."""
+        """Yield every live key in order. Raises sqlite3.Error when the keys cannot be read."""
         for key, revision, created in self._connection.execute(KEYS).fetchall():
             if created:
                 yield self._read(key, revision)
 
     def ends(self) -> Mapping[int, int]:
-        """When the writes whose values end by themselves do, in milliseconds since the epoch, by revision."""
+        """Return the ends of expiring values, in milliseconds since the epoch, by the revision of their write."""
         return ends_of_all(self._connection)
 
     def sizes(self) -> Sizes:
@@ -99,7 +99,7 @@ class Snapshot:
 
 
 def open_readable(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write to the store at `path`. Raises ConfigError where there is none."""
+    """Return a connection that cannot write to the store at `path`. Raises ConfigError where there is none."""
     try:
         os.stat(path)  # opening and closing it would end the locks that this process may have on it
     except OSError as error:

@@ -1,6 +1,6 @@
 """The embedded store: one SQLite file, one writer thread, a few reader threads.
 
-This module is the reactor's side of it: limits, subscribers, the compaction timer. The other `sqlite_*` modules are
+This module is the reactor's side: limits, subscribers, the compaction timer. The other modules of the package are
 the threads' side.
 """
 
@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IReactorFromThreads, IReactorTime
-from twisted.internet.task import LoopingCall
-from twisted.logger import Logger
-from twisted.python.failure import Failure
+from twisted.internet.defer import Deferred, fail
+from twisted.internet.interfaces import IReactorTime
 
 from orchtw import errors
-from orchtw.config import Config
-from orchtw.metrics.series import GAUGE, Read, ShownSeries, Single, one
+from orchtw.config.storage import StorageOptions
+from orchtw.metrics.series import GAUGE, Read, ShownFamily, Single, one
+from orchtw.storage.counts import Counts
 from orchtw.storage.feed import Feed
 from orchtw.storage.interface import (
     Change,
@@ -31,9 +29,11 @@ from orchtw.storage.interface import (
     Wanted,
     WriteOutcome,
 )
+from orchtw.storage.keys import is_text, is_valid
+from orchtw.storage.retention import Retention
 from orchtw.storage.sqlite import reader, scan
-from orchtw.storage.sqlite.counts import Counts
 from orchtw.storage.sqlite.file import StoreFile
+from orchtw.storage.sqlite.gathering import Gathering
 from orchtw.storage.sqlite.plan import Answers
 from orchtw.storage.sqlite.reader import Readers
 from orchtw.storage.sqlite.writer import Writer
@@ -48,25 +48,24 @@ ROW_BYTES = 260  # what a row takes beside its value: key, numbers, and its entr
 
 FILE = "store.sqlite"
 SUFFIXES = ("", "-wal", "-shm", ".lock")
-"""Of the store's own name, and of the files that lie beside it."""
+"""Suffixes of the store's own file, and of the files beside it."""
 
 
 class SqliteStore(Store):
-    """See `Store`; started and stopped once.
+    """Store in one SQLite file, started and stopped once. See `Store`.
 
-    The threads cross to `reactor`; `clock` times compaction and health checks. Every `compaction_interval_s`
-    (0: never) the history is cut back to what was current one interval ago; when more than `history_bytes` have been
-    written since, that is done before the interval is over. `quota_bytes` bounds the file
+    The threads cross to `reactor`, which runs this side; `clock` times compaction and health checks. Every
+    `compaction_interval_s` (0: never) the history is cut back to what was current one interval ago; when more than
+    `history_bytes` have been written since, that is done before the interval is over. `quota_bytes` bounds the file
     (0: only the disk does). `max_queued_ops` and `max_queued_bytes` bound writes not yet answered. A store of another
-    vocabulary is rewritten once by what `translation` gives for that one; without it such a store is refused.
-    With `erases` nothing that was deleted stays in the file (reference STORE-37).
+    vocabulary is rewritten once with the `translation` from it; without one it is refused. With `erases` nothing that
+    was deleted stays in the file (reference STORE-37). Unless it is `durable`, writes are answered before they are on
+    the disk.
     """
-
-    _log = Logger()
 
     @property
     def shared(self) -> bool:
-        """See `Store.shared`: the file is taken."""
+        """Report False, as `Store.shared`: the file is locked."""
         return False
 
     def __init__(
@@ -74,7 +73,7 @@ class SqliteStore(Store):
         path: str,
         vocabulary: str = "orch",
         *,
-        reactor: IReactorFromThreads,
+        reactor: Any,
         clock: IReactorTime,
         compaction_interval_s: float = 300.0,
         readers: int = 2,
@@ -84,27 +83,32 @@ class SqliteStore(Store):
         history_bytes: int = HISTORY_BYTES,
         translation: Callable[[str], Translation] | None = None,
         erases: bool = False,
+        durable: bool = True,
     ) -> None:
         self._reactor = reactor
         self._clock = clock
         self._file = StoreFile(
-            path=path, vocabulary=vocabulary, quota_bytes=quota_bytes, translation=translation, erases=erases
+            path=path,
+            vocabulary=vocabulary,
+            quota_bytes=quota_bytes,
+            translation=translation,
+            erases=erases,
+            durable=durable,
         )
         self._writer = Writer(self._file, reactor, self._deliver)
+        self._gathering = Gathering(self._writer.submit, lambda work: reactor.callLater(0, work))
         self._counts = Counts()
         self._readers = Readers(self._file, reactor, readers)
         self._feed = Feed()
         self._open = False
-        self._interval_s = compaction_interval_s
-        self._timer = LoopingCall(self._compact_to_last_mark)
-        self._timer.clock = clock
-        self._mark = 0
-        self._since_mark, self._history_bytes = 0, history_bytes
+        self._retention = Retention(
+            self._writer.compact, clock, interval_s=compaction_interval_s, limit_bytes=history_bytes
+        )
         self._max_ops, self._max_bytes = max_queued_ops, max_queued_bytes
         self._queued_ops = self._queued_bytes = 0
 
     def probe(self) -> None:
-        """See `Store.probe`: take and open the file, or create it, and close it again."""
+        """Lock the file, open or create it, and close it again, as `Store.probe`."""
         self._file.open().close()
 
     def release(self) -> None:
@@ -114,12 +118,11 @@ class SqliteStore(Store):
 
     async def start(self) -> None:
         """Implement `Store.start` for this store."""
-        self._feed.revision = self._mark = await self._writer.start()
+        self._feed.revision = await self._writer.start()
         if not self._file.alone:
             self._readers.start()
         self._open = True
-        if self._interval_s:
-            self._timer.start(self._interval_s, now=False)
+        self._retention.start(self._feed.revision)
 
     async def stop(self) -> None:
         """Implement `Store.stop` for this store."""
@@ -127,20 +130,20 @@ class SqliteStore(Store):
             self.release()
             return
         self._open = False
-        if self._timer.running:
-            self._timer.stop()
+        self._retention.stop()
+        self._gathering.flush()
         self._readers.stop()  # before the writer: the last to close folds the log into the file
         await self._writer.stop()
 
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:
         """Implement `Store.get` for this store."""
-        if not _is_text(key):
+        if not is_text(key):
             return None
         return await self._read(lambda connection: reader.get(connection, key, revision))
 
     async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
         """Implement `Store.list` for this store."""
-        if not _is_text(prefix + start):
+        if not is_text(prefix + start):
             raise errors.BadRequest("the key is not valid text")
         return await self._read(
             lambda connection: reader.list_page(connection, prefix, revision, limit, start, self._counts)
@@ -155,6 +158,24 @@ class SqliteStore(Store):
 
     def commit(self, op: Op) -> Deferred[WriteOutcome]:
         """Implement `Store.commit` for this store."""
+        waiting = self._accepted(op)
+        self._gathering.proceed()
+        return waiting
+
+    def commit_all(self, ops: Sequence[Op]) -> Sequence[Deferred[WriteOutcome]]:
+        """Implement `Store.commit_all` for this store."""
+        waiting = [self._accepted(op) for op in ops]
+        self._gathering.at_once()
+        return waiting
+
+    def replace(self, ops: Sequence[Op], revision: int) -> Deferred[int]:
+        """Implement `Store.replace` for this store."""
+        if not self._open:
+            return fail(_closed())
+        self._gathering.flush()
+        return self._writer.replace(ops, revision, self._deliver_replaced)
+
+    def _accepted(self, op: Op) -> Deferred[WriteOutcome]:
         waiting: Deferred[WriteOutcome] = Deferred()
         refusal = self._refusal(op)
         if refusal is not None:
@@ -162,11 +183,16 @@ class SqliteStore(Store):
             return waiting
         self._queued_ops += 1
         self._queued_bytes += len(op.value or b"")
-        self._writer.submit(op, waiting)
+        self._gathering.add((op, waiting))
         return waiting
 
+    def gather(self, busy: Callable[[], bool]) -> Callable[[], None]:
+        """Implement `Store.gather` for this store."""
+        self._gathering.busy = busy
+        return self._gathering.proceed
+
     async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
-        """See `Store.subscribe`. The whole history has been delivered when this returns."""
+        """Subscribe, as `Store.subscribe`; the whole history has been delivered when this returns."""
         if not self._open:
             raise _closed()
         return await self._feed.follow(after_revision, deliver, self._history)
@@ -178,7 +204,7 @@ class SqliteStore(Store):
         return self._feed.revision
 
     async def compact(self, revision: int) -> None:
-        """See `Store.compact`. Returns when the rows are gone from the file, too."""
+        """Compact, as `Store.compact`; returns when the rows are gone from the file, too."""
         if not self._open:
             raise _closed()
         if revision > self._feed.revision:
@@ -186,18 +212,18 @@ class SqliteStore(Store):
         await self._writer.compact(revision)
 
     async def check(self) -> None:
-        """See `Store.check`. After a failed write, tries one; waits for the writer thread CHECK_TIMEOUT_S at most."""
+        """Check the store, as `Store.check`: with a trial write after a failed one, for CHECK_TIMEOUT_S at most."""
         await self._in_time(self._writer.check)
 
     async def alive(self) -> None:
-        """See `Store.alive`. Waits as `check` does."""
+        """Check that the store works, as `Store.alive`, for as long as `check` at most."""
         await self._in_time(self._writer.alive)
 
     def size_bytes(self) -> int:
-        """See `Store.size_bytes`: the file and its log."""
+        """Return the bytes of the file and its log, as `Store.size_bytes`."""
         return self._file.file_bytes() + self._file.wal_bytes()
 
-    def metrics(self) -> Iterable[ShownSeries[Any]]:
+    def metrics(self) -> Iterable[ShownFamily[Any]]:
         """Implement `Store.metrics` for this store."""
         measured, file = self._writer.measured, self._file
         return (
@@ -216,22 +242,29 @@ class SqliteStore(Store):
             return _closed()
         if self._queued_ops >= self._max_ops or self._queued_bytes >= self._max_bytes:
             return errors.TooManyRequests("too many writes are waiting for the store", {"retryAfterSeconds": 1})
-        if not op.key or "\0" in op.key or not _is_text(op.key):
+        if not is_valid(op.key):
             return errors.BadRequest("the key is not valid text")
         return None
 
     def _deliver(self, changes: Sequence[Change], answers: Answers, size: int) -> None:
-        """A batch is durable (or has failed): first the subscribers are told, then the writers."""
+        """Deliver a batch that is durable (or has failed): first to the subscribers, then to the writers."""
         self._queued_ops -= len(answers)
         self._queued_bytes -= size
+        self._gathering.delivered(len(answers))
         if changes:
             self._feed.publish(changes)
-            self._bound_history(size + ROW_BYTES * len(changes))
+            self._retention.wrote(self._feed.revision, size + ROW_BYTES * len(changes))
         for waiting, answer in answers:
             if isinstance(answer, WriteOutcome):
                 waiting.callback(answer)
             else:
                 waiting.errback(answer)
+        self._gathering.proceed()
+
+    def _deliver_replaced(self, changes: Sequence[Change], size: int) -> None:
+        """Deliver a durable replacement to the subscribers, before it is answered."""
+        self._feed.publish(changes)
+        self._retention.wrote(self._feed.revision, size + ROW_BYTES * len(changes))
 
     async def _in_time(self, ask: Callable[[], Deferred[None]]) -> None:
         if not self._open:
@@ -254,49 +287,22 @@ class SqliteStore(Store):
     async def _history(self, after: int, upto: int) -> Sequence[Change]:
         return await self._read(lambda connection: reader.changes_since(connection, after, upto))
 
-    def _bound_history(self, written: int) -> None:
-        """So much more has been written: cut the history back if that makes too much since the last time."""
-        self._since_mark += written
-        if self._since_mark > self._history_bytes and self._timer.running:
-            self._timer.reset()
-            self._compact_to_last_mark()
-
-    def _compact_to_last_mark(self) -> Deferred[None]:
-        self._since_mark = 0
-        mark, self._mark = self._mark, self._feed.revision
-        return self._writer.compact(mark).addErrback(self._compaction_failed)
-
-    def _compaction_failed(self, failure: Failure) -> None:
-        """The next interval tries again; a store that closes meanwhile has nothing to complain of."""
-        if self._open:
-            self._log.failure("compaction failed", failure)
-
 
 def _closed() -> errors.ServiceUnavailable:
     return errors.ServiceUnavailable("the store is not open")
 
 
-def _is_text(key: str) -> bool:
-    """Report whether `key` has a UTF-8 form at all."""
-    if key.isascii():
-        return True
-    try:
-        key.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def in_folder(host: StoreHost, config: Config) -> SqliteStore:
-    """The store in the data folder. Raises ConfigError if one of its files is a link."""
+def in_folder(host: StoreHost, options: StorageOptions) -> SqliteStore:
+    """Return the store in the data folder. Raises ConfigError if one of its files is a link."""
     for suffix in SUFFIXES:
-        host.check_path(config.data_dir / f"{FILE}{suffix}")
+        host.check_path(host.folder / f"{FILE}{suffix}")
     return SqliteStore(
-        str(config.data_dir / FILE),
+        str(host.folder / FILE),
         host.vocabulary,
         reactor=host.reactor,
         clock=host.reactor,
-        compaction_interval_s=config.etcd_compaction_interval_s,
+        compaction_interval_s=options.etcd.compaction_interval_s,
         translation=host.translation,
-        erases=config.encryption_provider_config is not None,
+        erases=options.encryption_provider_config is not None,
+        durable=not options.unsafe_no_fsync,
     )

@@ -1,7 +1,7 @@
-"""Is a store's file sound? Its structure, its rows, and its index against its rows.
+"""Integrity checks of a store's file: its structure, its rows, and its index against its rows.
 
-A damaged row costs one object, which is reported when it is read. What damage to the structure costs is unknown.
-The index holds nothing that the rows do not, so it can be made anew, but only from rows that are sound themselves.
+A damaged row costs one object, reported when it is read. The cost of damage to the structure is unknown. The index
+can be rebuilt from the rows, but only if these are sound.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FINDINGS = 100
 PREAMBLE = "*** in database main ***"
 ROWS_AT_ONCE = 500
 ROW_FINDING = "NULL value in history."
-"""How SQLite's check names what a row's own checksum finds: no reason to refuse all the others."""
+"""Prefix of SQLite's findings on rows that their own checksums cover: no reason to refuse all the others."""
 
 MISPLACED = """
 SELECT rev FROM history h NOT INDEXED WHERE NOT EXISTS (
@@ -31,7 +31,7 @@ SELECT rev FROM history h NOT INDEXED WHERE NOT EXISTS (
 
 
 def structure(connection: sqlite3.Connection) -> str:
-    """The first thing that is wrong with pages and trees, with the page's number where SQLite knows it, or "".
+    """Return the first fault of pages and trees, with the page's number where SQLite knows it, or "".
 
     Raises sqlite3.Error when that cannot be found out.
     """
@@ -48,21 +48,21 @@ def structure(connection: sqlite3.Connection) -> str:
 
 
 def mend_index(connection: sqlite3.Connection) -> str:
-    """Make the index anew where sound rows are missing in it; what is wrong if that cannot be told, or "".
+    """Rebuild the index if sound rows are missing in it; returns the fault if that is not certain, or "".
 
     Rows that are missing because they are damaged stay as they are: the index still knows their keys.
     """
     verdicts = [_verdict(connection, revision) for revision in misplaced(connection)]
     if verdicts and all(verdicts):
         connection.execute("REINDEX history_by_key")
-        _log.warn("the store's index did not have {count} of its rows: made anew", count=len(verdicts))
+        _log.warn("the store's index lacked {count} rows and was rebuilt", count=len(verdicts))
     elif any(verdict is not False for verdict in verdicts):
         return f"its index and {len(verdicts)} of its rows disagree"
     return ""
 
 
 def misplaced(connection: sqlite3.Connection) -> list[int]:
-    """The revisions of the rows that the index does not have as they are."""
+    """Return the revisions of the rows that are not in the index as they are."""
     return [revision for (revision,) in connection.execute(MISPLACED)]
 
 
@@ -82,7 +82,7 @@ def _verdict(connection: sqlite3.Connection, revision: int) -> bool | None:
 
 
 def damaged_rows(connection: sqlite3.Connection) -> Iterator[tuple[int, str]]:
-    """(revision, key as far as it can be read) of each row that is not what was written; reads the whole file."""
+    """Yield (revision, key as far as readable) of each row that fails its checksum; reads the whole file."""
     (unsealed,) = connection.execute("SELECT unsealed FROM meta").fetchone()
     after = -1
     while True:

@@ -1,7 +1,7 @@
-"""The one thread that writes: group commit, and background work between the batches.
+"""Writer thread: group commit, and background work between the batches.
 
-Everything that piled up while the last batch went to disk becomes the next transaction, and nothing is
-answered before that is durable. The thread opens, uses and closes its own connection (reference STORE-7).
+All writes that were queued while the last batch went to disk become the next transaction, and nothing is answered
+before that is durable. The thread opens, uses and closes its own connection (reference STORE-7).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import attrs
@@ -19,7 +19,7 @@ from twisted.internet.interfaces import IReactorFromThreads
 from twisted.logger import Logger
 
 from orchtw import errors
-from orchtw.storage.interface import Change, KeyValue, Op, WriteOutcome
+from orchtw.storage.interface import Change, KeyValue, Op
 from orchtw.storage.sqlite import scan
 from orchtw.storage.sqlite.background import Background
 from orchtw.storage.sqlite.checkpoint import Checkpoints, copy
@@ -33,14 +33,15 @@ from orchtw.storage.sqlite.schema import PAGE_BYTES
 
 T = TypeVar("T")
 Deliver = Callable[[list[Change], Answers, int], None]
+DeliverReplaced = Callable[[list[Change], int], None]
 
 MAX_BATCH_OPS = 256  # one batch's answers run in one reactor turn: more would hold up everything else
 MAX_BATCH_BYTES = 8 << 20
 ROWS_A_STATEMENT = 64  # one step, so one trade of the interpreter lock, for all of them
 READ_AT_ONCE = 64
-IDLE_S = 1.0  # without a write before the log is cut back, for which a write would have to wait
+IDLE_S = 1.0  # without a write before the log is truncated, which would delay a write
 ALIVE_S = 1.0  # since its last turn the thread counts as alive: waiting, it has one every LOOK_S
-LOOK_S = 0.5  # between looks at whether the files are there: what is noticed late was acknowledged in vain
+LOOK_S = 0.5  # between checks that the files exist: a write that is acknowledged in between may be lost
 
 PROBE_BYTES = 64 << 10
 REFUSAL = "the store takes no writes, which the next start would not find"
@@ -56,10 +57,10 @@ class Errand:
 
 
 class Writer:
-    """Writer thread, which owns the write connection. `deliver(changes, answers, bytes)` is called on the reactor,
-    once a batch.
+    """Writer thread, which owns the write connection.
 
-    `index` is as it was when the file was opened, for the first full read.
+    `deliver(changes, answers, bytes)` is called on the reactor, once a batch. `index` is that of the opened file, for
+    the first full read.
     """
 
     _log = Logger()
@@ -68,7 +69,7 @@ class Writer:
         self._file = file
         self._reactor = reactor
         self._deliver = deliver
-        self._queue: queue.SimpleQueue[Ticket | Errand] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[list[Ticket] | Errand] = queue.SimpleQueue()
         self._revision = 0
         self._live: dict[str, int] = {}  # key -> revision of its last write: decides a batch without a query
         self.index: scan.KeyIndex | None = None
@@ -83,38 +84,49 @@ class Writer:
     # On the reactor thread
 
     def start(self) -> Deferred[int]:
-        """Open the file in a new thread; the current revision. Fails with ConfigError."""
+        """Open the file in a new thread; return the current revision. Fails with ConfigError."""
         opened: Deferred[int] = Deferred()
         threading.Thread(target=self._run, args=(opened,), name="store-write", daemon=True).start()
         return opened
 
-    def submit(self, op: Op, waiting: Deferred[WriteOutcome]) -> None:
-        """Queue a write for the next batch."""
-        self._queue.put((op, waiting))
+    def submit(self, writes: list[Ticket]) -> None:
+        """Queue writes for the next batch."""
+        self._queue.put(writes)
+
+    def replace(self, ops: Sequence[Op], revision: int, deliver: DeliverReplaced) -> Deferred[int]:
+        """Write all of `ops` as one if the store is at `revision`, as `Store.replace`.
+
+        `deliver(changes, bytes)` is called on the reactor before the result fires, if anything was written.
+        """
+        replaced: Deferred[int] = Deferred()
+        self._queue.put(Errand(lambda: self._replace(ops, revision, deliver), replaced))
+        return replaced
 
     def stop(self) -> Deferred[None]:
-        """Fires when everything queued is answered and the connection is closed."""
+        """Stop the thread once everything queued is answered; the result fires when the connection is closed."""
         closed: Deferred[None] = Deferred()
         self._queue.put(Errand(lambda: None, closed, last=True))
         return closed
 
     def compact(self, revision: int) -> Deferred[None]:
-        """Fires when nothing older than `revision` is left in the file."""
+        """Compact the history before `revision`; the result fires when nothing older is left in the file."""
         swept: Deferred[None] = Deferred()
         self._queue.put(Errand(lambda: self._background.compact(revision, swept), None))
         return swept
 
     def check(self) -> Deferred[None]:
-        """Fires when the thread answers, the files are there and, after a failed write, a trial write has worked."""
+        """Check the thread and the files.
+
+        The result fires when both are fine and, after a failed write, a trial write has succeeded.
+        """
         answered: Deferred[None] = Deferred()
         self._queue.put(Errand(self._probe, answered))
         return answered
 
     def alive(self) -> Deferred[None]:
-        """Fires when the thread answers, or has just shown itself, and the files are there.
+        """Check that the files are there and that the thread answers, or was active just now.
 
-        A thread that waits for work may be kept from the interpreter for long by a busy reactor, which is no sign
-        of trouble.
+        A busy reactor may keep a waiting thread from the interpreter for long, which is no sign of trouble.
         """
         if not self.missing and time.monotonic() - self._turned_at < ALIVE_S:
             return succeed(None)
@@ -123,7 +135,7 @@ class Writer:
         return answered
 
     def read(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
-        """The answer of `work`, for a store that only this thread may read. Fails with InternalError (500)."""
+        """Return the result of `work`, for a store that only this thread may read. Fails with InternalError (500)."""
         waiting: Deferred[T] = Deferred()
         self._queue.put(Errand(lambda: answer(work, self._connection), waiting))
         return waiting
@@ -142,7 +154,7 @@ class Writer:
         self._close(last.waiting)
 
     def _turn(self) -> Errand | None:
-        """Do what has come; returns the last errand. Nothing of it is held while the next turn waits."""
+        """Process the queued work; return the last errand. Nothing of it is referenced while the next turn waits."""
         batch, size, errand = self._take()
         self._turned_at = time.monotonic()
         self._look()
@@ -183,7 +195,7 @@ class Writer:
             self._checkpoints.start()
 
     def _try_to_write(self) -> None:
-        """Know from the start on whether writes can be taken; reads are, in any case."""
+        """Find out at the start whether writes are possible; reads are, in any case."""
         try:
             self._write_trial()
         except sqlite3.Error as exc:
@@ -198,7 +210,7 @@ class Writer:
         self._answer(closed, None)
 
     def _look(self) -> None:
-        """Every LOOK_S: are the files still in their place? Without them a write is gone at the next start."""
+        """Check every LOOK_S that the files are in place: without them, writes are lost at the next start."""
         now = time.monotonic()
         if now < self._next_look:
             return
@@ -209,16 +221,16 @@ class Writer:
             self._log.error(text, why=missing, refusal=REFUSAL)
             self._fold()
         elif self.missing and not missing:
-            self._log.warn("the store's files are in their place again: it takes writes")
+            self._log.warn("the store's files are back in place; writes are accepted again")
         self.missing = missing
 
     def _fold(self) -> None:
-        """Save what is only in the log: if that is what was removed, the file still gets it."""
+        """Copy the log into the file: if the log was removed, the file still gets its contents."""
         self._checkpoints.wait()
         try:
             copy(self._connection)
         except sqlite3.Error as exc:
-            self._log.error("the store's log could not be folded into its file: {why}", why=sentence(exc))
+            self._log.error("failed to checkpoint the store's write-ahead log: {why}", why=sentence(exc))
 
     def _refuse_if_missing(self) -> None:
         if self.missing:
@@ -237,16 +249,16 @@ class Writer:
         self._answer(errand.waiting, result)
 
     def _take(self) -> tuple[list[Ticket], int, Errand | None]:
-        """Take what has piled up, up to the caps or an errand; wait for something, but not past the next duty."""
+        """Take the queued writes, up to the caps or an errand; wait for some, but not past the next duty."""
         batch: list[Ticket] = []
         size = 0
         take = self._queue.get_nowait
         try:
             entry = waited_for(self._queue, self._patience_s())
-            while type(entry) is tuple:
-                batch.append(entry)
-                size += len(entry[0].value or b"")
-                if len(batch) == MAX_BATCH_OPS or size >= MAX_BATCH_BYTES:
+            while type(entry) is list:
+                batch += entry
+                size += sum(len(op.value or b"") for op, _ in entry)
+                if len(batch) >= MAX_BATCH_OPS or size >= MAX_BATCH_BYTES:
                     return batch, size, None
                 entry = take()
         except queue.Empty:
@@ -261,34 +273,53 @@ class Writer:
         return min(self._expiry.patience_s(), LOOK_S if patience_s is None else patience_s)
 
     def _commit(self, batch: list[Ticket], size: int, due: Due) -> None:
-        """Decide, write and answer a batch, and end what is due; after an error none of it has happened."""
+        """Commit and answer a batch, and delete expired values; after an error nothing of it has happened."""
         answers: Answers
         changes: list[Change] = []
         plan = WritePlan(ended=due.revisions)
         batch += [(Op(key, None, revision), None) for revision, key in due.keys.items()]
+        try:
+            changes, answers = self._write(batch, plan)
+        except Exception as exc:  # noqa: BLE001 - the callers must hear, and the thread goes on
+            if due.revisions:
+                self._expiry.later()
+            error = self._error(exc)
+            answers = [(waiting, error) for _, waiting in batch if waiting is not None]
+        self._reactor.callFromThread(self._deliver, changes, answers, size)
+
+    def _replace(self, ops: Sequence[Op], revision: int, deliver: DeliverReplaced) -> int:
+        if revision != self._revision:
+            return 0
+        try:
+            changes, _ = self._write([(op, None) for op in ops], WritePlan())
+        except Exception as exc:
+            raise self._error(exc) from exc
+        if changes:
+            self._wrote_at = time.monotonic()
+            self._reactor.callFromThread(deliver, changes, sum(len(op.value or b"") for op in ops))
+        return self._revision
+
+    def _write(self, batch: list[Ticket], plan: WritePlan) -> tuple[list[Change], Answers]:
+        """Decide and write a batch; returns its changes and answers. After an error nothing of it has happened."""
         try:
             self._refuse_if_missing()
             began = time.perf_counter()
             self._decide(batch, plan)
             rows = self._known(batch, plan)
             self._insert(plan)
-            self.measured.batches.observe(len(batch))
-            self.measured.commits.observe(time.perf_counter() - began)
-        except Exception as exc:  # noqa: BLE001 - the callers must hear, and the thread goes on
+        except Exception:
             self._undo(plan)
-            if due.revisions:
-                self._expiry.later()
-            answers = self._failed(batch, exc)
-        else:
-            if plan.rows:
-                self.failure = ""
-                self._revision = plan.rows[-1][0]
-            self._expiry.written(plan.ends)
-            changes, answers = report(batch, plan, rows)
-        self._reactor.callFromThread(self._deliver, changes, answers, size)
+            raise
+        self.measured.batches.observe(len(batch))
+        self.measured.commits.observe(time.perf_counter() - began)
+        if plan.rows:
+            self.failure = ""
+            self._revision = plan.rows[-1][0]
+        self._expiry.written(plan.ends)
+        return report(batch, plan, rows)
 
     def _decide(self, batch: list[Ticket], plan: WritePlan) -> None:
-        """Check each precondition against the writes before it, in the batch too, and give out revisions.
+        """Check each precondition against the writes before it, also in the batch, and assign revisions.
 
         A row's `created` is left 0 where it must be looked up; `_known` fills it in.
         """
@@ -316,7 +347,7 @@ class Writer:
                     plan.ends.append((revision, self._expiry.end_ms(op.ttl_s)))
 
     def _known(self, batch: list[Ticket], plan: WritePlan) -> dict[int, KeyValue]:
-        """Every write that the batch replaces or refers to, by revision; damaged ones without their values."""
+        """Return the writes that the batch replaces or refers to, by revision; damaged ones without their values."""
         base = self._revision
         key_of = {held: op.key for (op, _), held in zip(batch, plan.found, strict=True) if 0 < held <= base}
         wanted = sorted(key_of)
@@ -337,7 +368,7 @@ class Writer:
         return known
 
     def _insert(self, plan: WritePlan) -> None:
-        """One transaction; a single statement is one by itself."""
+        """Write the rows in one transaction; a single statement is one by itself."""
         execute, rows = self._connection.execute, plan.rows
         if len(rows) <= ROWS_A_STATEMENT and not plan.ends and not plan.ended:
             if rows:
@@ -351,29 +382,29 @@ class Writer:
         execute("COMMIT")
 
     def _undo(self, plan: WritePlan) -> None:
-        """Forget the batch: leave the transaction, and let the live keys be as before."""
+        """Undo the batch: roll the transaction back, and restore the live keys."""
         try:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
         except sqlite3.Error:
-            self._log.failure("the store could not roll back")
+            self._log.failure("rollback failed")
         for _, key, _, held, _, _ in reversed(plan.rows):
             if held:
                 self._live[key] = held
             else:
                 self._live.pop(key, None)
 
-    def _failed(self, batch: list[Ticket], exc: Exception) -> Answers:
+    def _error(self, exc: Exception) -> errors.StatusError:
+        """Return what writers are told of a failed batch, and log it."""
         if isinstance(exc, errors.StatusError):
-            return [(waiting, exc) for _, waiting in batch if waiting is not None]
+            return exc
         if isinstance(exc, sqlite3.Error):
             self.failure = f"the store could not write: {sentence(exc)}"
             self._log.error("{why}", why=self.failure)
         else:
             self.failure = f"the store could not write: {exc}"
             self._log.failure("a batch of writes failed")
-        why = self.failure
-        return [(waiting, errors.InternalError.of(why)) for _, waiting in batch if waiting is not None]
+        return errors.InternalError.of(self.failure)
 
     def _probe(self) -> None:
         self._refuse_if_missing()
@@ -386,7 +417,7 @@ class Writer:
         self.failure = ""
 
     def _write_trial(self) -> None:
-        """Write something that needs new space, twice its own size with the log."""
+        """Write data that needs new space, twice its own size with the log."""
         self._connection.execute("UPDATE meta SET probe = randomblob(?)", (PROBE_BYTES,))
         self._connection.execute("UPDATE meta SET probe = NULL")
 
@@ -394,8 +425,8 @@ class Writer:
 def waited_for(waiting: queue.SimpleQueue[T], patience_s: float) -> T:
     """Return the next item within that time; the thread must be the only consumer. Raises queue.Empty.
 
-    What is there is taken first: `get` with a timeout that has passed before it waits, after a `get` that found
-    something, waits for ever (CPython 3.11), and a compaction would stand still until the next write.
+    A queued item is taken first: after a `get` that found something, one whose timeout passes before it waits waits
+    for ever (CPython 3.11), and a compaction would stop until the next write.
     """
     try:
         return waiting.get_nowait()

@@ -14,10 +14,12 @@ from orchtw.storage.testing.ends import EndRules, KeptRules, LifeRules
 from orchtw.storage.testing.feeds import FeedRules
 from orchtw.storage.testing.lists import HistoryRules, ListRules
 from orchtw.storage.testing.recorder import Recorder
-from orchtw.storage.testing.writes import KeyRules, WriteRules
+from orchtw.storage.testing.writes import KeyRules, ReplaceRules, WriteRules
 
 __all__ = ["PODS", "Recorder", "StoreConformance"]
 
 
-class StoreConformance(WriteRules, KeyRules, ListRules, HistoryRules, FeedRules, EndRules, KeptRules, LifeRules):
+class StoreConformance(
+    WriteRules, ReplaceRules, KeyRules, ListRules, HistoryRules, FeedRules, EndRules, KeptRules, LifeRules
+):
     """Conformance suite of the `Store` contract. `make_store` makes an empty store, not started."""

@@ -24,7 +24,7 @@ class StoreCase(_Base):
     store: Store
 
     def make_store(self) -> Store:
-        """An empty store that has not been started."""
+        """Return an empty store that has not been started."""
         raise NotImplementedError
 
     async def setUp(self) -> None:  # type: ignore[override]
@@ -34,23 +34,23 @@ class StoreCase(_Base):
         self.addCleanup(lambda: Deferred.fromCoroutine(self.store.stop()))
 
     async def put(self, key: str, value: bytes = b"v", expected: int | None = None) -> int:
-        """Write, which must succeed; the revision."""
+        """Write, which must succeed; return the revision."""
         outcome = await self.store.commit(Op(key, value, expected))
         self.assertGreater(outcome.revision, 0, f"{key} was not written")
         return outcome.revision
 
     async def delete(self, key: str, expected: int | None = None) -> int:
-        """Delete, which must succeed; the revision."""
+        """Delete, which must succeed; return the revision."""
         outcome = await self.store.commit(Op(key, None, expected))
         self.assertGreater(outcome.revision, 0, f"{key} was not deleted")
         return outcome.revision
 
     async def names(self, prefix: str = PODS, *, revision: int = 0) -> list[str]:
-        """The keys that a list shows."""
+        """Return the keys that a list shows."""
         return [item.key for item in (await self.store.list(prefix, revision=revision)).items]
 
     async def follow(self, after: int) -> tuple[Recorder, Subscription]:
-        """A recorder subscribed after revision `after`, stopped at the test's end."""
+        """Return a recorder subscribed after revision `after`, stopped at the test's end."""
         recorder = Recorder()
         subscription = await self.store.subscribe(after, recorder.deliver)
         self.addCleanup(subscription.stop)

@@ -14,13 +14,13 @@ class EndRules(StoreCase):
     """Rules of values that expire."""
 
     async def lasting(self, key: str, ttl_s: float, value: bytes = b"v") -> int:
-        """Write a value that ends; the revision."""
+        """Write a value that expires; return the revision."""
         outcome = await self.store.commit(Op(key, value, ttl_s=ttl_s))
         self.assertGreater(outcome.revision, 0, f"{key} was not written")
         return outcome.revision
 
     async def test_value_ends(self) -> None:
-        """A value with an end is there until then; its deletion is told as any other (reference STORE-15)."""
+        """A value with a lifetime exists until its end, which feeds deliver as a deletion (reference STORE-15)."""
         written = await self.lasting("/a", 1, b"1")
         kept = await self.put("/b", b"2")
         recorder, _ = await self.follow(kept)
@@ -34,7 +34,7 @@ class EndRules(StoreCase):
         self.assertEqual(await self.store.revision(), kept + 1)
 
     async def test_each_write_says_anew_when_a_value_ends(self) -> None:
-        """A later write of the key ends later or, if it does not say, never; a deleted key begins anew."""
+        """Each write sets the end anew: later, or never without a lifetime; a deleted key starts afresh."""
         for key in ("/longer", "/for-ever", "/deleted", "/again"):
             await self.lasting(key, 1)
         await self.lasting("/longer", 3600)
@@ -48,7 +48,7 @@ class EndRules(StoreCase):
         self.assertEqual(await self.names("/"), ["/again", "/for-ever", "/longer"])
 
     async def test_many_values_end(self) -> None:
-        """Many that end at once all do, each once, while others are written."""
+        """Many values that expire at once are all deleted, each once, while others are written."""
         await gatherResults([self.store.commit(Op(f"/{n:03}", b"", ttl_s=1)) for n in range(300)])
         recorder, _ = await self.follow(await self.store.revision())
         while len({change.key for change in recorder.changes if change.value is None}) < 300:
@@ -59,10 +59,10 @@ class EndRules(StoreCase):
 
 
 class KeptRules(StoreCase):
-    """Values that last while they are renewed."""
+    """Rules of values that last while they are renewed."""
 
     async def test_kept_value(self) -> None:
-        """It is there while it is renewed, however long that is, and gone when it ends (CTRL-50)."""
+        """A kept value exists while it is renewed, however long that is, and is gone when it ends (CTRL-50)."""
         kept = await self.store.keep("/here", b"v", 2)
         self.assertEqual((await self.store.get("/here") or self.fail()).revision, kept.revision)
         witness = Op("/witness", b"", ttl_s=1)
@@ -78,7 +78,7 @@ class KeptRules(StoreCase):
         self.assertFalse(await kept.renew())
 
     async def test_kept_value_ends(self) -> None:
-        """Without a renewal it ends, and its writer is told."""
+        """Without a renewal a kept value expires, and its writer learns of it."""
         kept = await self.store.keep("/here", b"v", 1)
         recorder, _ = await self.follow(kept.revision)
         while not recorder.changes:
@@ -98,7 +98,7 @@ class KeptRules(StoreCase):
 
 
 class LifeRules(StoreCase):
-    """Healthy while it is open; nothing is lost by its end."""
+    """Rules of a store's life: healthy while it is open; its end loses nothing."""
 
     async def test_check_passes_while_open(self) -> None:
         """A started store is healthy and alive, a stopped one is neither."""

@@ -10,7 +10,7 @@ from orchtw.storage.testing.case import StoreCase
 
 
 class FeedRules(StoreCase):
-    """Each change once, in order."""
+    """Rules of feeds: each change once, in order."""
 
     async def test_feed_tells_each_change(self) -> None:
         """A live subscriber gets every write in order, with what it replaced and the writer's note."""
@@ -30,7 +30,7 @@ class FeedRules(StoreCase):
         self.assertIs(recorder.changes[0].note, note)
 
     async def test_feed_from_the_past(self) -> None:
-        """A subscriber from an old revision gets the history after it with the replaced states, then what comes."""
+        """A subscriber from an old revision gets the later history with the replaced states, then new changes."""
         created = await self.put("/a", b"1")
         await self.put("/a", b"2")
         await self.delete("/a")
@@ -47,7 +47,7 @@ class FeedRules(StoreCase):
         )
 
     async def test_feed_from_the_compacted_revision(self) -> None:
-        """Following from the compacted revision itself works, with the states it replaced."""
+        """Following from the compacted revision itself works, with the replaced states."""
         await self.put("/a", b"1")
         mark = await self.put("/a", b"2")
         last = await self.put("/a", b"3")
@@ -84,7 +84,7 @@ class FeedRules(StoreCase):
         self.assertEqual(seen, [True] * 30)
 
     async def test_feed_comes_to_the_revision(self) -> None:
-        """Subscribers come to what `revision` says without a further write; at once where nobody else writes."""
+        """Subscribers reach the result of `revision` without a further write; at once if nobody else writes."""
         recorder, _ = await self.follow(await self.store.revision())
         await gatherResults([self.store.commit(Op(f"/{n}", b"")) for n in range(30)])
         await self.store.commit(Op("/none", None))  # commits nothing

@@ -11,7 +11,7 @@ from orchtw.storage.testing.case import PODS, StoreCase
 
 
 class ListRules(StoreCase):
-    """Prefixes, pages and scans."""
+    """Rules of lists: prefixes, pages and scans."""
 
     async def test_list_shows_the_prefix_only(self) -> None:
         """A list has the live keys below its prefix, in order, as of the revision that it names."""
@@ -53,7 +53,7 @@ class ListRules(StoreCase):
         self.assertEqual([item.value.decode() for item in seen], keys)
 
     async def test_scan_shows_one_state(self) -> None:
-        """A scan gives each key once, in order, at one revision, while others write; of nothing one empty page."""
+        """A scan yields each key once, in order, at one revision, while others write; else one empty page."""
         keys = [f"{PODS}{number:03d}" for number in range(120)]
         await gatherResults([self.store.commit(Op(key, key.encode() * 4000)) for key in keys])
         await self.put("/registry/q")
@@ -85,7 +85,7 @@ class ListRules(StoreCase):
         self.assertEqual(len([page async for page in self.store.scan(PODS)]), 1)
 
     async def test_start_is_included(self) -> None:
-        """`start` is the first key that may be shown; before the prefix it means nothing, after it all is over."""
+        """`start` is the first key that may be shown; it may be before the prefix, and nothing is after it."""
         for name in "abc":
             await self.put(PODS + name)
         self.assertEqual(self.keys(await self.store.list(PODS, start=PODS + "b")), [PODS + "b", PODS + "c"])
@@ -94,19 +94,19 @@ class ListRules(StoreCase):
         self.assertEqual(self.keys(await self.store.list(PODS, start="/registry/q")), [])
 
     async def test_limit_that_fits_has_no_more(self) -> None:
-        """A limit equal to what is there leaves nothing over."""
+        """A limit equal to the number of keys leaves nothing over."""
         for name in "ab":
             await self.put(PODS + name)
         page = await self.store.list(PODS, limit=2)
         self.assertEqual((len(page.items), page.more, page.remaining), (2, False, 0))
 
     def keys(self, page: Page) -> list[str]:
-        """The keys of a page."""
+        """Return the keys of a page."""
         return [item.key for item in page.items]
 
 
 class HistoryRules(StoreCase):
-    """Old states are there until they are compacted."""
+    """Rules of history: old states are readable until they are compacted."""
 
     async def test_old_states_stay_readable(self) -> None:
         """`get` and `list` at a revision show the state of that moment, deleted keys included."""
@@ -125,7 +125,7 @@ class HistoryRules(StoreCase):
         self.assertEqual((await self.store.list(PODS, revision=updated)).revision, updated)
 
     async def test_revision_to_come_is_refused(self) -> None:
-        """Reading or following a revision that has not happened is Timeout with its cause (reference READ-8)."""
+        """Reading or following a future revision is Timeout with its cause (reference READ-8)."""
         future = await self.put("/a") + 1
         for refused in (
             self.store.get("/a", future),
@@ -177,7 +177,7 @@ class HistoryRules(StoreCase):
         self.assertEqual(await self.put("/a", b"", 0), last + 1)
 
     async def test_compaction_never_goes_back(self) -> None:
-        """Compacting to an older revision than before is no error and brings nothing back."""
+        """Compacting to an older revision than before is no error and restores nothing."""
         first = await self.put("/a")
         last = await self.put("/a")
         await self.store.compact(last)

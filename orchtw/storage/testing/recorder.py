@@ -1,4 +1,4 @@
-"""A subscriber that remembers what it is told."""
+"""A subscriber for tests that remembers its changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchtw.storage.interface import Change
 
 
 class Recorder:
-    """A subscriber that remembers every Change, and can be waited for."""
+    """Subscriber that remembers every Change, and can be waited for."""
 
     def __init__(self) -> None:
         self.changes: list[Change] = []
@@ -18,7 +18,7 @@ class Recorder:
         self.on_change: Callable[[], None] = lambda: None
 
     def deliver(self, changes: Sequence[Change]) -> None:
-        """Remember `changes` and wake those whose revision has come."""
+        """Remember `changes`, and fire the waiting Deferreds whose revision has come."""
         self.changes += changes
         self.on_change()
         due = [entry for entry in self._waiting if entry[0] <= changes[-1].revision]
@@ -27,7 +27,7 @@ class Recorder:
             waiting.callback(None)
 
     def reached(self, revision: int) -> Deferred[None]:
-        """Fires when a Change of `revision` or later has been delivered."""
+        """Return a Deferred that fires when a Change of `revision` or later has been delivered."""
         waiting: Deferred[None] = Deferred()
         if self.changes and self.changes[-1].revision >= revision:
             waiting.callback(None)

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from twisted.internet.defer import Deferred, gatherResults
 
 from orchtw import errors
-from orchtw.storage.interface import KeyValue, Op, WriteOutcome
+from orchtw.storage.interface import Change, KeyValue, Op, WriteOutcome
 from orchtw.storage.testing.case import StoreCase
 
 
 class WriteRules(StoreCase):
-    """Revisions, and what a write may be made to depend on."""
+    """Rules of writes: revisions, and preconditions."""
 
     async def test_revision_counts_every_write(self) -> None:
         """Each committed write, deletes too, has the next revision; reading uses none (etcd's counting)."""
@@ -31,11 +33,21 @@ class WriteRules(StoreCase):
         self.assertIsNone(await self.store.get("/b"))
 
     async def test_create_of_a_taken_key_is_refused(self) -> None:
-        """`expected=0` commits nothing when the key exists and shows what is there."""
+        """`expected=0` commits nothing when the key exists, and returns the present state."""
         created = await self.put("/a", b"one", 0)
         outcome = await self.store.commit(Op("/a", b"two", 0))
         self.assertEqual(outcome, WriteOutcome(0, KeyValue("/a", b"one", created, created)))
         self.assertEqual(await self.store.revision(), created)
+
+    async def test_writes_that_come_together(self) -> None:
+        """Each of them has its own outcome, as if they had come one after the other; an empty list has no effect."""
+        first = await self.put("/a", b"one")
+        ops = [Op("/a", b"two", first), Op("/a", b"three", first), Op("/b", b"one", 0), Op("/a", None)]
+        two, three, one, gone = await gatherResults(self.store.commit_all(ops))
+        self.assertEqual(three, WriteOutcome(0, KeyValue("/a", b"two", two.revision, first)))
+        self.assertTrue(first < two.revision and 0 < one.revision and two.revision < gone.revision)
+        self.assertIsNone(await self.store.get("/a"))
+        self.assertEqual(list(self.store.commit_all([])), [])
 
     async def test_swap_needs_the_last_write(self) -> None:
         """A write with a stale `expected` is refused with the current state; one with the right one commits."""
@@ -46,14 +58,14 @@ class WriteRules(StoreCase):
         self.assertEqual((await self.store.commit(Op("/a", b"three", updated))).revision, updated + 1)
 
     async def test_swap_of_a_missing_key_is_refused(self) -> None:
-        """An `expected` revision of a key that does not exist, or no more, is refused with nothing to show."""
+        """An `expected` revision of a missing or deleted key is refused with nothing to show."""
         self.assertEqual(await self.store.commit(Op("/a", b"one", 7)), WriteOutcome(0, None))
         created = await self.put("/a")
         await self.delete("/a")
         self.assertEqual(await self.store.commit(Op("/a", b"one", created)), WriteOutcome(0, None))
 
     async def test_guard(self) -> None:
-        """A write whose guard is at another revision is fenced off, whatever stands at its own key (CTRL-51)."""
+        """A write whose guard is at another revision is fenced off, regardless of its own key (CTRL-51)."""
         held = await self.put("/lease", b"one")
         created = await self.put("/a", b"one")
         swapped = await self.store.commit(Op("/a", b"two", created, guard=("/lease", held)))
@@ -74,7 +86,7 @@ class WriteRules(StoreCase):
         self.assertGreater((await self.store.commit(Op("/b", b"v", guard=("/gone", 0)))).revision, 0)
 
     async def test_guard_written_just_before(self) -> None:
-        """Of writes that are under way together the guard sees those that come before it."""
+        """A guard sees the writes before it, even those that are under way together with it."""
         held = await self.put("/lease", b"one")
         first, second = self.store.commit(Op("/lease", b"two")), None
         if not self.store.shared:
@@ -91,7 +103,7 @@ class WriteRules(StoreCase):
         self.assertIsNone(await self.store.get("/a"))
 
     async def test_delete_of_a_missing_key_commits_nothing(self) -> None:
-        """Deleting what is not there uses no revision, whatever was expected."""
+        """Deleting a missing key uses no revision, with any `expected`."""
         before = await self.store.revision()
         for expected in (None, 0, 5):
             self.assertEqual(await self.store.commit(Op("/a", None, expected)), WriteOutcome(0, None))
@@ -156,8 +168,77 @@ class WriteRules(StoreCase):
         self.assertEqual(counter and counter.value, b"20")
 
 
+class ReplaceRules(StoreCase):
+    """Rules of `Store.replace`: everything at once, or nothing."""
+
+    async def replaces(self) -> bool:
+        """Report whether the store replaces its state; a shared one refuses it."""
+        if self.store.shared:
+            await self.assertFailure(self.store.replace([], 1), errors.MethodNotAllowed)
+        return not self.store.shared
+
+    async def test_replacement_is_one_batch(self) -> None:
+        """All writes are committed in order, and told of in one call of their own, before the answer."""
+        if not await self.replaces():
+            return
+        created = await self.put("/a", b"1")
+        other = await self.put("/b", b"2")
+        batches: list[Sequence[Change]] = []
+        subscription = await self.store.subscribe(other, batches.append)
+        self.addCleanup(subscription.stop)
+        note = object()
+        ops = [Op("/a", b"3", note=note), Op("/b", None, note=note), Op("/c", None), Op("/d", b"4")]
+        last = await self.store.replace(ops, other)
+        self.assertEqual(last, other + 3)
+        one = Change(other + 1, "/a", b"3", KeyValue("/a", b"1", created, created), note)
+        two = Change(other + 2, "/b", None, KeyValue("/b", b"2", other, other), note)
+        self.assertEqual([list(batch) for batch in batches], [[one, two, Change(other + 3, "/d", b"4", None)]])
+        self.assertEqual(await self.names(""), ["/a", "/d"])
+        self.assertEqual(await self.names("", revision=other), ["/a", "/b"])
+
+    async def test_replacement_after_another_write_does_nothing(self) -> None:
+        """A write since the revision, even one that is queued just before it, is noticed; the state stays."""
+        if not await self.replaces():
+            return
+        written = await self.put("/a", b"1")
+        queued = self.store.commit(Op("/b", b"2"))
+        self.assertEqual(await self.store.replace([Op("/a", None)], written), 0)
+        self.assertEqual((await queued).revision, written + 1)
+        self.assertEqual(await self.names(""), ["/a", "/b"])
+        self.assertEqual(await self.store.replace([Op("/a", None)], written + 1), written + 2)
+
+    async def test_replacement_of_nothing(self) -> None:
+        """Without a difference the revision stays, and no subscriber is called."""
+        if not await self.replaces():
+            return
+        written = await self.put("/a", b"1")
+        recorder, _ = await self.follow(written)
+        self.assertEqual(await self.store.replace([Op("/b", None)], written), written)
+        self.assertEqual(await self.store.replace([], written), written)
+        self.assertEqual(await self.store.revision(), written)
+        self.assertEqual(recorder.changes, [])
+
+    async def test_many_replacements(self) -> None:
+        """A replacement is as large as it needs to be; values in it may expire."""
+        if not await self.replaces():
+            return
+        ops = [Op(f"/{number:04}", b"v" * 100) for number in range(3000)]
+        revision = await self.store.replace([*ops, Op("/ends", b"v", ttl_s=1)], await self.store.revision())
+        recorder, _ = await self.follow(revision)
+        page = await self.store.list("/0", limit=5)
+        self.assertEqual((len(page.items), page.remaining), (5, 995))
+        await recorder.reached(revision + 1)
+        self.assertEqual([(each.key, each.value) for each in recorder.changes], [("/ends", None)])
+
+    async def test_closed_store_replaces_nothing(self) -> None:
+        """After a stop a replacement fails as any write does."""
+        if await self.replaces():
+            await self.store.stop()
+            await self.assertFailure(self.store.replace([], 1), errors.ServiceUnavailable)
+
+
 class KeyRules(StoreCase):
-    """Keys and values are anything."""
+    """Rules of keys and values: any text, any bytes."""
 
     async def test_values_are_any_bytes(self) -> None:
         """A value is opaque: empty, NULs, every byte, no UTF-8, 3 MiB (the largest body, reference LIMIT-1)."""

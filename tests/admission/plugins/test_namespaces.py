@@ -11,7 +11,7 @@ from orchtw.admission.plugins.namespace_exists import NamespaceExists
 from orchtw.errors import Forbidden, InternalError, NotFound
 from tests.admission.asked import attributes, pass_chain
 from tests.admission.plugins.served import PluginCase
-from tests.admission.test_namespace_lifecycle import Namespaces
+from tests.admission.plugins.test_namespace_lifecycle import Namespaces
 
 MAP = {"metadata": {"name": "m"}}
 

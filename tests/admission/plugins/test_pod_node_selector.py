@@ -101,8 +101,8 @@ class PodNodeSelectorTests(PluginCase):
 class Namespaces:
     """One namespace, which wants env=prod."""
 
-    def find(self, namespace: str) -> Annotated | None:
-        return annotated("env=prod") if namespace == "ns" else None
+    def get(self, namespace: str, name: str) -> Annotated | None:
+        return annotated("env=prod") if name == "ns" else None
 
     def due(self) -> None:
         return None

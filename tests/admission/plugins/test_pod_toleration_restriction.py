@@ -139,9 +139,9 @@ class PodTolerationRestrictionTests(PluginCase):
 
 
 class Nowhere:
-    """Lookup without any namespaces."""
+    """Lister without any namespaces."""
 
-    def find(self, namespace: str) -> Restriction | None:
+    def get(self, namespace: str, name: str) -> Restriction | None:
         return None
 
     def due(self) -> None:

@@ -115,6 +115,19 @@ class ConfigurationsTests(SynchronousTestCase):
         self.assertTrue(found.ready)
         self.assertEqual(self.names(found), "a")
 
+    def test_in_force(self) -> None:
+        """It can be awaited that all changes are compiled, large ones too; without any work that is at once."""
+        source = Source()
+        found = self.made(source, slow=True)
+        self.successResultOf(Deferred.fromCoroutine(found.in_force()))
+        self.assertTrue(found.ready)
+        source.follower.take(Event(2, "a", None, entry("a")))
+        waiting = Deferred.fromCoroutine(found.in_force())
+        self.assertNoResult(waiting)
+        self.held.pop().callback(None)
+        self.successResultOf(waiting)
+        self.assertEqual(self.names(found), "a")
+
     def test_settled(self) -> None:
         """A write waits for what is there at the start, for some time (reference ADM-7)."""
         found = self.made(Source("a"), slow=True)

@@ -1,4 +1,5 @@
 """Reviews that webhooks get (reference HOOK-11, HOOK-12)."""
+# covers: orchtw.admission.webhooks.views
 
 from __future__ import annotations
 

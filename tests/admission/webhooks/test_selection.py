@@ -1,4 +1,5 @@
 """Which webhooks a write is for, by rules, namespace and labels (reference HOOK-6, HOOK-7, HOOK-8)."""
+# covers: orchtw.admission.webhooks.plans
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from orchtw.admission.webhooks.hook import Configuration, Hook
 from orchtw.admission.webhooks.plans import Match, Plans, WebhookPlan
 from orchtw.admission.webhooks.selection import selection
 from orchtw.errors import NotFound
+from orchtw.registry.listers.namespaces import NamespaceState
 from orchtw.wire.objects import Object
 from tests.admission.asked import attributes
 from tests.admission.webhooks.hooks import configuration, rule, webhook
@@ -41,8 +43,8 @@ class Namespaces:
         self._labels: dict[str, Mapping[str, str]] = dict(labels)
         self._late = late
 
-    def labels_of(self, name: str) -> Mapping[str, str] | None:
-        return self._labels.get(name)
+    def get(self, namespace: str, name: str) -> NamespaceState | None:
+        return NamespaceState("Active", self._labels[name]) if name in self._labels else None
 
     def due(self) -> Deferred[None]:
         if self._late:

@@ -1,4 +1,5 @@
 """Webhooks that do not answer as they should, with either failure policy (reference HOOK-21, HOOK-22, HOOK-24)."""
+# covers: orchtw.admission.webhooks.consultation
 
 from __future__ import annotations
 
@@ -222,7 +223,7 @@ class HangingTests(WebhookCase):
         hook = await self.webhook("configmaps", operations=("CREATE",), failurePolicy="Ignore")
         hook.answers = reply(silent=True)
         request = self.request(b'{"metadata":{"name":"x"}}')
-        running = Deferred.fromCoroutine(self.server.instance.app(request))
+        running = Deferred.fromCoroutine(self.server.instance.front.app(request))
         await self.until(lambda: hook.reviews)
         request.left()
         answer = await running

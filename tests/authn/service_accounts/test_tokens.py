@@ -1,4 +1,5 @@
 """Service account tokens, good and hostile ones (reference AUTHN-23 to AUTHN-26)."""
+# covers: orchtw.authn.service_accounts.claims, orchtw.authn.service_accounts.issuing
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.bearer import BearerTokens
-from orchtw.authn.method import ShownCredentials
+from orchtw.authn.method import ShownToken
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts import tokens as tokens_module
 from orchtw.authn.service_accounts.issuing import EXTENDED_S, AccountTokens
@@ -90,7 +91,7 @@ class TokenCase(SynchronousTestCase):
 
     def find(self, token: str, *audiences: str) -> UserInfo | None | Awaitable[UserInfo | None]:
         """Return the user of a token for these audiences, or else this API's; `shown` records further findings."""
-        self.shown = ShownCredentials(token=token, audiences=audiences or self.settings.audiences)
+        self.shown = ShownToken(token=token, audiences=audiences or self.settings.audiences)
         return self.method.find(self.shown)
 
     def made(self, settings: AccountTokens) -> ServiceAccountTokens:
@@ -222,7 +223,7 @@ class BoundTokenTests(TokenCase):
             late = int(self.now) - NOW - 3607
             text = f"subject: system:serviceaccount:ns:sa, seconds after warning threshold: {late}"
             self.assertEqual(self.shown.annotations, {"authentication.orch.io/stale-token": text})
-        self.assertEqual((self.metrics.valid_tokens, self.metrics.stale_tokens), (1, 2))
+        self.assertEqual((self.metrics.valid_tokens.value, self.metrics.stale_tokens.value), (1, 2))
 
     def test_issuers(self) -> None:
         """Each issuer is accepted; a token of another one is left to other methods (AUTHN-24)."""
@@ -272,7 +273,7 @@ class LegacyTokenTests(TokenCase):
         self.assertEqual(self.user(token).groups, GROUPS)
         noted = {"authentication.orch.io/legacy-token": "system:serviceaccount:ns:sa"}
         self.assertEqual(self.shown.annotations, noted)
-        self.assertEqual(self.metrics.legacy_tokens, 1)
+        self.assertEqual(self.metrics.legacy_tokens.value, 1)
         self.keep("else")
         self.assertRefused(token)
         self.keep(token)

@@ -1,4 +1,5 @@
 """Objects of aggregated API servers, as controllers list, look up, patch and delete them (reference AGG-17)."""
+# covers: orchtw.client.aggregated.items, orchtw.client.aggregated.requests
 
 from __future__ import annotations
 

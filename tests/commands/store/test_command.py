@@ -1,4 +1,5 @@
 """`orch-store` on stores that no server uses (reference STORE-17)."""
+# covers: orchtw.commands.store.checking, orchtw.commands.store.importing, orchtw.commands.store.values
 
 from __future__ import annotations
 
@@ -101,7 +102,7 @@ class CopyTests(CommandCase):
         await self.filled()
         backup = self.folder / "backup"
         await self.run_command("backup", backup)
-        there = "is there already; move it away first"
+        there = "already exists; move it away first"
         self.assertEqual(await self.refused("restore", backup), f"{self.store}: {there}")
         self.assertEqual(await self.refused("backup", backup), f"{backup}: {there}")
 
@@ -256,7 +257,7 @@ class LinesTests(CommandCase):
         some = self.folder / "some"
         some.write_text("\n".join(text.split("\n")[1:3]))
         other = self.folder / "other"
-        self.assertIn("--vocabulary can say it", await self.refused("import", some, folder=other))
+        self.assertIn("use --vocabulary", await self.refused("import", some, folder=other))
         self.assertIn("2 objects", await self.run_command("import", "--vocabulary=orch", some, folder=other))
         some.write_text(text)
         third = self.folder / "third"

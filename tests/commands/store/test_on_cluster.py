@@ -1,4 +1,5 @@
 """`orch-store` where the store is an etcd cluster (reference STORE-34)."""
+# covers: orchtw.commands.store.cluster
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
 """Definitions on a running server: conditions, names, what is served, and the end."""
+# covers: orchtw.controllers.apiextensions.controller, orchtw.controllers.apiextensions.finalizing
+# covers: orchtw.controllers.apiextensions.observer, orchtw.controllers.apiextensions.serving
+# covers: orchtw.controllers.apiextensions.statuses, orchtw.controllers.embedded
 
 from __future__ import annotations
 
@@ -363,7 +366,7 @@ class EndTests(LookedAfterCase):
 class RestartTests(LookedAfterCase):
     def restart(self) -> None:
         """Another process on the same store."""
-        self.run_async(self.server.instance.stop())
+        self.run_async(self.server.instance.lifecycle.stop())
         self.server = InProcessServer(self.clock, self.mktemp(), controllers=())
         self.run_async(self.server.start())
 

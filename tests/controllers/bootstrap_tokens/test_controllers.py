@@ -1,4 +1,5 @@
 """The token cleaner and the bootstrap signer (reference AUTHN-45, AUTHN-46)."""
+# covers: orchtw.controllers.bootstrap_tokens.signer
 
 from __future__ import annotations
 

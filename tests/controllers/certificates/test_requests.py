@@ -1,4 +1,5 @@
 """Approver, signers and cleaner in a world (reference CTRL-30, CTRL-31, CTRL-32)."""
+# covers: orchtw.controllers.certificates.approving, orchtw.controllers.certificates.signing
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import attrs
 from cryptography import x509
 
 from orchtw.client.interface import Resource
-from orchtw.config import Config
+from orchtw.config.signing import SigningOptions
 from orchtw.controllers import enabled
 from orchtw.controllers.certificates.signing import Means
 from orchtw.controllers.manager import Manager, ManagerSettings
@@ -53,7 +54,7 @@ class RequestCase(ControllerTestCase):
         if not hasattr(self, "rights"):
             self.rights = Rights()
         made = attrs.evolve(host(self.world), access=self.rights)
-        means = Means(ClusterSigning(Config(), self.own), YEAR, Offload(None))
+        means = Means(ClusterSigning(SigningOptions(), self.own), YEAR, Offload(None))
         settings = ManagerSettings(enabled=frozenset(self.names), signing=means)
         self.manager = Manager(made, lambda host: enabled(host, settings))
         self.manager.startService()

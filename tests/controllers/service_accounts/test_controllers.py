@@ -1,4 +1,5 @@
 """Accounts, their tokens and the published authorities (reference CTRL-19 to CTRL-24)."""
+# covers: orchtw.controllers.service_accounts.tokens
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from orchtw.outbound.exchange import Headers, ResponseHead
+from orchtw.outbound.services import ServiceReference
 from orchtw.registry.aggregation.backends import BackendAnswer, NoAnswer
 from orchtw.registry.aggregation.services import ServiceBackend
 from orchtw.request import UserInfo
@@ -26,6 +27,10 @@ class Servers:
             str, BackendAnswer | str | Deferred[BackendAnswer] | Callable[[Headers], BackendAnswer]
         ] = {}
         self.asked: list[tuple[str, str]] = []
+        self.mapped: set[ServiceReference] = set()
+
+    def is_mapped(self, backend: ServiceBackend) -> bool:
+        return backend.service in self.mapped
 
     async def get(
         self,

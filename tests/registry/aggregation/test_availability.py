@@ -1,4 +1,5 @@
 """Availability of aggregated servers, and its notifications."""
+# covers: orchtw.registry.aggregation.checks
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import cast
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.outbound.services import ServiceReference
 from orchtw.registry.aggregation.availability import INTERVAL_S, RETRY_S, SUSPECT_S, Availability
 from orchtw.registry.aggregation.backends import BackendAnswer, Backends
 from orchtw.registry.aggregation.checks import Checks
@@ -38,11 +40,11 @@ class AvailabilityCase(AggregationCase):
         await self.maker.change_status(GROUP, VERSION, PLURAL, name, lambda status: told(status, verdict, now))
 
     def service(self, **spec: object) -> None:
-        """The Service of the APIService."""
+        """Write the Service that the APIService names."""
         self.put("services", {"ports": [PORT], "clusterIP": "10.0.0.9", **spec}, "spec")
 
     def endpoints(self, *addresses: str, port: str = "https") -> None:
-        """Return the Endpoints of the Service."""
+        """Write the Endpoints of the Service."""
         subsets = [{"addresses": [{"ip": each} for each in addresses], "ports": [{"name": port, "port": 8443}]}]
         self.put("endpoints", subsets if addresses else [], "subsets")
 
@@ -113,6 +115,28 @@ class ReasonTests(AvailabilityCase):
         self.world.settle()
         self.change("v1.example.com", {"spec": {"service": None, "insecureSkipTLSVerify": None}})
         self.assertCondition("True", "Local", "Local APIServices are always available")
+
+
+class MappedTests(AvailabilityCase):
+    """A server whose place the administrator has given (reference HOOK-36)."""
+
+    def test_without_service(self) -> None:
+        """It needs no Service, and is asked as any other."""
+        self.servers.mapped.add(ServiceReference(namespace="a", name="there"))
+        self.make(api_service())
+        self.assertCondition("True", "Passed", "all checks passed")
+        self.assertEqual(self.looks(), 1)
+
+    def test_mapped_later(self) -> None:
+        """A place that is given later is looked at soon, and so is its end."""
+        self.make(api_service())
+        self.assertCondition("False", "ServiceNotFound", 'service/there in "a" is not present')
+        self.servers.mapped.add(ServiceReference(namespace="a", name="there"))
+        self.availability.check_all()
+        self.assertCondition("True", "Passed", "all checks passed")
+        self.servers.mapped.clear()
+        self.availability.check_all()
+        self.assertCondition("False", "ServiceNotFound", 'service/there in "a" is not present')
 
 
 class TimeTests(AvailabilityCase):

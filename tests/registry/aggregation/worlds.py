@@ -45,11 +45,11 @@ class AggregationCase(WorldTestCase):
         self.world.run(self.world.client.delete(self.resource, "", name))
 
     def found(self, name: str) -> Object | None:
-        """One as it is now."""
+        """Return an APIService as it is stored now, or None."""
         item = self.world.run(self.world.client.find(self.resource, "", name))
         return None if item is None else item.load()
 
     def condition(self, name: str = "v1.example.com") -> Object:
-        """Its condition Available, without the time; empty: it has none."""
+        """Return its condition Available without type and time; empty if it has none."""
         found = (self.found(name) or {}).get("status", {}).get("conditions") or [{}]
         return {key: value for key, value in found[0].items() if key not in ("type", "lastTransitionTime")}

@@ -30,7 +30,7 @@ from orchtw.writes.object_interfaces import ServedSurface
 from orchtw.writes.write_path import WritePath
 from tests.client.world import MemoryStore, surface
 
-CONFIG = Config(service_cluster_ip_range=("10.0.0.0/28",), service_node_port_range="30000-30009")
+CONFIG = Config.of(service_cluster_ip_range=("10.0.0.0/28",), service_node_port_range="30000-30009")
 ADDRESSES = 13  # that are picked: the first one has to be asked for
 
 
@@ -105,7 +105,7 @@ class Process:
         number = next(self._numbers)
         random, stored = Random(number), self.targets.stored
         host = ReservationHost(naming=naming, clock=self.clock, stored=stored, store=self.link, random=random)
-        self.targets.configure(host, CONFIG)
+        self.targets.configure(host, CONFIG.generic.gates, CONFIG.cluster, CONFIG.storage)
         offload = Offload(self.clock)
         admissions = Admissions(Chain([]), ServedSurface(self.targets, naming, offload), offload)
         stamp = Stamp(now=self.clock.seconds, new_uid=lambda: f"uid-{number}-{next(self._numbers)}")

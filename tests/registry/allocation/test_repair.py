@@ -1,4 +1,5 @@
 """The account of addresses and ports against the services that there are (reference CTRL-9)."""
+# covers: orchtw.registry.allocation.ranges
 
 from __future__ import annotations
 
@@ -7,13 +8,15 @@ from typing import Any
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.errors import InternalError
+from orchtw.errors import InternalError, Invalid
 from orchtw.registry.allocation.blocks import SIZE
 from orchtw.registry.allocation.service import RECORDS
+from orchtw.registry.targets import Replaced
 from orchtw.storage.interface import Op
 from tests.registry.allocation.processes import Group, Process
 from tests.verbs.served import ServedCase
 
+PREFIX = "/registry/services/"
 PORTS = f"{RECORDS}servicenodeports/28672"
 IPS = f"{RECORDS}serviceips/ipv4/{0x0A000000}"
 
@@ -104,6 +107,56 @@ class RepairTests(SynchronousTestCase):
             self.repair()
         self.assertEqual(self.group.records, [])
         self.flushLoggedErrors(InternalError)
+
+
+class ReplacedTests(SynchronousTestCase):
+    """Services that have been replaced past all reservations, on a store of one process."""
+
+    def setUp(self) -> None:
+        self.group = Group(1, shared=False)
+        self.process: Process = self.group.processes[0]
+        self.group.wait(self.process.repair())
+
+    def value(self, name: str) -> bytes:
+        """Return the stored value of a service."""
+        return self.group.store.items[f"{PREFIX}a/{name}"].value
+
+    def replace(self, *values: Replaced) -> None:
+        """Write these values as a restore does."""
+        for each in values:
+            self.group.wait(self.process.link.commit(Op(each.key, each.after)))
+        self.group.wait(self.process.targets.replaced(values))
+
+    def test_numbers_go_with_their_services(self) -> None:
+        """Numbers of services that are gone are free, those of services that have come are taken (KIND-27)."""
+        self.group.wait(self.process.create("a", clusterIP="10.0.0.3"))
+        before = self.value("a")
+        self.group.wait(self.process.delete("a"))
+        self.group.wait(self.process.create("b", clusterIP="10.0.0.3"))
+        self.replace(Replaced(f"{PREFIX}a/b", self.value("b"), None), Replaced(f"{PREFIX}a/a", None, before))
+        refused = self.process.create("c", clusterIP="10.0.0.3")
+        self.group.settle()
+        self.failureResultOf(refused, Invalid)
+        self.replace(Replaced(f"{PREFIX}a/a", before, None))
+        self.group.wait(self.process.create("c", clusterIP="10.0.0.3"))
+
+    def test_number_of_a_write_under_way(self) -> None:
+        """A write that has taken the number of a restored service does not free it when it fails."""
+        made = self.group.wait(self.process.create("a", clusterIP="10.0.0.3"))
+        before = self.value("a")
+        self.group.wait(self.process.delete("a"))
+        reservations = self.process.targets.stored("", "v1", "services").strategy.reservations
+        assert reservations is not None
+        claim = self.group.wait(reservations.reserve(made, None, dry_run=False))
+        self.replace(Replaced(f"{PREFIX}a/a", None, before))
+        claim.release()
+        refused = self.process.create("c", clusterIP="10.0.0.3")
+        self.group.settle()
+        self.failureResultOf(refused, Invalid)
+
+    def test_others(self) -> None:
+        """Values of other kinds do not concern them."""
+        self.replace(Replaced("/registry/configmaps/a/x", None, b"anything"))
 
 
 class ScheduleTests(ServedCase):

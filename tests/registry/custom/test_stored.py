@@ -32,7 +32,7 @@ def stored(*, same: bool) -> CustomStored:
     codecs = Codecs(Catalogue.load(NAMING))
     lamps = definition(version("v1", schema=V1, storage=False), version("v2", schema=V2))
     made = {
-        resource.api_version: (resource, codecs.made(resource, schema, CustomCodec))
+        resource.api_version: (resource, CustomCodec(resource, schema, codecs))
         for resource, schema in kinds_of(lamps, codecs.schemas)
     }
     home, codec = made[f"{GROUP}/v2"]
@@ -108,7 +108,7 @@ class StoredTests(SynchronousTestCase):
         """Written values are current when they are read again."""
         codecs = Codecs(Catalogue.load(NAMING))
         ((resource, schema),) = kinds_of(definition(version()), codecs.schemas)
-        codec = codecs.made(resource, schema, CustomCodec)
+        codec = CustomCodec(resource, schema, codecs)
         strategy = CustomStrategy(resource, NAMING, codec)
         home = CustomStored(resource, codec, strategy, "/registry/x/", {codec.api_version: codec}, same=True)
         sent = lamp(

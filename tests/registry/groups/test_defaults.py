@@ -17,7 +17,8 @@ from orchtw.registry.strategies import strategy_for
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue, ResourceType
-from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.testing.in_process import InProcessServer
 from orchtw.wire.objects import Object
 
@@ -81,7 +82,7 @@ class DefaultsCase(SynchronousTestCase):
 
 
 class PlacesTests(SynchronousTestCase):
-    """Set a value at a path."""
+    """Places of keys that `put` adds to an object."""
 
     def test_before_what_comes_later(self) -> None:
         """A key goes before those that the order has behind it, wherever the order begins."""

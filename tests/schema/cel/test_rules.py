@@ -1,4 +1,5 @@
 """The rules of schemas, held against objects (reference CRD-28 to CRD-30)."""
+# covers: orchtw.schema.cel.declarations, orchtw.schema.cel.operations
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ class RuleCase(SynchronousTestCase):
 
 
 class CauseTests(RuleCase):
-    """Return the text of a broken rule."""
+    """Causes of broken rules: field, text and value."""
 
     def test_texts(self) -> None:
         """A cause has the field, the type and the message, or else the rule (reference CRD-28)."""

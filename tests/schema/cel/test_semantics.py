@@ -1,4 +1,7 @@
 """Semantics of expressions (reference CRD-28, CRD-30)."""
+# covers: orchtw.schema.cel.compiler, orchtw.schema.cel.library.moments, orchtw.schema.cel.library.operators
+# covers: orchtw.schema.cel.library.texts, orchtw.schema.cel.library.urls, orchtw.schema.cel.macros
+# covers: orchtw.schema.cel.parser, orchtw.schema.cel.tokens, orchtw.schema.cel.values
 
 from __future__ import annotations
 

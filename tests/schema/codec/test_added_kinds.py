@@ -10,7 +10,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.errors import BadRequest
 from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.body import read_body
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.codec.strict_fields import WARN
 from orchtw.wire.objects import Object
 from tests.registry.widgets import GROUP, schema_of, widget
@@ -72,7 +74,7 @@ class AddedKindTests(SynchronousTestCase):
         """A strict reader finds unknown and repeated keys, but not where any key may stand."""
         body = b'{"kind":"Widget","apiVersion":"%b","spec":{"wheels":4,"size":1,"size":2,"box":{"a":1,"b":{"c":2}}}}'
         body %= V1.encode()
-        _, found = self.codec.read(body, "json", WARN)
+        _, found = read_body(self.codec, body, "json", WARN)
         self.assertEqual(found, ['unknown field "spec.wheels"', 'duplicate field "spec.size"'])
         value = orjson.loads(body)
         del value["spec"]["wheels"]
@@ -100,7 +102,7 @@ class AddedKindTests(SynchronousTestCase):
 
     def test_yaml(self) -> None:
         """YAML is read as JSON is."""
-        self.assertEqual(self.codec.read(b"spec:\n  size: 2\n", "yaml", WARN)[0]["spec"]["size"], 2)
+        self.assertEqual(read_body(self.codec, b"spec:\n  size: 2\n", "yaml", WARN)[0]["spec"]["size"], 2)
 
     def test_removed(self) -> None:
         """A removed kind has no codec; one that is held goes on; added again, it has another schema."""

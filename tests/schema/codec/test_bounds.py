@@ -13,13 +13,15 @@ from orchtw.naming.names import Naming
 from orchtw.schema import values
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec import strict_fields
-from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.body import read_body
+from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.json_text import MAX_CONTAINERS, MAX_KEYS
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.codec.mismatch import Mismatch
 from orchtw.schema.codec.strict_fields import MAX_FINDINGS, repeated_keys
 from orchtw.schema.codec.wire import delimited
-from orchtw.schema.codec.yaml_codec import MAX_DOCUMENTS, MAX_EVENTS, MAX_TAG_HANDLES, parse_yaml
+from orchtw.schema.codec.yaml_text import MAX_DOCUMENTS, MAX_EVENTS, MAX_TAG_HANDLES, parse_yaml
 from orchtw.schema.values import MAX_DEPTH, check_depth, in_order
 from tests.effort import MOST, calls, growth
 
@@ -73,7 +75,7 @@ class ProtobufTests(SynchronousTestCase):
         return wrap("v1", "Pod", raw + delimited(2, b"\x12\x00" * containers))
 
     def read(self, containers: int) -> None:
-        self.pods.read(self.envelope(containers), "protobuf", strict_fields.IGNORE)
+        read_body(self.pods, self.envelope(containers), "protobuf", strict_fields.IGNORE)
 
     def test_empty_messages(self) -> None:
         """Two bytes of the wire may be hundreds in memory: there are only so many (reference LIMIT-7)."""

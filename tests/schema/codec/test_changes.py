@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from copy import deepcopy
+from random import Random
 from typing import Any
 
 import orjson
@@ -13,10 +16,14 @@ from orchtw.apply.merge_patch import merge_patch
 from orchtw.apply.strategic_merge import strategic_merge
 from orchtw.errors import BadRequest
 from orchtw.naming.names import Naming
+from orchtw.schema import known_texts
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.json_text import parse_json
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.codec.strict_fields import IGNORE, WARN
 from tests.properties import examples
+from tests.schema.arbitrary import Arbitrary
 
 CODECS = Codecs(Catalogue.load(Naming.orch()))
 PODS = CODECS.kind("v1", "Pod")
@@ -41,10 +48,29 @@ PATCHES = some.dictionaries(some.sampled_from(KEYS), VALUES, max_size=3)
 
 
 def live_of(codec: KindCodec) -> Any:
-    """A canonical object with its defaults, as an update begins with."""
-    obj = codec.normalise(LIVE[codec.kind])
+    """Return a canonical object with its defaults, as an update begins with."""
+    return whole(codec, LIVE[codec.kind])
+
+
+def whole(codec: KindCodec, value: Any) -> Any:
+    """Return a value as canonical object with its defaults."""
+    obj = codec.normalise(value)
     codec.set_defaults(obj)
     return obj
+
+
+def mixed(random: Random, first: Any, second: Any, levels: int = 2) -> Any:
+    """Return an object whose keys come from two others, as do those of its structs."""
+    out: dict[str, Any] = {}
+    for key in [*first, *(key for key in second if key not in first)]:
+        both = type(first.get(key)) is dict and type(second.get(key)) is dict
+        if levels > 1 and both and random.random() < 0.5:
+            out[key] = mixed(random, first[key], second[key], levels - 1)
+        else:
+            source = first if random.random() < 0.7 else second
+            if key in source:
+                out[key] = source[key]
+    return out
 
 
 def outcome(fitted: Any) -> Any:
@@ -65,6 +91,54 @@ class FitChangesTests(SynchronousTestCase):
         patched = strategic_merge(live, patch, codec.schema) if strategic else merge_patch(live, patch)
         found = outcome(lambda: codec.fit_changes(patched, live, directive))
         self.assertEqual(found, outcome(lambda: codec.fit(patched, directive)))
+
+    @examples(100)
+    @given(some.sampled_from([PODS, MAPS]), PATCHES, some.sampled_from([WARN, IGNORE]), some.booleans())
+    def test_sent_whole(self, codec: KindCodec, patch: Any, directive: str, repeats: bool) -> None:
+        """The same holds for a body that replaces an object with much of the same text; repeated keys are found."""
+        live = live_of(codec)
+        text = json.dumps(merge_patch(live, patch)).encode()
+        if repeats:
+            text = text.replace(b'"metadata": {', b'"metadata": {"name": "first", ', 1)
+        found = outcome(lambda: codec.fit_changes(parse_json(text), live, directive, text))
+        self.assertEqual(found, outcome(lambda: codec.fit(parse_json(text), directive, text)))
+
+    def test_every_kind(self) -> None:
+        """An object of any kind that is sent anew, or over another one, is the object that was sent."""
+        self.patch(known_texts, "SHORTEST", 1)
+        kinds = [key for key in sorted(CODECS.catalogue._messages) if CODECS.kind(*key).protobuf]
+
+        @examples(3)
+        @given(some.integers(0, 2**32))
+        def check(seed: int) -> None:
+            for key in kinds:
+                codec, random = CODECS.kind(*key), Random(f"{seed} {key}")
+                live, other = (whole(codec, Arbitrary(random).struct(codec.schema)) for _ in range(2))
+                text = orjson.dumps(mixed(random, live, other))
+                found = outcome(lambda: codec.fit_changes(orjson.loads(text), live, WARN, text))  # noqa: B023
+                wanted = outcome(lambda: codec._fit_whole(orjson.loads(text), WARN, text))  # noqa: B023
+                self.assertEqual(found, wanted)
+                for _ in range(3):  # it is new, seen once, and known
+                    self.assertEqual(outcome(lambda: codec.fit(orjson.loads(text), WARN, text)), wanted)  # noqa: B023
+
+        check()
+
+    def test_known_texts(self) -> None:
+        """A part that has come before is fitted as the first time, under whatever directive it came."""
+        spec = {**LIVE["Pod"]["spec"], "nodeName": "n" * 600}
+        for extra in ({}, {"odd": 1}, {"priority": True}, {"containers": [{"name": "c", "odd": 1}]}):
+            for directive in (WARN, IGNORE, WARN, WARN, IGNORE, WARN):
+                sent = {"metadata": {"name": "p"}, "spec": {**spec, **extra}}
+                found = outcome(lambda: PODS.fit(deepcopy(sent), directive))  # noqa: B023
+                self.assertEqual(found, outcome(lambda: PODS._fit_whole(deepcopy(sent), directive, b"")))  # noqa: B023
+
+    def test_known_values_are_private(self) -> None:
+        """A known part is kept as text: a change of one object is not seen in the next one."""
+        sent = {"metadata": {"name": "p"}, "spec": {**LIVE["Pod"]["spec"], "nodeName": "m" * 600}}
+        for _ in range(4):
+            obj, _ = PODS.fit(deepcopy(sent), WARN)
+            self.assertEqual(obj["spec"]["containers"][0]["name"], "c")
+            obj["spec"]["containers"][0]["name"] = "changed"
 
     def test_not_looked_at(self) -> None:
         """A change of the status leaves the spec as it is, without a copy."""

@@ -7,6 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.errors import BadRequest
 from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
+from orchtw.schema.codec.body import read_body
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import PREFIX, unwrap, wrap
 from orchtw.schema.codec.strict_fields import IGNORE
@@ -35,12 +36,11 @@ class EnvelopeTests(SynchronousTestCase):
     def test_no_prefix(self) -> None:
         """A body without the prefix is a 400 with the text of reference ENC-13."""
         for body, shown in ((b"", "<empty>"), (b"\x0a\x00", "0a00"), (b'{"kind":"Pod"}', '{"kind":"Pod"}')):
-            error = self.assertRaises(BadRequest, unwrap, body, "Pod")
-            self.assertEqual(
-                error.message,
-                "the object provided is unrecognized (must be of type Pod): provided data does not appear to be a "
-                f"protobuf message, expected prefix [107 56 115 0] ({shown})",
-            )
+            why = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
+            error = self.assertRaises(BadRequest, unwrap, body)
+            self.assertEqual(error.message, f"the object provided is unrecognized: {why} ({shown})")
+            error = self.assertRaises(BadRequest, read_body, CODECS.kind("v1", "Pod"), body, "protobuf", IGNORE)
+            self.assertIn(f"unrecognized (must be of type Pod): {why} ({shown})", error.message)
 
     def test_broken(self) -> None:
         """A broken envelope is a 400: truncated, ill-typed, not UTF-8 or encoded."""
@@ -60,9 +60,9 @@ class EnvelopeTests(SynchronousTestCase):
         """A kind's codec takes its own type or none, and refuses another's (reference ERR-15)."""
         codec = CODECS.kind("v1", "Pod")
         pod, _ = codec.fit({"metadata": {"name": "p"}}, IGNORE)
-        self.assertEqual(codec.read(codec.encode_envelope(pod), "protobuf", IGNORE)[0], pod)
+        self.assertEqual(read_body(codec, codec.encode_envelope(pod), "protobuf", IGNORE)[0], pod)
         untyped = wrap("", "", codec.encode_protobuf(pod))
-        self.assertEqual(codec.read(untyped, "protobuf", IGNORE)[0], pod)
-        error = self.assertRaises(BadRequest, codec.read, wrap("v1", "Secret", b""), "protobuf", IGNORE)
+        self.assertEqual(read_body(codec, untyped, "protobuf", IGNORE)[0], pod)
+        error = self.assertRaises(BadRequest, read_body, codec, wrap("v1", "Secret", b""), "protobuf", IGNORE)
         why = "converting (v1.Secret) to (core.Pod): unknown conversion"
         self.assertEqual(error.message, f'Secret in version "v1" cannot be handled as a Pod: {why}')

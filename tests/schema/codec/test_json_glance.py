@@ -108,7 +108,7 @@ class GlanceTests(SynchronousTestCase):
             self.check(tail_of({"metadata": meta} | rest | {"end": 1}))
 
     def test_broken(self) -> None:
-        """Malformed text is left to the decoder."""
+        """MalformedBody text is left to the decoder."""
         usual = tail_of({"metadata": META, "spec": {}})
         for length in range(len(usual) - 1):
             glance(usual[:length], b"7")

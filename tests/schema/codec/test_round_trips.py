@@ -1,4 +1,5 @@
 """Every kind survives every encoding."""
+# covers: orchtw.schema.codec.wire_forms
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.descriptors import message_class
 from tests.properties import examples
 from tests.schema.arbitrary import Arbitrary

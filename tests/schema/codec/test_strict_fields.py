@@ -12,6 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
+from orchtw.schema.codec.body import read_body
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.strict_fields import MAX_FINDINGS, WARN, Pairs, may_repeat, pairs_of, repeated_keys
 from orchtw.schema.codec.yaml_codec import decode_yaml
@@ -27,7 +28,7 @@ _VALUES = some.recursive(
 
 def findings(kind: str, body: bytes, api_version: str = "v1") -> list[str]:
     """Return the findings in a JSON text."""
-    return _CODECS.kind(api_version, kind).read(body, "json", WARN)[1]
+    return read_body(_CODECS.kind(api_version, kind), body, "json", WARN)[1]
 
 
 class UnknownFieldTests(SynchronousTestCase):
@@ -122,7 +123,7 @@ class YAMLTests(SynchronousTestCase):
         """Repeated keys are named with their line; merged keys do not count."""
         text = b"a: 1\nb: {c: 1, c: 2}\na: 3\nd: &d {x: 1}\ne: {<<: *d, x: 2}\n"
         repeated: list[str] = []
-        value = decode_yaml(text, "", repeated)
+        value = decode_yaml(text, repeated)
         self.assertEqual(value["a"], 3)
         self.assertEqual(repeated, ['line 2: key "c" already set in map', 'line 3: key "a" already set in map'])
 

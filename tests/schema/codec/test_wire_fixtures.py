@@ -10,8 +10,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.errors import BadRequest
 from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import unwrap
+from orchtw.schema.codec.kind_codec import KindCodec
 from tests.schema.codec.envelopes import opened
 
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures" / "wire"

@@ -1,4 +1,5 @@
 """Conversion between served versions (reference VER-11)."""
+# covers: orchtw.schema.conversion.autoscaling_metrics
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ ALL_RULES = {key: rule for rules in RULES.values() for key, rule in rules.items(
 
 @st.composite
 def some(draw: st.DrawFn, rules: dict[str, Any], most: int = 2) -> dict[str, Any]:
-    """A few of the rules."""
+    """Draw up to `most` of the rules, each with a value."""
     if not rules:
         return {}
     chosen = draw(st.lists(st.sampled_from(sorted(rules)), max_size=most, unique=True))

@@ -28,8 +28,7 @@ def schema_of(structure: dict[str, Any]) -> CustomSchema:
 
 def codec_of(structure: dict[str, Any]) -> CustomCodec:
     """The codec of such widgets, which uses functions from the first object on."""
-    found = CODECS.made(widget(), schema_of(structure), CustomCodec)
-    assert isinstance(found, CustomCodec)
+    found = CustomCodec(widget(), schema_of(structure), CODECS)
     found.direct_looks = 0
     return found
 
@@ -63,7 +62,7 @@ def complaints(codec: CustomCodec, spec: Any) -> list[str]:
         return [f"{cause.get('field', '')}: {cause['message']}" for cause in refusal.details["causes"]]
     except StatusError as refusal:
         return [refusal.message]
-    return [str(cause) for cause in codec.causes(obj, None)]
+    return [str(cause) for cause in codec.check(obj, None)]
 
 
 def value_complaints(schema: dict[str, Any], value: Any) -> list[str]:

@@ -1,4 +1,5 @@
 """Each keyword of schemas, with what is said of values that break it (reference CRD-17)."""
+# covers: orchtw.schema.custom.check_code, orchtw.schema.custom.validation, orchtw.schema.custom.wording
 
 from __future__ import annotations
 
@@ -182,7 +183,7 @@ class ObjectTests(KeywordsCase):
         self.assertTold(schema, {"x": None}, "spec.a.x: Required value")
         codec = codec_of({"type": "object", "required": ["spec"], "properties": {"spec": {"type": "object"}}})
         obj = codec.normalise(widget_of())
-        self.assertEqual([str(each) for each in codec.causes(obj, None)], ["spec: Required value"])
+        self.assertEqual([str(each) for each in codec.check(obj, None)], ["spec: Required value"])
 
     def test_size(self) -> None:
         """Objects have a size; one of a wrong size is not looked into."""

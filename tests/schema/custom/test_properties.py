@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
+from unittest import mock
 
 import orjson
 from hypothesis import given
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Invalid
+from orchtw.schema import known_texts
 from orchtw.schema.custom.codec import CustomCodec
 from orchtw.schema.custom.parts import Unsure
 from orchtw.schema.custom.shape import Shaper
@@ -52,6 +55,24 @@ class ShapeTests(SynchronousTestCase):
 
     @examples(80)
     @given(cases())
+    def test_known(self, case: Case) -> None:
+        """Knowing a member changes no outcome: neither the object, nor its losses, nor the causes."""
+        codec, structure, value = case
+        with mock.patch.object(known_texts, "SHORTEST", 1):
+            for _ in range(4):
+                for fill in (False, True):
+                    shaper, lost = Shaper(codec._keys, codec._metadata, fill=fill), list[str]()
+                    direct = shaper.root(value, structure)
+                    with contextlib.suppress(Misfit, Unsure):
+                        found = codec._shaped(value, fill, lost)
+                        self.assertEqual(orjson.dumps(found), orjson.dumps(direct))
+                        self.assertEqual(bool(lost), bool(shaper.lost))
+                    with contextlib.suppress(Unsure):
+                        if codec._checked(direct):
+                            self.assertEqual(codec._direct_causes(direct, structure, ""), [])
+
+    @examples(80)
+    @given(cases())
     def test_both_ways(self, case: Case) -> None:
         """The quick way comes to what the direct way comes to, with defaults and without, and loses as much."""
         codec, structure, value = case
@@ -86,7 +107,7 @@ class ShapeTests(SynchronousTestCase):
         if obj is None or codec.strict_findings(value):
             return
         shaper = Shaper(codec._keys, codec._metadata, fill=False)
-        self.assertEqual(codec.normalise(value), {**codec._types, **shaper.root(value, structure)})
+        self.assertEqual(codec.normalise(value), {**codec.type.fields, **shaper.root(value, structure)})
         again, found = codec.fit(obj, "Strict", orjson.dumps(obj))
         self.assertEqual((again, found), (obj, []))
 
@@ -99,7 +120,7 @@ class ValidationTests(SynchronousTestCase):
         codec, structure, value = case
         obj = codec.refresh(value)
         expected = valid(obj.get("spec", {}), structure["properties"]["spec"]) if "spec" in obj else True
-        self.assertEqual(not codec.causes(obj, None), expected)
+        self.assertEqual(not codec.check(obj, None), expected)
         self.assertEqual(not codec._direct_causes(obj, structure, ""), expected)
         if read(codec, value) is None:
             self.assertFalse(expected)

@@ -1,4 +1,5 @@
 """Pruning and defaulting (reference CRD-15, CRD-16)."""
+# covers: orchtw.schema.custom.marked, orchtw.schema.custom.shape_code
 
 from __future__ import annotations
 
@@ -89,7 +90,7 @@ class MetadataTests(SynchronousTestCase):
         obj, found = codec.fit(value, "Warn")
         self.assertEqual(obj["metadata"]["labels"], {"a": "b"})
         self.assertEqual(found, ['unknown field "metadata.x"'])
-        causes = [str(each) for each in codec.causes(obj, None)]
+        causes = [str(each) for each in codec.check(obj, None)]
         self.assertEqual(causes, ["metadata.name: Too long: may not be longer than 3"])
 
     def test_embedded(self) -> None:
@@ -106,7 +107,7 @@ class MetadataTests(SynchronousTestCase):
         codec = spec_codec(t={**RESOURCE, **KEEP})
         obj = codec.normalise(widget_of(spec={"t": {"kind": "", "metadata": {"name": "a/b"}}}))
         self.assertEqual(
-            [str(each) for each in codec.causes(obj, None)],
+            [str(each) for each in codec.check(obj, None)],
             [
                 "spec.t.apiVersion: Required value",
                 'spec.t.kind: Invalid value: "": must not be empty',
@@ -114,7 +115,7 @@ class MetadataTests(SynchronousTestCase):
             ],
         )
         obj["spec"]["t"] = {"kind": "Some_Kind", "apiVersion": "a/b/c"}
-        told = [str(each) for each in codec.causes(obj, None)]
+        told = [str(each) for each in codec.check(obj, None)]
         self.assertEqual(told[0], 'spec.t.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c')
         self.assertIn('spec.t.kind: Invalid value: "Some_Kind": may have mixed case, but should', told[1])
 
@@ -196,7 +197,7 @@ class WideTests(SynchronousTestCase):
         codec = spec_codec(w={**struct(**members), "minProperties": 1})
         found = spec_of(codec, {"w": {"f7": 1.0, "x": 1}})
         self.assertEqual((len(found["w"]), found["w"]["f7"], found["w"]["f8"]), (300, 1, 8))
-        self.assertEqual(codec.causes(codec.normalise(widget_of(spec={"w": {"f1": 1}})), None), [])
+        self.assertEqual(codec.check(codec.normalise(widget_of(spec={"w": {"f1": 1}})), None), [])
         self.assertRaises(Invalid, spec_of, codec, {"w": {"f7": "x"}})
-        wrong = codec.causes(codec.normalise(widget_of(spec={"w": {}})), None)
+        wrong = codec.check(codec.normalise(widget_of(spec={"w": {}})), None)
         self.assertEqual([each.field for each in wrong], ["spec.w"])

@@ -1,4 +1,5 @@
 """Where paths lead (reference CRD-60)."""
+# covers: orchtw.schema.jsonpath.parser, orchtw.schema.jsonpath.steps
 
 from __future__ import annotations
 
@@ -98,7 +99,7 @@ class PathTests(SynchronousTestCase):
             self.assertEqual((text, type(found), found), (text, type(value), value))
 
     def test_unreadable(self) -> None:
-        """Malformed paths are refused (reference CRD-60)."""
+        """MalformedBody paths are refused (reference CRD-60)."""
         for text in UNREADABLE:
             with self.assertRaises(PathError, msg=text):
                 Path(text)

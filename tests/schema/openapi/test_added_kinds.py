@@ -40,7 +40,7 @@ class AddedKindTests(SynchronousTestCase):
         self.assertEqual(found["description"], "A thing with a size.")
         self.assertEqual(list(found["properties"]), ["apiVersion", "kind", "metadata", "spec", "status"])
         spec = found["properties"]["spec"]
-        self.assertEqual((spec["description"], spec["type"]), ("What is wanted.", "object"))
+        self.assertEqual((spec["description"], spec["type"]), ("Wanted state of the widget.", "object"))
         self.assertEqual(
             spec["properties"]["size"],
             {

@@ -73,7 +73,7 @@ class SiblingTests(SynchronousTestCase):
     def test_versions_share(self) -> None:
         """A version without a text has that of another one of its group."""
         main = self.texts.of_field(f"{API}.apps.v1.DeploymentSpec", "paused")
-        self.assertIn("rollout stands still", main)
+        self.assertIn("rollout is paused", main)
         for package in ("apps.v1beta1", "apps.v1beta2", "extensions.v1beta1"):
             self.assertEqual(self.texts.of_field(f"{API}.{package}.DeploymentSpec", "paused"), main)
         eviction = self.texts.of_message(f"{API}.policy.v1.Eviction")
@@ -84,7 +84,8 @@ class SiblingTests(SynchronousTestCase):
         field = ("RollingUpdateDeployment", "maxSurge")
         self.assertIn("Default: 25%.", self.texts.of_field(f"{API}.apps.v1.{field[0]}", field[1]))
         self.assertIn("Default: 1.", self.texts.of_field(f"{API}.extensions.v1beta1.{field[0]}", field[1]))
-        self.assertIn("Which pods", self.texts.of_field(f"{API}.policy.v1.PodDisruptionBudgetSpec", "selector"))
+        stable = self.texts.of_field(f"{API}.policy.v1.PodDisruptionBudgetSpec", "selector")
+        self.assertIn("an absent one matches no pods", stable)
         self.assertIn("unlike", self.texts.of_field(f"{API}.policy.v1beta1.PodDisruptionBudgetSpec", "selector"))
 
     def test_newest_sibling_counts(self) -> None:

@@ -77,7 +77,7 @@ class TypeTests(SynchronousTestCase):
         """A deprecated resource names its successor and its end, whatever else it says (reference OPENAPI-15)."""
         resource = Catalogue.load(Naming.orch()).find("policy", "v1beta1", "poddisruptionbudgets")
         assert resource is not None
-        life = "Deprecated since 1.21, use PodDisruptionBudget of policy/v1; not served from 1.25 on."
+        life = "Deprecated since 1.21, use PodDisruptionBudget of policy/v1; no longer served from 1.25."
         self.assertEqual(of_resource(resource, "Bounds."), f"Bounds. {life}")
-        words = "PodDisruptionBudget: an object in a namespace, served as poddisruptionbudgets in policy/v1beta1."
+        words = "PodDisruptionBudget: a namespaced object, served as poddisruptionbudgets in policy/v1beta1."
         self.assertEqual(of_resource(resource, ""), f"{words} {life}")

@@ -1,4 +1,6 @@
 """Tables (reference TABLE-1, TABLE-8)."""
+# covers: orchtw.schema.tables.cells_cluster, orchtw.schema.tables.cells_core, orchtw.schema.tables.cells_pod
+# covers: orchtw.schema.tables.cells_workloads, orchtw.schema.tables.text
 
 from __future__ import annotations
 

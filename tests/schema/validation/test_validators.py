@@ -1,4 +1,5 @@
 """Validators compiled from schema nodes, which need not come from descriptors."""
+# covers: orchtw.schema.nodes
 
 from __future__ import annotations
 
@@ -210,7 +211,7 @@ class RuleTests(ValidatorCase):
 
 
 class PlaceTests(ValidatorCase):
-    """Return the fields of causes."""
+    """Fields that causes name, from the root to the item."""
 
     def test_elements_and_keys(self) -> None:
         """Elements are named by index, values and keys of maps by key, at any depth."""
@@ -331,15 +332,13 @@ class DeclaredRulesTests(SynchronousTestCase):
     def test_usual_refusal(self) -> None:
         """Findings make the usual 422 (reference ERR-12, KIND-34)."""
         codec = Codecs(Catalogue.load(Naming.orch())).kind("node.orch.io/v1", "RuntimeClass")
-        validate = codec.validator
-        assert validate is not None
         runtime_class = codec.normalise({"metadata": {"name": "a"}, "handler": "A"})
-        causes = validate(runtime_class, None)
+        causes = codec.check(runtime_class, None)
         message = f'Invalid value: "A": {LABEL_TEXT}'
         self.assertEqual(causes, [Cause("FieldValueInvalid", message, "handler")])
         status = Invalid.of("RuntimeClass", "node.orch.io", "a", causes).to_status()
         self.assertEqual(status["message"], f'RuntimeClass.node.orch.io "a" is invalid: handler: {message}')
-        changed = validate({**runtime_class, "handler": "b"}, {**runtime_class, "handler": "c"})
+        changed = codec.check({**runtime_class, "handler": "b"}, {**runtime_class, "handler": "c"})
         self.assertEqual(changed, [Cause("FieldValueInvalid", 'Invalid value: "b": field is immutable', "handler")])
 
 

@@ -14,13 +14,12 @@ from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from orchtw.request import Request, Response
 from orchtw.serving.edge import App, Decline, Edge, Screen
 from orchtw.serving.http2.connection import HTTP2Channel
 from orchtw.serving.http2.shared import Shared
 from orchtw.serving.limits import EdgeLimits
 from orchtw.wire.http2_frames import HEAD, HEAD_BYTES, FrameKind, read_word
-from tests.serving.edge_doubles import KNOWN_PEER, WALL_S, FakeTransport
+from tests.serving.edge_doubles import KNOWN_PEER, WALL_S, Echo, FakeTransport
 
 FIELDS = ((":method", "GET"), (":scheme", "https"), (":authority", "a"), (":path", "/one"))
 
@@ -79,7 +78,8 @@ class Wire:
         begun: bool = True,
         late: bool = False,
     ) -> None:
-        self.seen: list[Request] = []
+        self.echo = Echo()
+        self.seen = self.echo.seen
         self.clock = Clock()
         self.frugal = frugal
         self.edge = Edge(
@@ -112,11 +112,6 @@ class Wire:
         if begun:
             self.client.initiate_connection()
             self.exchange()
-
-    async def echo(self, request: Request) -> Response:
-        """The default app: answers with the target, remembers the request."""
-        self.seen.append(request)
-        return Response(body=request.path.encode())
 
     def exchange(self) -> None:
         """Deliver what the client has to say, then what the server has, until both are silent."""

@@ -1,4 +1,5 @@
 """Packed fields: what a library packs is unpacked, and what cannot be unpacked, or is too much, is noticed."""
+# covers: orchtw.serving.http2.answer_fields
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Flow control: windows, and a transport that takes nothing."""
+# covers: orchtw.serving.http2.outlet
 
 from __future__ import annotations
 

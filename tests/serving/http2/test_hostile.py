@@ -1,4 +1,5 @@
 """Clients that break the protocol, or make too much of it."""
+# covers: orchtw.serving.http2.request_fields
 
 from __future__ import annotations
 

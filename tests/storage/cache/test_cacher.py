@@ -1,4 +1,5 @@
 """The cache over a store in memory: loading, following, snapshots, waiting, watching."""
+# covers: orchtw.storage.cache.kept, orchtw.storage.cache.resource_cache, orchtw.watch.entry
 
 from __future__ import annotations
 
@@ -18,12 +19,14 @@ from orchtw.storage.interface import (
     SCAN_ITEMS,
     Op,
     Page,
+    Restored,
+    Terms,
     Wanted,
 )
 from orchtw.watch.bookmarks import RESOLUTION_S
 from orchtw.watch.entry import Entry
 from orchtw.watch.selection import Selection
-from tests.storage.cache_case import (
+from tests.storage.cache.case import (
     CacheTestCase,
     Prepared,
     RecordingFollower,
@@ -222,6 +225,22 @@ class FollowTests(CacheTestCase):
         self.store.put("/registry/pods/a/x", b"plain bad")
         self.assertEqual((list(pods.snapshot()), pods.damaged), ([], {"a/x": 3}))
 
+    def test_other_processes_tell(self) -> None:
+        """A value of another process of this server is not looked into: its labels and fields came with it."""
+        pods = self.start()
+        self.store.put("/registry/pods/a/x", b"plain bad", Terms(b"told"))
+        found = pods.get("a/x")
+        assert found is not None
+        self.assertEqual((self.pods.built, self.pods.glances), (0, []))
+        self.assertEqual((found.labels, found.fields, found.raw), ({"l": "told"}, ("told",), b"PLAIN BAD"))
+
+    def test_told_of_another_form(self) -> None:
+        """A value that is not plain here is decoded, whatever came with it."""
+        pods = self.start()
+        self.store.put("/registry/pods/a/x", b"other n", Terms(b"told"))
+        found = pods.get("a/x")
+        self.assertEqual((self.pods.built, found and found.labels), (1, {"l": "other"}))
+
     def test_not_searched(self) -> None:
         """Later writes cost the garbage collector nothing, however many they are (METRIC-7)."""
         pods = self.start()
@@ -286,6 +305,81 @@ class FollowTests(CacheTestCase):
         self.soon.clear()
         self.clock.advance(RESOLUTION_S)
         self.assertEqual(sink.lines, ["ADDED a/a@2", "ADDED a/b@3", "ADDED a/c@4"])
+
+
+class RestoreTests(CacheTestCase):
+    """Batches by which an earlier state comes back."""
+
+    def restore(self, *ops: tuple[str, bytes | None], expires: bool = True) -> None:
+        """Commit these writes as a restore does."""
+        note = Restored(expires)
+        self.store.write([Op(f"/registry/{key}", value, note=note) for key, value in ops])
+
+    def test_watches_expire_first(self) -> None:
+        """Watches of all resources end with 410 before the first change, followers are told of each of them."""
+        pods = self.start()
+        self.store.put("/registry/pods/a/x", b"one")
+        sinks = [RecordingSink(), RecordingSink()]
+        pods.watch(Selection(), TextWire(), since=2).start(sinks[0])
+        self.cacher.of(self.nodes).watch(Selection(), TextWire(), since=2).start(sinks[1])
+        follower = RecordingFollower()
+        pods.follow(follower)
+        self.restore(("pods/a/x", None), ("pods/a/y", b"plain n"), ("pods/a/z", b"two"), ("unknown/a", b""))
+        for sink in sinks:
+            self.assertEqual(sink.lines, ["ERROR 410 too old resource version: 2 (6)"])
+        self.assertEqual(follower.seen, ["a/x", "a/y", "a/z"])
+        self.turn()
+        self.assertEqual([entry.key for entry in pods.snapshot()], ["a/y", "a/z"])
+        self.assertEqual((len(pods.log), pods.revision), (0, 6))
+        self.assertRaises(Expired, past, pods, 5)
+
+    def test_values_are_read_on_demand(self) -> None:
+        """A restored value is not looked into before somebody asks, and counts by its size all the same."""
+        pods = self.start()
+        self.restore(("pods/a/x", b"plain n"))
+        self.assertEqual((self.pods.glances, pods.raw_bytes), ([], 7))
+        self.restore(("pods/a/x", b"plain more"))
+        self.assertEqual((self.pods.glances, pods.raw_bytes), ([], 10))
+        found = pods.get("a/x")
+        self.assertEqual((found and found.raw, self.pods.glances), (b"PLAIN MORE", [b"plain more"]))
+        self.restore(("pods/a/x", None))
+        self.assertEqual((len(pods), pods.raw_bytes), (0, 0))
+
+    def test_late_looks_count_nothing(self) -> None:
+        """A look at an entry that has been replaced meanwhile does not change the size of the cache."""
+        pods = self.start()
+        self.restore(("pods/a/x", b"plain n"))
+        old = pods.snapshot()[0]
+        self.restore(("pods/a/x", None))
+        self.assertEqual((old.raw, pods.raw_bytes), (b"PLAIN N", 0))
+
+    def test_unreadable_value(self) -> None:
+        """A value that cannot be read is set aside, and the others are restored; so is one that replaces it."""
+        pods = self.start()
+        with capturedLogs():
+            self.restore(("pods/a/x", b"bad"), ("pods/a/y", b"good"))
+        self.assertEqual(([entry.key for entry in pods.snapshot()], list(pods.damaged)), (["a/y"], ["a/x"]))
+        self.restore(("pods/a/x", b"plain n"))
+        self.assertEqual(([entry.key for entry in pods.snapshot()], pods.damaged), (["a/x", "a/y"], {}))
+
+    def test_followed_restore(self) -> None:
+        """Without expiry it is a batch like any other, for watches too."""
+        pods = self.start()
+        sink = RecordingSink()
+        pods.watch(Selection(), TextWire(), since=1).start(sink)
+        self.restore(("pods/a/x", b"one"), ("pods/a/x", None), expires=False)
+        self.turn()
+        self.assertEqual(sink.lines, ["ADDED a/x@2 one", "DELETED a/x@3 one"])
+
+    def test_resource_that_is_being_added(self) -> None:
+        """A resource that is loaded meanwhile has the restored objects afterwards."""
+        self.start()
+        self.store.put("/registry/widgets/a/old", b"old")
+        self.store.gate = gate = Deferred()
+        adding = Deferred.fromCoroutine(self.cacher.add(Resource("/registry/widgets/")))
+        self.restore(("widgets/a/old", None), ("widgets/a/new", b"new"))
+        gate.callback(None)
+        self.assertEqual([entry.key for entry in self.successResultOf(adding).snapshot()], ["a/new"])
 
 
 class ReadTests(CacheTestCase):

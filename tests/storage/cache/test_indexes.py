@@ -1,4 +1,5 @@
 """Indexes by labels, fields and names: when they are made, that they are right, and what they may take."""
+# covers: orchtw.storage.cache.index
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
 """Memory held for readers beside the objects stays within its limit."""
+# covers: orchtw.watch.room
 
 from __future__ import annotations
 
 from orchtw.rules.selectors import parse_labels
+from orchtw.schema.tables.lasting_rows import lasting_row
 from orchtw.storage.cache import reclaim
 from orchtw.storage.cache.resource_cache import ResourceCache
 from orchtw.storage.interface import Op
@@ -12,7 +14,7 @@ from orchtw.watch.log import MAX_SUPERSEDED_BYTES
 from orchtw.watch.room import Room
 from orchtw.watch.selection import Selection
 from orchtw.wire.packing import Packed, Packer
-from tests.storage.cache_case import CacheTestCase, Resource
+from tests.storage.cache.case import CacheTestCase, Resource
 
 LIMIT = 100_000
 PACKER = Packer()
@@ -127,22 +129,32 @@ class RoomTests(CacheTestCase):
         """Other forms count, and go."""
         pods = self.fill(200)
         for entry in pods.snapshot():
-            entry.other = {("cells",): ([], 1)}
-            pods.made(entry, 0, 0, ROW_BYTES)
+            entry.other = {("cells",): (row := lasting_row(["x"], 1))}
+            pods.made(entry, 0, 0, ROW_BYTES + len(row))
         self.settle()
         self.assertLessEqual(self.cacher.room.excess, 0)
         left = sum(bool(entry.other) for entry in pods.snapshot())
-        self.assertEqual(self.cacher.held_bytes()["rows"], ROW_BYTES * left)
+        self.assertEqual(self.cacher.held_bytes()["rows"], (ROW_BYTES + len(row)) * left)
 
-    def test_compressed_first(self) -> None:
-        """Compressed lists go before anything else (reference LIMIT-19)."""
+    def test_compressed(self) -> None:
+        """Compressed pieces go before any JSON is dropped, and after what can be packed (reference LIMIT-19)."""
         pods = self.fill(100)
         room = self.cacher.room
         room.compressed = lists = Lists(60_000)
         self.encode(pods, 40)
         self.settle()
-        self.assertEqual((room.plain, room.packed), (40 * len(JSON), 0))
-        self.assertEqual(lists.given_up, [20_000 + LIMIT // reclaim.SPARE])
+        self.assertLessEqual(room.excess, 0)
+        self.assertEqual(lists.given_up, [])
+        lists.used_bytes = LIMIT
+        for entry in pods.snapshot():
+            self.cacher.room.count(entry.forms(), -1)
+            entry.json = PACKER.pack(JSON)
+            self.cacher.room.count(entry.forms())
+        excess, packed = room.excess, room.packed
+        self.settle()
+        self.assertEqual(lists.given_up, [excess + LIMIT // reclaim.SPARE])
+        self.assertEqual(self.cacher.held_bytes()["compressed"], lists.used_bytes)
+        self.assertEqual((room.plain, room.packed), (0, packed))
         self.assertEqual(self.cacher.held_bytes()["compressed"], lists.used_bytes)
 
     def test_indexes_last(self) -> None:
@@ -178,6 +190,6 @@ class RoomTests(CacheTestCase):
         room = Room(LIMIT)
         self.assertEqual((room.history.limit_bytes, room.recent.limit_bytes), (LIMIT // 3, LIMIT // 8))
         self.assertEqual((room.pinned_limit, room.excess), (LIMIT // 4, -LIMIT))
-        self.assertEqual((room.indexes.limit_bytes, room.compressed_limit), (LIMIT // 4, LIMIT // 6))
+        self.assertEqual((room.indexes.limit_bytes, room.compressed_limit), (LIMIT // 4, LIMIT // 4))
         self.assertEqual(Room().excess, 0)
         self.assertGreater(Room().pinned_limit, MAX_SUPERSEDED_BYTES)

@@ -1,4 +1,5 @@
 """Keys that a service keeps (reference STORE-14)."""
+# covers: orchtw.storage.encryption.kms_client
 
 from __future__ import annotations
 
@@ -96,7 +97,7 @@ class KmsTests(ServiceCase):
         kms = self.kms()
         self.service.broken = "sealed away"
         waiting = [Deferred.fromCoroutine(self.refusal(self.opened(kms, sealed))) for _ in range(3)]
-        text = "rpc error: code = UNAVAILABLE desc = sealed away"
+        text = "rpc error: code = Unavailable desc = sealed away"
         self.assertEqual(await gatherResults(waiting), [text] * 3)
         self.assertEqual(await self.refusal(self.sealed(kms)), text)
         self.service.broken = ""
@@ -129,7 +130,9 @@ class KmsTests(ServiceCase):
     async def test_no_key(self) -> None:
         """Bytes that are no key of AES are refused, whatever the service says."""
         sealed = b"\0\x03abc" + bytes(32)
-        self.assertEqual(await self.refusal(self.opened(self.kms(), sealed)), "the service returned no key of AES")
+        self.assertEqual(
+            await self.refusal(self.opened(self.kms(), sealed)), "the service returned a key that is not an AES key"
+        )
 
 
 class HealthTests(ServiceCase):

@@ -1,4 +1,5 @@
 """The sealing store passes what every store passes, and keeps nothing plain (reference STORE-14)."""
+# covers: orchtw.storage.encryption.deliveries, orchtw.storage.encryption.transformer
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
 """The etcd store while the cluster fails, and what it says of it (reference STORE-31, STORE-33)."""
+# covers: orchtw.storage.etcd.health, orchtw.storage.etcd.reading
+# covers: orchtw.storage.etcd.watching, orchtw.testing.etcd
 
 from __future__ import annotations
 
@@ -14,9 +16,9 @@ from twisted.trial.unittest import TestCase
 
 from orchtw import errors
 from orchtw.outbound.destination import Destination
+from orchtw.outbound.grpc import silence
 from orchtw.outbound.policy import TLSPolicy
 from orchtw.outbound.tls import ClientTLS
-from orchtw.storage.etcd import silence
 from orchtw.storage.etcd.store import EtcdStore
 from orchtw.storage.interface import Op, WriteOutcome
 from orchtw.storage.testing import Recorder

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.config import Config
+from orchtw.config.storage import EtcdOptions
 from orchtw.errors import ConfigError
 from orchtw.storage.etcd.opening import tls_of
 from orchtw.testing.etcd import Files
@@ -16,23 +16,23 @@ class FilesTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.files = Files.made_in(self.mktemp())
 
-    def config(self) -> Config:
+    def options(self) -> EtcdOptions:
         """With all three files."""
         files = self.files
-        return Config(
-            etcd_servers=("https://a:2379",),
-            etcd_cafile=files.authority,
-            etcd_certfile=files.client_certificate,
-            etcd_keyfile=files.client_key,
+        return EtcdOptions(
+            servers=("https://a:2379",),
+            cafile=files.authority,
+            certfile=files.client_certificate,
+            keyfile=files.client_key,
         )
 
     def refused(self) -> str:
         """Why the files cannot be used."""
-        return str(self.assertRaises(ConfigError, tls_of, self.config()))
+        return str(self.assertRaises(ConfigError, tls_of, self.options()))
 
     def test_used(self) -> None:
         """Members are believed by the file's authority alone."""
-        tls = tls_of(self.config())
+        tls = tls_of(self.options())
         self.assertFalse(tls.system)
         self.assertEqual(len(tls.authorities), 1)
 

@@ -14,7 +14,7 @@ from orchtw.storage.interface import KeyValue, Page
 
 
 class Found(SimpleNamespace):
-    """Return a RangeResponse message."""
+    """A stand-in for a RangeResponse message."""
 
     def ByteSize(self) -> int:
         """As messages have it."""

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.trial.unittest import TestCase
 
 from orchtw.errors import ConfigError
-from orchtw.storage.etcd.status import RpcError
+from orchtw.outbound.grpc.status import RpcError
 from orchtw.storage.etcd.store import EtcdStore
 from orchtw.storage.interface import Op
 from orchtw.storage.testing import Recorder
@@ -134,7 +134,8 @@ class VocabularyTests(TestCase):
         why = (
             f"--etcd-prefix: {self.prefix} does not record its --vocabulary and holds objects of both, "
             "1 of kubernetes (such as /b/1) and 2 of orch (such as /a/0); "
-            f"decide with `etcdctl put {self.prefix}/~vocabulary NAME`; objects of the other one stay unreadable"
+            f"decide with `etcdctl put {self.prefix}/~vocabulary NAME`; "
+            "objects of the other vocabulary stay unreadable"
         )
         self.assertEqual([await self.refused(each) for each in ("orch", "kubernetes")], [why, why])
         self.cluster.control("put", f"{self.prefix}/~vocabulary", self.vocabulary)

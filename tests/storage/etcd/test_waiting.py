@@ -6,7 +6,7 @@ from twisted.internet.task import Clock
 from twisted.logger import LogEvent, formatEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.storage.etcd.waiting import WaitingCalls
+from orchtw.storage.etcd.waiting import UnreachableLog
 
 
 class WaitingTests(SynchronousTestCase):
@@ -20,7 +20,7 @@ class WaitingTests(SynchronousTestCase):
         globalLogPublisher.addObserver(observe)  # type: ignore[arg-type]
         self.addCleanup(globalLogPublisher.removeObserver, observe)  # type: ignore[arg-type]
         clock, trouble = Clock(), [""]
-        waiting = WaitingCalls(clock, lambda: trouble[0])
+        waiting = UnreachableLog(clock, lambda: trouble[0])
         waiting.start()
         clock.pump([0.1] * 10)
         self.assertEqual(lines, [])
@@ -29,7 +29,7 @@ class WaitingTests(SynchronousTestCase):
             trouble[0] = reason
             clock.pump([0.1] * round(seconds * 10))
             self.assertEqual(len(lines), told, lines)
-        self.assertEqual(lines[1], "etcd cannot be reached, the start waits for it: silent")
+        self.assertEqual(lines[1], "waiting for etcd, which cannot be reached: silent")
         waiting.stop()
         clock.advance(60)
         self.assertEqual(len(lines), 3)

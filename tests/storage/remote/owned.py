@@ -11,8 +11,8 @@ from twisted.internet.task import Clock
 from orchtw.storage.interface import Store
 from orchtw.storage.remote.client import RemoteStore
 from orchtw.storage.remote.hub import Hub
-from orchtw.storage.remote.link import adopt
 from orchtw.storage.remote.server import StoreServer
+from orchtw.storage.remote.stream import adopt
 from orchtw.storage.sqlite.store import SqliteStore
 from tests.storage.store_files import reactor
 
@@ -46,7 +46,7 @@ class Owned:
             adopt(reactor, here, server.link)
             server.begin()
 
-        return RemoteStore(connect, self.lost.append)
+        return RemoteStore(connect, self.lost.append, lambda work: reactor.callLater(0, work))
 
     def _fence(self, number: int) -> Deferred[None]:
         self.fenced.append(number)

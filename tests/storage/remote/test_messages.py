@@ -71,12 +71,23 @@ class MessagesTests(SynchronousTestCase):
         self.assertIsNone(other.note)
         self.assertEqual(answered, [(9, 7)])
 
+    def test_own_values_stay(self) -> None:
+        """A worker's own value is left out for it, and is the same when it has read the change."""
+        batch = [Change(7, "/a", b"value", None, Origin(3, 9, b"terms")), Change(8, "/a", None, None, Origin(3, 10))]
+        batch.append(Change(9, "/b", b"other", None, Origin(4, 9, b"terms")))
+        own = {9: Op("/a", b"value"), 10: Op("/a", None)}
+        (short,), (long,) = messages.changes(batch, 3), messages.changes(batch)
+        self.assertEqual(len(long) - len(short), len(b"valueterms"))
+        self.assertEqual(messages.read_changes(short, 3, own), messages.read_changes(long, 3, own))
+        with self.assertRaises(Malformed):
+            messages.read_changes(short, 3, {10: own[10]})
+
     @examples(40)
     @given(keys, st.none() | values, st.none() | st.integers(0, 1 << 60), st.floats(0, 1e9))
     def test_commit(self, key: str, value: bytes | None, expected: int | None, ttl_s: float) -> None:
         """A write comes as it is, with its origin for a note."""
-        found = messages.read_commit(messages.commit(5, Op(key, value, expected, object(), ttl_s)), 2)
-        self.assertEqual(found, (5, Op(key, value, expected, Origin(2, 5), ttl_s)))
+        found = messages.read_commits(messages.commit(5, Op(key, value, expected, object(), ttl_s)), 2)
+        self.assertEqual(found, ([5], [Op(key, value, expected, Origin(2, 5), ttl_s)]))
 
     @examples(40)
     @given(st.lists(states, max_size=5), revisions, st.booleans())
@@ -113,7 +124,7 @@ class MessagesTests(SynchronousTestCase):
     def test_nonsense(self, data: bytes) -> None:
         """Bytes that are no message raise nothing but Malformed."""
         readers: list[Callable[[bytes], object]] = [
-            lambda data: messages.read_commit(data, 1),
+            lambda data: messages.read_commits(data, 1),
             lambda data: messages.read_changes(data, 1, {}),
             messages.read_get,
             messages.read_list,

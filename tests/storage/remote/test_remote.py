@@ -1,5 +1,7 @@
 # mypy: disallow-untyped-calls=False
 """A store that workers share with its owner, as conformance tests."""
+# covers: orchtw.storage.remote.client, orchtw.storage.remote.link, orchtw.storage.remote.scanning
+# covers: orchtw.storage.remote.server
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """The writer's background work on a database by itself: slices, their pace, and what a sweep leaves."""
+# covers: orchtw.storage.sqlite.compaction
 
 from __future__ import annotations
 
@@ -194,6 +195,16 @@ class BackgroundTests(DatabaseCase):
         self.background.advance(idle=True)
         self.assertEqual(os.stat(f"{self.path}-wal").st_size, 0)
         self.assertIsNone(self.background.patience_s(5.0))
+
+    def test_without_durability(self) -> None:
+        """Slices leave a connection that need not wait for the disk as it is, and others as they were."""
+        self.write(2, "/a")
+        for word, number in (("OFF", 0), ("FULL", 2)):
+            self.connection.execute(f"PRAGMA synchronous = {word}")
+            background = Background(self.connection, self.answer, lambda: self.now)
+            background.compact(2, Deferred())
+            background.advance(idle=False)
+            self.assertEqual(self.connection.execute("PRAGMA synchronous").fetchone(), (number,))
 
     def test_pause(self) -> None:
         """After a slice the writers have the thread for as long as the slice took."""

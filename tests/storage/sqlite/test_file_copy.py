@@ -1,4 +1,5 @@
 """Copies, snapshots and loads of store files (reference STORE-18, STORE-20)."""
+# covers: orchtw.storage.sqlite.snapshot
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ class CopyTests(FileCase):
             other = target.with_name(f"there{suffix}")
             other.write_bytes(b"mine")
             error = self.assertRaises(ConfigError, copy_store, Path(self.path), target)
-            self.assertEqual(str(error), f"{other}: is there already; move it away first")
+            self.assertEqual(str(error), f"{other}: already exists; move it away first")
             self.assertEqual(other.read_bytes(), b"mine")
             other.unlink()
 

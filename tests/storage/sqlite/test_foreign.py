@@ -1,4 +1,5 @@
 """Files of stores with something in them that no version of this program has put there (reference STORE-38)."""
+# covers: orchtw.storage.sqlite.verify
 
 from __future__ import annotations
 
@@ -181,4 +182,4 @@ class CopyTests(ForeignCase):
             schema.prepare(connection, "orch")
             for after in (-1, 1 << 62, (1 << 63) - 2):
                 error = self.assertRaises(ConfigError, Load, connection, after)
-                self.assertEqual(str(error), f"{after} is no revision that a store can go on from")
+                self.assertEqual(str(error), f"{after} is not a revision that a store can continue from")

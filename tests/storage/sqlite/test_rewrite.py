@@ -152,7 +152,7 @@ class RewriteTests(FileCase):
 
     def killed(self, count: int) -> bytes:
         """Return the output of a process that died before it translated value `count`."""
-        command = [sys.executable, "-m", "tests.storage.rewrite_child", self.path, str(count)]
+        command = [sys.executable, "-m", "tests.storage.sqlite.rewrite_child", self.path, str(count)]
         done = subprocess.run(command, capture_output=True, check=False, timeout=60, cwd=ROOT)
         self.assertEqual(done.returncode, -9, done.stderr)
         return done.stdout

@@ -1,5 +1,8 @@
 # mypy: disallow-untyped-calls=False
 """The SQLite store: conformance, its file, its limits, a failing disk, and a model of all of it."""
+# covers: orchtw.storage.interface, orchtw.storage.sqlite.file, orchtw.storage.sqlite.reader
+# covers: orchtw.storage.testing.ends, orchtw.storage.testing.feeds, orchtw.storage.testing.lists
+# covers: orchtw.storage.testing.writes
 
 from __future__ import annotations
 
@@ -9,22 +12,19 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import Clock, deferLater
-from twisted.trial.unittest import SynchronousTestCase, TestCase
+from twisted.trial.unittest import TestCase
 
 from orchtw import errors
-from orchtw.config import Config
+from orchtw.config.storage import StorageOptions
 from orchtw.errors import ConfigError
 from orchtw.storage import STORES
 from orchtw.storage.interface import Change, KeyValue, Op, Store, StoreHost, Translation
 from orchtw.storage.sqlite import reader, writer
-from orchtw.storage.sqlite.reader import prefix_end
 from orchtw.storage.sqlite.store import SqliteStore
-from orchtw.storage.testing import PODS, Recorder, StoreConformance
-from tests.properties import examples
+from orchtw.storage.testing import Recorder, StoreConformance
+from tests.storage import model
 from tests.storage.store_files import FileCase, reactor
 
 
@@ -39,24 +39,40 @@ class SqliteConformanceTests(StoreConformance, TestCase):
 class FileTests(FileCase):
     """Acceptance and refusal of files as stores."""
 
-    def host(self, checked: list[Path]) -> StoreHost:
+    def host(self, checked: list[Path], folder: Path) -> StoreHost:
         def none(vocabulary: str) -> Translation:
             raise ConfigError(vocabulary)
 
-        return StoreHost(reactor=reactor, vocabulary="orch", translation=none, check_path=checked.append)
+        return StoreHost(
+            reactor=reactor, vocabulary="orch", translation=none, check_path=checked.append, folder=folder
+        )
 
     async def test_registry_makes_the_backend(self) -> None:
         """`sqlite` in the registry is this store, in the data folder; none of its files may be a link."""
         checked: list[Path] = []
         folder = Path(self.mktemp())
         folder.mkdir()
-        store = STORES["sqlite"](self.host(checked), Config(data_dir=folder))
+        store = STORES["sqlite"](self.host(checked, folder), StorageOptions())
         self.assertIsInstance(store, SqliteStore)
         names = ["store.sqlite", "store.sqlite-wal", "store.sqlite-shm", "store.sqlite.lock"]
         self.assertEqual(checked, [folder / name for name in names])
         store.probe()
         self.assertTrue((folder / "store.sqlite").exists())
         store.release()
+
+    async def test_durability(self) -> None:
+        """Connections that write wait for the disk, but not with `--unsafe-no-fsync` (reference STORE-43)."""
+        for unsafe, number in ((False, 2), (True, 0)):
+            folder = Path(self.mktemp())
+            folder.mkdir()
+            store = STORES["sqlite"](self.host([], folder), StorageOptions(unsafe_no_fsync=unsafe))
+            assert isinstance(store, SqliteStore)
+            connections = [store._file.open(), store._file.checkpointer()]
+            found = [each.execute("PRAGMA synchronous").fetchone() for each in connections]
+            self.assertEqual(found, [(number,), (number,)])
+            for each in connections:
+                each.close()
+            store.release()
 
     async def test_new_file_is_private(self) -> None:
         """The file and its side files are the owner's alone (reference STORE-7)."""
@@ -356,113 +372,9 @@ class _Unlimited:
         return getattr(self._connection, name)
 
 
-class PrefixTests(SynchronousTestCase):
-    """The bound above a prefix."""
-
-    def test_bound(self) -> None:
-        """The bound is the next text after every text with the prefix, over surrogates and the last code point."""
-        for prefix, bound in (
-            ("/registry/pods/", "/registry/pods0"),
-            ("/\ud7ff", "/\ue000"),
-            ("/\U0010ffff", "0"),
-            ("\U0010ffff", b""),
-            ("", b""),
-        ):
-            self.assertEqual(prefix_end(prefix), bound)
-
-
-KEYS = st.sampled_from([PODS + "a", PODS + "b", PODS + "b/c", PODS + "é", "/registry/q"])
-STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(["put", "put", "put", "delete", "compact", "reopen"]),
-        KEYS,
-        st.binary(max_size=3),
-        st.sampled_from(["any", "right", "absent", "stale"]),
-    ),
-    max_size=40,
-)
-
-
-class Model:
-    """A store as a list of states: what `interface` promises in its plainest form."""
-
-    def __init__(self) -> None:
-        self.states: dict[int, dict[str, KeyValue]] = {1: {}}
-        self.changes: list[Change] = []
-        self.revision = 1
-        self.compacted = 0
-
-    def commit(self, op: Op) -> tuple[int, KeyValue | None]:
-        """(revision, current) of the outcome."""
-        state = dict(self.states[self.revision])
-        held = state.get(op.key)
-        if op.expected not in (None, held.revision if held else 0) or (op.value is None and held is None):
-            return 0, held
-        self.revision += 1
-        if op.value is None:
-            del state[op.key]
-        else:
-            state[op.key] = KeyValue(op.key, op.value, self.revision, held.create_revision if held else self.revision)
-        self.states[self.revision] = state
-        self.changes.append(Change(self.revision, op.key, op.value, held))
-        return self.revision, None
-
-
-class ModelTests(FileCase):
+class ModelTests(model.ModelRules, FileCase):
     """The store against a model, with restarts and compactions in between."""
 
-    async def test_store_is_as_the_model(self) -> None:
-        """Any run of writes, compactions and restarts shows the model's outcomes, states and changes."""
-        scripts: list[Any] = []
-
-        @examples(25)
-        @given(STEPS)
-        def collect(steps: Any) -> None:
-            scripts.append(steps)
-
-        collect()
-        for number, steps in enumerate(scripts):
-            await self._play(f"{self.path}-{number}", steps)
-
-    async def _play(self, path: str, steps: Any) -> None:
-        store, model = await self.open(path), Model()
-        pending: list[tuple[Deferred[Any], tuple[int, KeyValue | None]]] = []
-        for action, key, value, expecting in steps:
-            if action in ("put", "delete"):
-                held = model.states[model.revision].get(key)
-                right = held.revision if held else 0
-                expected = {"any": None, "right": right, "absent": 0, "stale": max(right - 1, 1)}[expecting]
-                op = Op(key, value if action == "put" else None, expected)
-                pending.append((store.commit(op), model.commit(op)))
-                continue
-            await self._settle(pending)
-            if action == "compact":
-                model.compacted = max(model.compacted, model.revision - len(value))
-                await store.compact(max(0, model.revision - len(value)))
-            else:
-                await store.stop()
-                store = await self.open(path)
-        await self._settle(pending)
-        await self._compare(store, model)
-        await store.stop()
-
-    async def _settle(self, pending: list[tuple[Deferred[Any], tuple[int, KeyValue | None]]]) -> None:
-        for waiting, expected in pending:
-            outcome = await waiting
-            self.assertEqual((outcome.revision, outcome.current), expected)
-        pending.clear()
-
-    async def _compare(self, store: SqliteStore, model: Model) -> None:
-        self.assertEqual(await store.revision(), model.revision)
-        for revision in range(max(model.compacted, 1), model.revision + 1):
-            state = model.states[revision]
-            below = [state[key] for key in sorted(state, key=str.encode) if key.startswith(PODS)]
-            self.assertEqual((await store.list(PODS, revision=revision)).items, below)
-            page = await store.list(PODS, revision=revision, limit=1, start=PODS + "b")
-            rest = [item for item in below if item.key >= PODS + "b"]
-            self.assertEqual((page.items, page.remaining), (rest[:1], max(0, len(rest) - 1)))
-            for key in (PODS + "a", "/registry/q"):
-                self.assertEqual(await store.get(key, revision), state.get(key))
-        recorder = Recorder()
-        (await store.subscribe(model.compacted, recorder.deliver)).stop()
-        self.assertEqual(recorder.changes, [c for c in model.changes if c.revision > model.compacted])
+    async def open_store(self, number: int) -> Store:
+        """Return the store of a script, opened or reopened."""
+        return await self.open(f"{self.path}-{number}")

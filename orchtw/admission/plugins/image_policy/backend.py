@@ -1,4 +1,4 @@
-"""Asks the backend about images, and remembers what it says (reference PLUG-52, PLUG-85)."""
+"""Backend of image reviews, with a cache of its responses (reference PLUG-52, PLUG-85)."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from orchtw.authn.shared_calls import SharedCalls
 from orchtw.outbound.caller import LATE, CallFailed
 
 KEPT: Final = 1024
-"""Answers that are remembered; of too many those that were used least recently go first."""
+"""Limit of cached responses; the least recently used are dropped first."""
 
 KEPT_BYTES: Final = 4096
-"""Of an answer: a larger one is not remembered, so that the memory has a bound."""
+"""Size limit of a cached response in bytes, which bounds the memory of the cache."""
 
 ANSWER_BYTES: Final = 256 * 1024
-"""Of an answer, which is a few words."""
+"""Size limit of a response, which is a few words."""
 
 CALLS: Final = 100
-"""At a time; further questions wait. Each is a connection."""
+"""Limit of concurrent calls, one connection each; further ones wait."""
 
 WAIT_S: Final = 30.0
-"""For one's turn to ask: a backend that hangs does not gather questions without end."""
+"""Longest wait for such a call to end, so that calls to a hanging backend do not pile up."""
 
 Ask = Callable[[bytes], Awaitable[bytes]]
-"""The backend's answer to a review, both as JSON. Raises CallFailed."""
+"""Sends a review to the backend and returns the response, both as JSON. Raises CallFailed."""
 
 
 class ImageBackend:
-    """Image review backend. Equal questions at the same time share a call. `ask` retries by itself."""
+    """Image review backend. Concurrent calls with the same key are made once. `ask` retries by itself."""
 
     def __init__(self, ask: Ask, settings: ImagePolicySettings, api_version: str, clock: Any) -> None:
         self._ask = ask
@@ -47,7 +47,7 @@ class ImageBackend:
         return len(self._kept)
 
     async def verdict(self, key: bytes, spec: bytes) -> ImageVerdict:
-        """Return the cached or new verdict on a question, whose key is `key`. Raises CallFailed and BadAnswer."""
+        """Return the verdict on a review's spec, cached by `key`. Raises CallFailed and BadResponse."""
         known = self._kept.pop(key, None)
         if known is not None and known[0] > self._clock.seconds():
             self._kept[key] = known

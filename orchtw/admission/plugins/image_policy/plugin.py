@@ -31,8 +31,9 @@ _META_TAIL: Final = ORDER[ORDER.index("annotations") :]
 
 
 class ImagePolicyWebhook:
-    """Asks in the mutating pass, where a pod that passes without an answer can be marked, and again in the validating
-    one if a later plugin has changed what was asked.
+    """Plugin ImagePolicyWebhook: calls the backend in the mutating pass, where it can annotate pods without a review.
+
+    In the validating pass it calls again if a later plugin has changed the review.
     """
 
     _log = Logger()
@@ -47,7 +48,7 @@ class ImagePolicyWebhook:
 
     @classmethod
     def of(cls, host: AdmissionHost, given: Given | None) -> ImagePolicyWebhook:
-        """The plugin over the server's outbound connections. Raises ConfigError."""
+        """Return the plugin, which calls the backend through `host.caller`. Raises ConfigError."""
         remote, settings = read(given, host.naming, host.clock)
 
         def ask(body: bytes) -> Awaitable[bytes]:
@@ -66,13 +67,13 @@ class ImagePolicyWebhook:
         return cls(backend, host.naming, default_allow=settings.default_allow)
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates and updates of pods, and of their ephemeral containers."""
+        """Handle creates and updates of Pods, and updates of their ephemeral containers."""
         written = operation == "CREATE" and not subresource
         changed = operation == "UPDATE" and subresource in ("", _EPHEMERAL)
         return resource.qualified == "pods" and (written or changed)
 
     async def admit(self, attributes: Attributes) -> None:
-        """Mark a pod that passes because nobody can be asked. Forbidden (403): as `validate` says."""
+        """Annotate a pod that passes because the backend failed. Raises what `validate` raises."""
         if _images(attributes.obj, attributes.subresource) == _images(attributes.old, attributes.subresource):
             return
         spec = self._question(attributes)
@@ -82,7 +83,7 @@ class ImagePolicyWebhook:
         self._passed[attributes] = _key(spec)
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403): the backend refuses an image, or cannot be asked."""
+        """Raise Forbidden (403) if the backend refuses an image, or fails and images are not allowed by default."""
         if _images(attributes.obj, attributes.subresource) == _images(attributes.old, attributes.subresource):
             return
         spec = self._question(attributes)
@@ -96,7 +97,7 @@ class ImagePolicyWebhook:
         return orjson.dumps(question(_images(pod, attributes.subresource), told, attributes.namespace))
 
     async def _check(self, attributes: Attributes, spec: bytes) -> bool:
-        """Report whether the backend has allowed the images; False: it cannot be asked, which is tolerated."""
+        """Ask the backend, and report whether it answered: a failure may be tolerated. Raises Forbidden (403)."""
         try:
             verdict = await self._backend.verdict(_key(spec), spec)
         except (CallFailed, BadResponse) as problem:
@@ -110,7 +111,7 @@ class ImagePolicyWebhook:
         why = f"Error contacting webhook: {code}" if code else str(problem)
         if not self._default_allow:
             raise attributes.forbidden(why)
-        self._log.debug("images are allowed unseen: {why}", why=why)
+        self._log.debug("images are allowed without review: {why}", why=why)
         attributes.annotate(f"{self._audit}{_OPEN}", "true")
 
     def _take(self, attributes: Attributes, verdict: ImageVerdict) -> None:
@@ -132,7 +133,7 @@ class ImagePolicyWebhook:
 
 
 def _images(pod: Object | None, subresource: str) -> Sequence[str]:
-    """Return the images that a write brings: those of containers, or of ephemeral containers."""
+    """Return the images of ephemeral containers at their sub-resource, elsewhere those of all other containers."""
     spec = (pod or {}).get("spec") or {}
     lists = ("ephemeralContainers",) if subresource == _EPHEMERAL else ("containers", "initContainers")
     return [container.get("image", "") for name in lists for container in spec.get(name) or ()]

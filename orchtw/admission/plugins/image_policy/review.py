@@ -24,7 +24,7 @@ class ImageVerdict:
 
 
 def question(images: Sequence[str], annotations: Mapping[str, str], namespace: str) -> Object:
-    """The spec of a review. Empty members are left out."""
+    """Return the spec of a review. Empty members are left out."""
     spec: Object = {}
     if images:
         spec["containers"] = [{"image": image} if image else {} for image in images]
@@ -36,13 +36,13 @@ def question(images: Sequence[str], annotations: Mapping[str, str], namespace: s
 
 
 def review(spec: bytes, api_version: str) -> bytes:
-    """The question as it is sent; `spec` is JSON."""
+    """Encode a review; `spec` is the JSON of its spec."""
     head = orjson.dumps({"kind": KIND, "apiVersion": api_version, "metadata": {"creationTimestamp": None}})
     return b'%s,"spec":%s,"status":{"allowed":false}}' % (head[:-1], spec)
 
 
 def verdict_of(answer: bytes, api_version: str) -> ImageVerdict:
-    """Return the verdict of a response. Raises BadAnswer for one that cannot be understood: it allows nothing."""
+    """Return the verdict in a response. Raises BadResponse for an invalid one."""
     whole = answered(answer)
     check_type(whole, KIND, api_version)
     status = field(whole, "status", dict, {})

@@ -1,4 +1,4 @@
-"""The configuration of ImagePolicyWebhook (reference PLUG-52)."""
+"""Configuration of ImagePolicyWebhook (reference PLUG-52)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ _NS_PER_MS: Final = 10**6
 
 @attrs.frozen(slots=True, kw_only=True)
 class ImagePolicySettings:
-    """Settings: cache TTLs (0: no cache), the delay before the first retry, and whether images are allowed without a
-    response.
-    """
+    """Settings: cache TTLs (0: no cache), delay before the first retry, and the verdict without a response."""
 
     allow_ttl_s: float = 300.0
     deny_ttl_s: float = 30.0
@@ -68,7 +66,10 @@ def _remote(section: Fields, directory: str, naming: Naming, reactor: Any) -> Re
 
 
 def _time_s(section: Fields, name: str, unit_ms: int, limits_ms: tuple[int, int], usual_s: float) -> float:
-    """A time in units: 0 is the usual one, -1 none."""
+    """Return a field in seconds, which is given in units of `unit_ms`: 0 means `usual_s`, and -1 means 0.
+
+    Raises ConfigError outside `limits_ms`.
+    """
     given = section.integer(name)
     if given == _OFF:
         return 0.0

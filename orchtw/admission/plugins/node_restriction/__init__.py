@@ -1,6 +1,6 @@
-"""NodeRestriction: the agent of a node changes what is its own, and nothing that lets it draw work to itself
-(reference PLUG-41 to PLUG-44).
+"""NodeRestriction: limits of what the agent of a node may write (reference PLUG-41 to PLUG-44).
 
-`plugin` finds the rules for a write; `pods`, `nodes` and `others` are those rules, functions of the write and the
-node's name that return why it is refused, or nothing.
+It may change what belongs to the node, but nothing that attracts workloads. `plugin` finds the rule for a write;
+`pods`, `nodes` and `others` have the rules, functions of the write and the node's name that return the reason for a
+refusal, or an empty string.
 """

@@ -1,4 +1,4 @@
-"""Writes of nodes to Nodes (reference PLUG-43)."""
+"""Rules for writes of nodes to Nodes (reference PLUG-43)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RESTRICTED: Final = "node-restriction.orch.io"
 
 
 class NodeRules:
-    """A node describes itself, in words that are its own; where work goes is for others to say."""
+    """Rules for Nodes: a node may describe itself, but not set taints, owners or labels that steer workloads."""
 
     def __init__(self, naming: Naming) -> None:
         self._own = frozenset(map(naming.translate, _OWN_LABELS))
@@ -30,7 +30,7 @@ class NodeRules:
         self._reserved = tuple(dict.fromkeys((naming.label_domain, naming.api_domain)))
 
     def why_not(self, attributes: Attributes, node: str) -> str:
-        """Why a node may not write this."""
+        """Return why a node may not make this write, or an empty string."""
         if attributes.name != node:
             return f"node {go_quote(node)} is not allowed to modify node {go_quote(attributes.name)}"
         if attributes.operation == "CREATE":
@@ -63,7 +63,7 @@ class NodeRules:
         return f"is not allowed to modify labels: {', '.join(wrong)}" if wrong else ""
 
     def _forbidden(self, labels: Iterable[str] | None) -> list[str]:
-        """Those of them that are not a node's to set."""
+        """Return the labels that a node may not set, in order."""
         return sorted(each for each in labels or () if not self._is_own(each))
 
     def _is_own(self, label: str) -> bool:

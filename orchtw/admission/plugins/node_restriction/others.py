@@ -1,4 +1,4 @@
-"""Writes of nodes to claims, service accounts, Leases and CSINodes (reference PLUG-44)."""
+"""Rules for writes of nodes to claims, service accounts, Leases and CSINodes (reference PLUG-44)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from orchtw.admission.attributes import Attributes
-from orchtw.admission.plugins.node_restriction.pods import NodePodLookup
+from orchtw.admission.plugins.node_restriction.pods import RecordLookup
 from orchtw.errors import NotFound
 from orchtw.values.causes import go_quote
 from orchtw.wire.objects import Object
@@ -16,7 +16,7 @@ _FREE_STATUS: Final = ("capacity", "conditions")
 
 
 def why_no_claim(attributes: Attributes, node: str) -> str:
-    """Why a node may not write a claim."""
+    """Return why a node may not write a claim, or an empty string."""
     if attributes.subresource != "status":
         return "may only update PVC status"
     if attributes.operation != "UPDATE":
@@ -29,7 +29,7 @@ def why_no_claim(attributes: Attributes, node: str) -> str:
 
 
 def _changed(old: Object, new: Object) -> Iterator[str]:
-    """The fields that differ and that a node must leave as they are."""
+    """Yield the changed fields that a node may not change."""
     for part, free in (("metadata", _FREE_META), ("spec", ()), ("status", _FREE_STATUS)):
         before, after = old.get(part) or {}, new.get(part) or {}
         for name in dict.fromkeys((*before, *after)):
@@ -37,8 +37,8 @@ def _changed(old: Object, new: Object) -> Iterator[str]:
                 yield f"{part}.{name}"
 
 
-async def why_no_token(attributes: Attributes, node: str, lookup: NodePodLookup) -> str:
-    """Why a node may not ask for a token. Raises NotFound (404) where its pod is not there."""
+async def why_no_token(attributes: Attributes, node: str, lookup: RecordLookup) -> str:
+    """Return why a node may not request a token, or an empty string. Raises NotFound (404) for a missing pod."""
     if attributes.operation != "CREATE" or attributes.subresource != "token":
         return ""
     bound: Object = ((attributes.obj or {}).get("spec") or {}).get("boundObjectRef") or {}
@@ -47,7 +47,7 @@ async def why_no_token(attributes: Attributes, node: str, lookup: NodePodLookup)
         return "node requested token not bound to a pod"
     if not uid:
         return "node requested token with a pod binding without a uid"
-    pod = await lookup.pod(attributes.namespace, name)
+    pod = await attributes.until_known(lookup.pod(attributes.namespace, name))
     if pod is None:
         raise NotFound.of("pods", "", name)
     if pod.uid != uid:
@@ -59,14 +59,14 @@ async def why_no_token(attributes: Attributes, node: str, lookup: NodePodLookup)
 
 
 def why_no_lease(attributes: Attributes, node: str, namespace: str) -> str:
-    """Why a node may not write a lease."""
+    """Return why a node may not write a Lease, or an empty string."""
     if attributes.namespace != namespace:
         return f"can only access leases in the {go_quote(namespace)} system namespace"
     return _named_so(attributes, node, "node lease")
 
 
 def why_no_csi_node(attributes: Attributes, node: str) -> str:
-    """Why a node may not write a CSINode."""
+    """Return why a node may not write a CSINode, or an empty string."""
     return _named_so(attributes, node, "CSINode")
 
 

@@ -13,7 +13,7 @@ from orchtw.admission.plugins.node_restriction.others import (
     why_no_lease,
     why_no_token,
 )
-from orchtw.admission.plugins.node_restriction.pods import NodePodLookup, PodRules
+from orchtw.admission.plugins.node_restriction.pods import PodRules, RecordLookup
 from orchtw.admission.plugins.node_restriction.records import Records
 from orchtw.authz.node import GROUP, PREFIX
 from orchtw.naming.names import Naming
@@ -21,15 +21,16 @@ from orchtw.schema.catalogue import ResourceType
 from orchtw.values.causes import go_quote
 
 Rule = Callable[[Attributes, str], str | Awaitable[str]]
-"""Why a node may not write this; empty: it may."""
+"""Returns why a node may not make a write, or an empty string."""
 
 
 class NodeRestriction:
-    """Looks at the writes of group `system:nodes`; which of its own kinds a node can write at all is for the
-    authorizer to say.
+    """Plugin NodeRestriction: checks the writes of group `system:nodes`.
+
+    Which kinds a node can write at all is up to the authorizer.
     """
 
-    def __init__(self, naming: Naming, lookup: NodePodLookup) -> None:
+    def __init__(self, naming: Naming, lookup: RecordLookup) -> None:
         leases = naming.node_lease_namespace
         self._rules: Mapping[str, Rule] = {
             "pods": PodRules(lookup, naming.translate("orch.io/config.mirror")).why_not,
@@ -44,15 +45,18 @@ class NodeRestriction:
 
     @classmethod
     def of(cls, host: AdmissionHost) -> NodeRestriction:
-        """The plugin over the server's own pods and nodes."""
+        """Return the plugin, backed by the server's pods and nodes."""
         return cls(host.naming, Records(host.targets))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """All writes: who is in the group and is no node may make none."""
+        """Handle all writes: a member of the group whose name is not a node's may not write anything."""
         return operation != "CONNECT"
 
     async def admit(self, attributes: Attributes) -> None:
-        """Forbidden (403): the node may not write this."""
+        """Raise Forbidden (403) for a write that the node may not make.
+
+        Raises NotFound (404) for a missing pod or node.
+        """
         user = attributes.user
         if GROUP not in user.groups:
             return

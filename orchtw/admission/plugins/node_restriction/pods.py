@@ -1,4 +1,4 @@
-"""Writes of nodes to Pods (reference PLUG-42)."""
+"""Rules for writes of nodes to Pods (reference PLUG-42)."""
 
 from __future__ import annotations
 
@@ -17,25 +17,28 @@ _STATUS, _EVICTION = "status", "eviction"
 _TO_ITSELF: Final = "with spec.nodeName set to itself"
 
 
-class NodePodLookup(Protocol):
-    """Lookup of stored pods and objects."""
+class RecordLookup(Protocol):
+    """Lookup of stored pods and nodes."""
 
     def pod(self, namespace: str, name: str) -> Awaitable[PodRecord | None]:
-        """A pod, or None."""
+        """Return a pod, or None."""
 
     def node_uid(self, name: str) -> Awaitable[str | None]:
-        """A node's uid; None: there is no such node."""
+        """Return a node's uid; None: there is no such node."""
 
 
 class PodRules:
-    """A pod that a node makes is one that it already runs, shown to others: it refers to nothing."""
+    """Rules for Pods: a node may only create mirror pods, which it already runs and which refer to nothing else."""
 
-    def __init__(self, lookup: NodePodLookup, mirror: str) -> None:
+    def __init__(self, lookup: RecordLookup, mirror: str) -> None:
         self._lookup = lookup
         self._mirror = mirror
 
     async def why_not(self, attributes: Attributes, node: str) -> str:
-        """Why a node may not write this. Raises NotFound (404) for a pod or node that is not there."""
+        """Return why a node may not make this write, or an empty string.
+
+        Raises NotFound (404) for a missing pod or node.
+        """
         if attributes.subresource == _STATUS:
             return _status(attributes, node)
         if attributes.subresource == _EVICTION:
@@ -59,10 +62,13 @@ class PodRules:
         if _node_of(pod) != node:
             return f"{who} can only create pods {_TO_ITSELF}"
         owners = meta.get("ownerReferences") or ()
-        return await self._owner(owners, node) or _references(pod.get("spec") or {}, who)
+        return await self._owner(attributes, owners, node) or _references(pod.get("spec") or {}, who)
 
-    async def _owner(self, owners: Sequence[Object], node: str) -> str:
-        """Why these are not as they must be: one, the node, that waits for nothing."""
+    async def _owner(self, attributes: Attributes, owners: Sequence[Object], node: str) -> str:
+        """Return why the owners of a mirror pod are wrong, or an empty string.
+
+        The only one must be the node, as a controller that blocks nothing. Raises NotFound (404) for a missing node.
+        """
         who = f"node {go_quote(node)}"
         if len(owners) > 1:
             return f"{who} can only create pods with a single owner reference set to itself"
@@ -72,7 +78,7 @@ class PodRules:
             return f"{who} can only create pods with a controller owner reference set to itself"
         if owners[0].get("blockOwnerDeletion"):
             return f"{who} must not set blockOwnerDeletion on an owner reference"
-        uid, given = await self._lookup.node_uid(node), owners[0].get("uid", "")
+        uid, given = await attributes.until_known(self._lookup.node_uid(node)), owners[0].get("uid", "")
         if uid is None:
             raise NotFound.of("nodes", "", node)
         return "" if uid == given else f"node {node} UID mismatch: expected {given} got {uid}"
@@ -83,7 +89,7 @@ class PodRules:
         name = attributes.name or ((attributes.obj or {}).get("metadata") or {}).get("name", "")
         if not name:
             return "could not determine pod from request data"
-        found = await self._lookup.pod(attributes.namespace, name)
+        found = await attributes.until_known(self._lookup.pod(attributes.namespace, name))
         if found is None:
             raise NotFound.of("pods", "", name)
         return "" if found.node == node else f"node {node} can only evict pods {_TO_ITSELF}"

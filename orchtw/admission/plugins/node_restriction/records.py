@@ -15,14 +15,17 @@ NODE_NAME: Final = "spec.nodeName"
 
 @attrs.frozen(slots=True)
 class PodRecord:
-    """A pod's identity, and the node that it runs on."""
+    """Record of a pod: its uid, and the node that it runs on."""
 
     uid: str
     node: str
 
 
 class Records:
-    """Looks pods and nodes up in their caches; what is missing there is looked for once more."""
+    """Lookup of pods and nodes in their caches; a miss is repeated once the cache is current.
+
+    Methods raise Timeout (504) if that takes too long.
+    """
 
     def __init__(self, targets: Targets) -> None:
         self._pods = targets.stored_target("", "v1", "pods").stored
@@ -30,7 +33,7 @@ class Records:
         self._node_of = self._pods.field_names.index(NODE_NAME)
 
     async def pod(self, namespace: str, name: str) -> PodRecord | None:
-        """The pod, or None."""
+        """Return the pod, or None."""
         entry = self._pods.get(namespace, name)
         if entry is None and await _waited(self._pods.cache.freshness.due(MOST_RECENT)):
             entry = self._pods.get(namespace, name)
@@ -39,7 +42,7 @@ class Records:
         return PodRecord(self._pods.metadata(entry, owned=False).get("uid", ""), entry.fields[self._node_of])
 
     async def node_uid(self, name: str) -> str | None:
-        """The node's uid; None: there is no such node."""
+        """Return the node's uid; None: there is no such node."""
         entry = self._nodes.get("", name)
         if entry is None and await _waited(self._nodes.cache.freshness.due(MOST_RECENT)):
             entry = self._nodes.get("", name)

@@ -1,4 +1,4 @@
-"""The plugin's own configuration, PodSecurityConfiguration (reference PLUG-40, PLUG-102)."""
+"""PodSecurityConfiguration, the plugin's own configuration (reference PLUG-40, PLUG-102)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ class PodSecuritySettings:
 
 
 def read(given: Given | None) -> PodSecuritySettings:
-    """The settings of a file; without one nothing is refused. Raises ConfigError, a line for each mistake."""
+    """Return the configured settings; by default, all modes are privileged and nothing is exempt.
+
+    Raises ConfigError with a line for each mistake.
+    """
     if given is None:
         return PodSecuritySettings()
     file = given.fields()

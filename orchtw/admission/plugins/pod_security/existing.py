@@ -22,13 +22,13 @@ from orchtw.watch.entry import NO_LABELS, Entry
 MOST_PODS: Final = 3000
 TIME_S: Final = 1.0
 SLICE_S: Final = 0.008
-"""How long all checks of pods together may hold the reactor in one turn."""
+"""Reactor time for checks of existing pods, of all namespaces together, in one turn."""
 
 
 class ExistingPods:
-    """Looks at pods of the cache, in slices: others have their turn in between.
+    """Checks of cached pods, in slices between which the reactor runs.
 
-    Pods of the classes in `exempt` are left out.
+    Pods of the runtime classes in `exempt` are left out.
     """
 
     def __init__(self, pods: Stored, keys: AnnotationKeys, clock: IReactorTime, exempt: frozenset[str]) -> None:
@@ -39,7 +39,7 @@ class ExistingPods:
         self._lock = DeferredLock()
 
     async def warnings(self, namespace: str, standard: Standard, run: Compute) -> list[str]:
-        """Return warnings about a stricter standard: the pods that would not be admitted again."""
+        """Return warnings about existing pods that violate a stricter standard, and about unchecked ones."""
         deadline = self._clock.seconds() + TIME_S
         entries = self._pods.cache.snapshot(namespace)
         chosen = entries[:] if len(entries) <= MOST_PODS else _chosen(entries)
@@ -64,7 +64,10 @@ class ExistingPods:
     async def _slice(
         self, chosen: Sequence[Entry], at: int, standard: Standard, run: Compute, found: dict[str, list[str]]
     ) -> int:
-        """Add the names of pods from `at` on to `found`, by what is wrong with them; returns how far it came."""
+        """Check pods from index `at` on for SLICE_S; returns the next index.
+
+        Names of violating pods are added to `found`, by the reasons.
+        """
         end = self._clock.seconds() + SLICE_S
         while at < len(chosen):
             entry = chosen[at]
@@ -84,7 +87,7 @@ class ExistingPods:
 
 
 def _chosen(entries: Sequence[Entry]) -> list[Entry]:
-    """So many of the pods as are looked at, first one of each kind: pods of one controller mostly share labels."""
+    """Return MOST_PODS pods to check, first one of each set of labels: pods of a controller mostly share them."""
     first, others, seen = [], [], set()
     for entry in entries:
         if entry.labels is not NO_LABELS and id(entry.labels) in seen:

@@ -1,4 +1,4 @@
-"""Controls of sharing with the node: namespaces, directories, ports, host processes."""
+"""Controls of access to the host: its namespaces, paths, ports and processes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from orchtw.wire.objects import Object
 
 
 def host_namespaces(pod: Subject) -> Violation | None:
-    """Network, processes and messages of the node."""
+    """Forbid the host's network, PID and IPC namespaces."""
     spec = pod.spec
     used = [f"{name}=true" for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get(name)]
     return Violation("host namespaces", ", ".join(used)) if used else None
 
 
 def host_path_volumes(pod: Subject) -> Violation | None:
-    """Directories of the node."""
+    """Forbid volumes of type hostPath."""
     bad = [volume["name"] for volume in pod.spec.get("volumes") or () if "hostPath" in volume]
     if not bad:
         return None
@@ -30,7 +30,7 @@ def host_path_volumes(pod: Subject) -> Violation | None:
 
 
 def host_ports(pod: Subject) -> Violation | None:
-    """Ports of the node."""
+    """Forbid host ports of containers."""
     bad, ports = [], set()
     for name, container, _ in pod.containers:
         used = [str(port["hostPort"]) for port in container.get("ports") or () if port.get("hostPort")]
@@ -47,7 +47,7 @@ def host_ports(pod: Subject) -> Violation | None:
 
 
 def host_process(pod: Subject) -> Violation | None:
-    """Windows containers that are processes of the node."""
+    """Forbid Windows containers that run as host processes."""
     bad = [name for name, _, security in pod.containers if _is_process(security)]
     own = _is_process(pod.security)
     if not bad and not own:

@@ -8,7 +8,7 @@ from orchtw.registry.groups.policy.sysctls import SAFE
 
 
 def proc_mount(pod: Subject) -> Violation | None:
-    """Parts of /proc that are hidden from containers."""
+    """Forbid a procMount other than Default."""
     bad, kinds = [], set()
     for name, _, security in pod.containers:
         kind = security.get("procMount", "Default")
@@ -22,6 +22,6 @@ def proc_mount(pod: Subject) -> Violation | None:
 
 
 def sysctls(pod: Subject) -> Violation | None:
-    """Settings that concern others on the node."""
+    """Forbid sysctls that are not known to be safe."""
     bad = [cut(each["name"]) for each in pod.security.get("sysctls") or () if each["name"] not in SAFE]
     return Violation("forbidden sysctls", listed(bad)) if bad else None

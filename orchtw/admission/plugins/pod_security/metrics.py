@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from orchtw.admission.attributes import Attributes
-from orchtw.admission.metrics import AdmissionMetrics, Count
+from orchtw.admission.metrics import AdmissionMetrics
 from orchtw.admission.plugins.pod_security.policy import LATEST, LOOSEST, PRIVILEGED, Standard
 from orchtw.admission.plugins.pod_security.standards import NEWEST
+from orchtw.metrics.series import Number
 
 _REQUEST: Final = ("request_operation", "resource", "subresource")
 _RESOURCES: Final = {"pods": "pod", "namespaces": "namespace"}
@@ -18,44 +19,44 @@ class PodSecurityMetrics:
 
     def __init__(self, metrics: AdmissionMetrics) -> None:
         self._evaluations = metrics.counter(
-            "pod_security_evaluations",
-            "[ALPHA] Standards that pods and their templates were held against, without those that were exempt.",
+            "pod_security_evaluations_total",
+            "Evaluations of pods and their templates, without exempt ones.",
             ("decision", "policy_level", "policy_version", "mode", *_REQUEST),
         )
         self._exemptions = metrics.counter(
-            "pod_security_exemptions",
-            "[ALPHA] Requests that were exempt, without those that nobody looks at.",
+            "pod_security_exemptions_total",
+            "Requests that were exempt, without those that the plugin ignores.",
             _REQUEST,
         )
         self._errors = metrics.counter(
-            "pod_security_errors",
-            "[ALPHA] Requests that could not be looked at as they should; unless it was fatal the strictest standard "
-            "was taken.",
+            "pod_security_errors_total",
+            "Requests that could not be evaluated as configured; unless it was fatal, against the strictest "
+            "standard.",
             ("fatal", *_REQUEST),
         )
 
-        self._passed: dict[tuple[str, str], Count] = {}
+        self._passed: dict[tuple[str, str], Number] = {}
 
     def passed(self, attributes: Attributes) -> None:
-        """Nothing is asked of a pod."""
+        """Count a pod admitted under the privileged standard."""
         key = attributes.operation, attributes.subresource
-        if key not in self._passed:  # most pods come here: the look-up of seven labels is half of what they cost
+        if key not in self._passed:  # most pods come here: the lookup by seven labels would be half their cost
             self._passed[key] = self._series(attributes, LOOSEST, "enforce", "allow")
         self._passed[key].value += 1
 
     def evaluated(self, attributes: Attributes, standard: Standard, mode: str, *, denied: bool) -> None:
-        """A pod was held against a standard."""
+        """Count the evaluation of a pod under a standard."""
         self._series(attributes, standard, mode, "deny" if denied else "allow").value += 1
 
-    def _series(self, attributes: Attributes, standard: Standard, mode: str, decision: str) -> Count:
+    def _series(self, attributes: Attributes, standard: Standard, mode: str, decision: str) -> Number:
         return self._evaluations.of(decision, standard.level, _version(standard), mode, *_request(attributes))
 
     def exempt(self, attributes: Attributes) -> None:
-        """A request was exempt."""
+        """Count an exempt request."""
         self._exemptions.of(*_request(attributes)).value += 1
 
     def failed(self, attributes: Attributes, *, fatal: bool) -> None:
-        """A namespace was not there (fatal), or its labels cannot be read."""
+        """Count a request for a missing namespace (fatal), or for one with invalid labels."""
         self._errors.of("true" if fatal else "false", *_request(attributes)).value += 1
 
 
@@ -65,7 +66,7 @@ def _request(attributes: Attributes) -> tuple[str, str, str]:
 
 
 def _version(standard: Standard) -> str:
-    """As a label, which must not have as many values as somebody can think of."""
+    """Return a version as a label; those after NEWEST share one value, which bounds the number of series."""
     if standard.version == LATEST or standard.level == PRIVILEGED:
         return LATEST
     return standard.version if (standard.minor or 0) <= NEWEST else "future"

@@ -1,4 +1,4 @@
-"""The policies of namespaces, read off their labels once for each set of labels."""
+"""Policies of namespaces, read from each set of labels once."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from orchtw.registry.targets import Targets
 from orchtw.storage.freshness import MOST_RECENT
 
 KEPT: Final = 4096
-"""Namespaces whose policy is remembered."""
+"""Limit of namespaces with a cached policy."""
 
 
 class NamespacePolicies:
-    """Looks namespaces up in their cache, in which the same labels are the same object."""
+    """`Lister` of the policies of namespaces; in the cache, labels that are unchanged are the same object."""
 
     def __init__(self, targets: Targets, labels: Labels) -> None:
         self._stored = targets.stored_target("", "v1", "namespaces").stored
@@ -22,19 +22,19 @@ class NamespacePolicies:
         self._known: dict[str, tuple[Mapping[str, str], NamespacePolicy]] = {}
 
     def due(self) -> Awaitable[None] | None:
-        """Return what to await before a namespace counts as missing, or None."""
+        """Return what to await before an object counts as missing, or None."""
         return self._stored.cache.freshness.due(MOST_RECENT)
 
-    def find(self, namespace: str) -> NamespacePolicy | None:
-        """Return the policy of the namespace, or None if it does not exist."""
-        entry = self._stored.get("", namespace)
+    def get(self, namespace: str, name: str) -> NamespacePolicy | None:
+        """Return the policy of a namespace, or None if it does not exist."""
+        entry = self._stored.get(namespace, name)
         if entry is None:
             return None
-        known = self._known.get(namespace)
+        known = self._known.get(name)
         if known is not None and known[0] is entry.labels:
             return known[1]
         if len(self._known) >= KEPT:
             self._known.clear()
         policy = self._labels.read(entry.labels)
-        self._known[namespace] = entry.labels, policy
+        self._known[name] = entry.labels, policy
         return policy

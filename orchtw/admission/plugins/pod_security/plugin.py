@@ -1,9 +1,9 @@
-"""PodSecurity: pods keep to the standard of their namespace (reference PLUG-35 to PLUG-40, PLUG-100)."""
+"""PodSecurity: enforces the standard of a namespace on its pods (reference PLUG-35 to PLUG-40, PLUG-100)."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
-from typing import Final, Protocol
+from collections.abc import Mapping
+from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import Given
@@ -18,10 +18,10 @@ from orchtw.admission.plugins.pod_security.subject import Subject, subject
 from orchtw.admission.plugins.pod_security.updates import matters
 from orchtw.admission.plugins.pod_security.violations import Violations
 from orchtw.admission.plugins.pod_security.workloads import PODS, TEMPLATES, pod_in
-from orchtw.config import Config
 from orchtw.errors import Cause, Invalid, NotFound
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.pod_annotations import keys_in
+from orchtw.registry.listers.lister import Lister
 from orchtw.schema.catalogue import ResourceType
 from orchtw.values.causes import go_quote
 
@@ -33,24 +33,17 @@ ANNOTATION: Final = "pod-security.orch.io/"
 _LOOSEST: Final = str(LOOSEST)
 
 
-class PodLookup(Protocol):
-    """Lookup of policies by namespace."""
-
-    def find(self, namespace: str) -> NamespacePolicy | None:
-        """One of them; None: it is not there."""
-
-    def due(self) -> Awaitable[None] | None:
-        """Return what to await before a namespace counts as missing, or None."""
-
-
 class PodSecurity:
-    """Refuses pods, and tells of them and of what makes them; looks at namespaces' own labels too."""
+    """Plugin PodSecurity: refuses pods, or annotates and warns about them and about pod templates.
+
+    It also checks the labels of namespaces.
+    """
 
     def __init__(
         self,
         settings: PodSecuritySettings,
         naming: Naming,
-        namespaces: PodLookup,
+        namespaces: Lister[NamespacePolicy],
         existing: ExistingPods,
         metrics: PodSecurityMetrics,
         *,
@@ -66,17 +59,17 @@ class PodSecurity:
         self._enabled = enabled
 
     @classmethod
-    def of(cls, host: AdmissionHost, config: Config, given: Given | None) -> PodSecurity:
-        """The plugin over the server's own namespaces and pods. Raises ConfigError."""
+    def of(cls, host: AdmissionHost, given: Given | None) -> PodSecurity:
+        """Return the plugin, backed by the server's namespaces and pods. Raises ConfigError."""
         settings, naming = read(given), host.naming
         namespaces = NamespacePolicies(host.targets, Labels(naming, settings.defaults))
         pods = host.targets.stored_target("", "v1", PODS).stored
         existing = ExistingPods(pods, keys_in(naming.vocabulary), host.clock, settings.runtime_classes)
         metrics = PodSecurityMetrics(host.metrics)
-        return cls(settings, naming, namespaces, existing, metrics, enabled=config.gates[GATE])
+        return cls(settings, naming, namespaces, existing, metrics, enabled=host.gates[GATE])
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates and updates of namespaces, of pods and of what makes pods."""
+        """Handle creates and updates of Namespaces, of Pods, and of objects with pod templates."""
         if operation not in ("CREATE", "UPDATE") or not self._enabled:
             return False
         name = resource.qualified
@@ -85,9 +78,9 @@ class PodSecurity:
         return not subresource and (name == NAMESPACES or name in TEMPLATES)
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403): the standard of its namespace refuses a pod. NotFound (404): there is no such namespace.
+        """Raise Forbidden (403) for a pod that violates the enforced standard of its namespace.
 
-        Invalid (422): the labels of a namespace name no standard.
+        Raises NotFound (404) if the namespace does not exist, and Invalid (422) for wrong labels of a Namespace.
         """
         resource = attributes.resource.qualified
         if resource == NAMESPACES:
@@ -100,7 +93,7 @@ class PodSecurity:
         if attributes.user.name in settings.users:
             self._exempt(attributes, "user")
             return
-        policy = self._namespaces.find(attributes.namespace) or await self._awaited(attributes)
+        policy = self._namespaces.get("", attributes.namespace) or await self._awaited(attributes)
         if resource != PODS:
             passes = policy.templates_pass
         elif passes := policy.pods_pass:
@@ -112,7 +105,7 @@ class PodSecurity:
     async def _awaited(self, attributes: Attributes) -> NamespacePolicy:
         if (due := self._namespaces.due()) is not None:
             await attributes.until_known(due)
-        found = self._namespaces.find(attributes.namespace)
+        found = self._namespaces.get("", attributes.namespace)
         if found is None:
             self._metrics.failed(attributes, fatal=True)
             raise NotFound.of(NAMESPACES, "", attributes.namespace)
@@ -143,7 +136,7 @@ class PodSecurity:
         standards: Mapping[str, Standard],
         looked: Mapping[Standard, Violations],
     ) -> None:
-        """Say in each mode what it is for, and refuse last."""
+        """Report violations in each mode: by audit annotations, by a Forbidden (403), or else by a warning."""
         told = {mode: _told(standard, looked[standard]) for mode, standard in standards.items() if looked[standard]}
         if policy.problems:
             self._metrics.failed(attributes, fatal=False)

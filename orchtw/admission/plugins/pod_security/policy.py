@@ -1,4 +1,4 @@
-"""Policy of a namespace: a level in a version for each mode, by its labels (reference PLUG-35)."""
+"""Policy of a namespace: a level and version for each mode, from its labels (reference PLUG-35)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRIVILEGED: Final = "privileged"
 BASELINE: Final = "baseline"
 RESTRICTED: Final = "restricted"
 LEVELS: Final = (PRIVILEGED, BASELINE, RESTRICTED)
-"""From the loosest to the strictest."""
+"""Levels, from the loosest to the strictest."""
 
 LATEST: Final = "latest"
 MODES: Final = ("enforce", "audit", "warn")
@@ -29,7 +29,7 @@ _INT64: Final = 1 << 63
 
 @attrs.frozen(slots=True)
 class Standard:
-    """A level of the standards as of a version: "latest", or "v1." and a number."""
+    """Level of the standards in a version: "latest", or "v1." and a number."""
 
     level: str
     version: str = LATEST
@@ -39,7 +39,7 @@ class Standard:
 
     @property
     def minor(self) -> int | None:
-        """The number of the version; None: the latest."""
+        """Return the minor version, or None for the latest."""
         return None if self.version == LATEST else int(self.version.partition(".")[2])
 
 
@@ -48,17 +48,17 @@ LOOSEST: Final = Standard(PRIVILEGED)
 
 @attrs.frozen(slots=True, kw_only=True)
 class NamespacePolicy:
-    """Policy of a namespace. `problems` are those of its labels, which are taken for the strictest then."""
+    """Policy of a namespace. `problems` are those of its labels, in whose place `Labels.read` sets values."""
 
     enforce: Standard = LOOSEST
     audit: Standard = LOOSEST
     warn: Standard = LOOSEST
     problems: tuple[Cause, ...] = ()
     templates_pass: bool = attrs.field(init=False)
-    """Nothing is said about pod templates."""
+    """True if pod templates need no check."""
 
     pods_pass: bool = attrs.field(init=False)
-    """Nothing is said about pods either."""
+    """True if pods need no check either."""
 
     @templates_pass.default
     def _templates_pass(self) -> bool:
@@ -75,7 +75,7 @@ def is_level(text: str) -> bool:
 
 
 def is_version(text: str) -> bool:
-    """Report whether `text` may name a version, even a future one."""
+    """Report whether `text` is a version, possibly a future one."""
     if text == LATEST:
         return True
     found = _VERSION.fullmatch(text)
@@ -90,7 +90,7 @@ def stricter(new: Standard, old: Standard) -> bool:
 
 
 class Labels:
-    """The labels of one vocabulary, and what holds where they are not there."""
+    """Reader of the labels in one vocabulary, with defaults for missing ones."""
 
     def __init__(self, naming: Naming, defaults: NamespacePolicy) -> None:
         self._defaults = defaults
@@ -99,10 +99,10 @@ class Labels:
         self._names = [(mode, translate(name), translate(f"{name}-version")) for mode, name in names]
 
     def read(self, labels: Mapping[str, str]) -> NamespacePolicy:
-        """The policy of a namespace with these labels.
+        """Return the policy of a namespace with these labels.
 
-        A wrong level is taken for the strictest where pods are refused, else for the loosest; a wrong version for
-        the latest.
+        In place of an invalid level, enforce takes restricted and the other modes privileged; an invalid version
+        becomes latest.
         """
         standards: dict[str, Any] = {}
         problems: list[Cause] = []

@@ -18,7 +18,7 @@ _USUAL: Final = frozenset(
 
 
 def privileged(pod: Subject) -> Violation | None:
-    """Everything that the node may."""
+    """Forbid containers in privileged mode."""
     bad = [name for name, _, security in pod.containers if security.get("privileged")]
     if not bad:
         return None
@@ -26,7 +26,7 @@ def privileged(pod: Subject) -> Violation | None:
 
 
 def usual_capabilities(pod: Subject) -> Violation | None:
-    """Capabilities that containers do not have anyway."""
+    """Forbid capabilities beyond those that containers have by default."""
     bad, added = [], set()
     for name, _, security in pod.containers:
         if "capabilities" in security:
@@ -38,7 +38,7 @@ def usual_capabilities(pod: Subject) -> Violation | None:
 
 
 def dropped_capabilities(pod: Subject) -> Violation | None:
-    """All capabilities are dropped, and none but one comes back."""
+    """Require dropping ALL capabilities, and forbid adding any but NET_BIND_SERVICE."""
     kept, bad, added = [], [], set()
     for name, _, security in pod.containers:
         capabilities = security.get("capabilities") or NOTHING
@@ -57,7 +57,7 @@ def dropped_capabilities(pod: Subject) -> Violation | None:
 
 
 def no_escalation(pod: Subject) -> Violation | None:
-    """Processes with more rights than those that start them."""
+    """Require `allowPrivilegeEscalation: false` of every container."""
     bad = [name for name, _, security in pod.containers if security.get("allowPrivilegeEscalation") is not False]
     if not bad:
         return None

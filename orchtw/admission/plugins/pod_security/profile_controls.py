@@ -1,4 +1,4 @@
-"""Profiles that confine containers: AppArmor, SELinux, system calls."""
+"""Controls of profiles that confine containers: AppArmor, SELinux and seccomp."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SECCOMP: Final = "seccompProfile"
 
 
 def app_armor(pod: Subject) -> Violation | None:
-    """Profiles that the node does not have for everybody."""
+    """Forbid AppArmor profiles other than the runtime's default and local ones."""
     prefix = pod.keys.container_apparmor
     bad = [
         _annotation(key, profile)
@@ -39,7 +39,7 @@ def app_armor(pod: Subject) -> Violation | None:
 
 
 def selinux(pod: Subject) -> Violation | None:
-    """Types other than containers', users and roles."""
+    """Forbid SELinux types other than those of containers, and any user or role."""
     own = pod.security.get("seLinuxOptions") or NOTHING
     options = [(name, each["seLinuxOptions"]) for name, _, each in pod.containers if "seLinuxOptions" in each]
     bad = [name for name, each in options if _breaks_out(each)]
@@ -54,7 +54,7 @@ def selinux(pod: Subject) -> Violation | None:
 
 
 def seccomp_annotations(pod: Subject) -> Violation | None:
-    """Profiles of system calls that confine nothing, as they were named before there was a field."""
+    """Forbid annotations with unconfined seccomp profiles, used before there was a field."""
     if not pod.annotations:
         return None
     keys = [pod.keys.seccomp, *(pod.keys.container_seccomp + name for name, _, _ in pod.containers)]
@@ -66,12 +66,12 @@ def seccomp_annotations(pod: Subject) -> Violation | None:
 
 
 def seccomp(pod: Subject) -> Violation | None:
-    """Profiles of system calls that confine nothing."""
+    """Forbid fields with unconfined seccomp profiles."""
     return _profiles(pod)[0]
 
 
 def required_seccomp(pod: Subject) -> Violation | None:
-    """A profile of system calls is named by the pod or by each container, and none that confines nothing."""
+    """Require a confining seccomp profile of the pod or of each container, and forbid unconfined ones."""
     wrong, unsaid = _profiles(pod)
     if wrong is not None or not unsaid:
         return wrong
@@ -80,7 +80,10 @@ def required_seccomp(pod: Subject) -> Violation | None:
 
 
 def _profiles(pod: Subject) -> tuple[Violation | None, Sequence[str]]:
-    """Return the violation by named profiles, and the containers without a profile."""
+    """Return the violation by unconfined profiles, and the containers without any profile.
+
+    A confining profile of the pod counts for its containers too.
+    """
     own = pod.security.get(_SECCOMP)
     types = set() if own is None or _confines(own) else {_type(own)}
     own_is_bad = bool(types)

@@ -1,4 +1,4 @@
-"""Which controls make up a level of the standards in each version (reference PLUG-39, PLUG-101)."""
+"""Controls of each level of the standards, by version (reference PLUG-39, PLUG-101)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from orchtw.admission.plugins.pod_security.violations import Violation, Violatio
 Look = Callable[[Subject], Violation | None]
 
 NEWEST: Final = 24
-"""The minor version of the latest standards; those that come after it are the same."""
+"""Minor version of the latest standards; later versions are the same."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Control:
-    """One row of the standards: what to look at since which minor version, and which control of the level below
-    need not look any more.
+    """Control of the standards: its checks by the minor version from which they apply.
+
+    `instead_of` is the control of the level below that it replaces.
     """
 
     name: str
@@ -65,7 +66,7 @@ CONTROLS: Final = {
         Control(name="requiredSeccomp", revisions={19: profiles.required_seccomp}, instead_of="seccompProfile"),
     ),
 }
-"""In the order in which violations are told: those of baseline first."""
+"""Controls by level, in the order in which violations are listed: those of baseline first."""
 
 
 def violations(standard: Standard, pod: Subject) -> Violations:

@@ -1,4 +1,4 @@
-"""A pod, or what will be one, as controls look at it."""
+"""Pod or pod template, as controls see it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from orchtw.wire.objects import Object
 NOTHING: Final[Object] = {}
 
 Container = tuple[str, Object, Object]
-"""The name, all of it, and its security context, which is empty if it has none."""
+"""Name of a container, the container itself, and its security context, which is empty if it has none."""
 
 
 @attrs.frozen(slots=True)
 class Subject:
-    """`security` is the pod's own security context, empty if it has none; `containers` are those of all kinds.
+    """Pod to check, with its own security context in `security`, empty if it has none.
 
-    `keys` are the names of annotations.
+    `containers` are those of all kinds. `keys` are the names of annotations.
     """
 
     annotations: Mapping[str, str]
@@ -31,7 +31,7 @@ class Subject:
 
 
 def subject(metadata: Object, spec: Object, keys: AnnotationKeys) -> Subject:
-    """The pod with that metadata and spec."""
+    """Return the subject of a pod's metadata and spec."""
     lists = (spec.get("initContainers"), spec.get("containers"), spec.get("ephemeralContainers"))
     containers = [
         (container["name"], container, container.get("securityContext") or NOTHING)

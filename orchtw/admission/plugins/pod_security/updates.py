@@ -1,4 +1,4 @@
-"""Which updates of pods can change what a standard says of them (reference PLUG-36)."""
+"""Updates of pods that can change the outcome of a check (reference PLUG-36)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orchtw.wire.objects import Object
 
 
 def matters(new: Object, old: Object, keys: AnnotationKeys) -> bool:
-    """Report whether images, containers or profiles differ: nothing else that controls check can change."""
+    """Report whether images, containers or profiles differ: nothing else that controls check is mutable."""
     after, before = annotations_of(new), annotations_of(old)
     if after.get(keys.seccomp) != before.get(keys.seccomp):
         return True

@@ -7,7 +7,7 @@ from orchtw.admission.plugins.pod_security.violations import Violation, containe
 
 
 def not_root(pod: Subject) -> Violation | None:
-    """The pod or each container says that it does not run as root, and none says that it does."""
+    """Require `runAsNonRoot: true` of the pod or of each container, and forbid `false` everywhere."""
     own = pod.security.get("runAsNonRoot")
     bad, unsaid = [], []
     for name, _, security in pod.containers:
@@ -25,7 +25,7 @@ def not_root(pod: Subject) -> Violation | None:
 
 
 def no_zero(pod: Subject) -> Violation | None:
-    """Nobody asks for the user root by number."""
+    """Forbid running as user 0."""
     bad = [name for name, _, security in pod.containers if security.get("runAsUser") == 0]
     own = pod.security.get("runAsUser") == 0
     if not bad and not own:

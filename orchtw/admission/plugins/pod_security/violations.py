@@ -10,14 +10,14 @@ import attrs
 from orchtw.values.causes import MAX_SHOWN_CHARACTERS
 
 MOST_SHOWN: Final = 256
-"""Of the names in a list: pods have fewer containers and volumes, and what has more need not be told in full."""
+"""Limit of names listed for one violation: ordinary pods have fewer containers and volumes."""
 
 _CUT: Final = "..."
 
 
 @attrs.frozen(slots=True)
 class Violation:
-    """Why a control refuses a pod, in a word or two, and which parts of it."""
+    """Violation of a control: the reason in a few words, and the parts of the pod with their values."""
 
     reason: str
     detail: str
@@ -30,7 +30,7 @@ Violations = Sequence[Violation]
 
 
 def plural(one: str, many: str, count: int) -> str:
-    """The word for so many."""
+    """Return the singular or the plural for a count."""
     return one if count == 1 else many
 
 
@@ -40,18 +40,18 @@ def quoted(names: Collection[str]) -> str:
 
 
 def listed(texts: Sequence[str]) -> str:
-    """`a, b`; of very many the first."""
+    """Join texts as `a, b`, up to MOST_SHOWN of them."""
     shown = ", ".join(texts[:MOST_SHOWN])
     return shown if len(texts) <= MOST_SHOWN else f"{shown}, {_CUT}"
 
 
 def cut(text: str) -> str:
-    """`text`, or the beginning of a long one."""
+    """Cut a text to MAX_SHOWN_CHARACTERS."""
     return text if len(text) <= MAX_SHOWN_CHARACTERS else text[:MAX_SHOWN_CHARACTERS] + _CUT
 
 
 def containers(names: Sequence[str]) -> str:
-    """`container "a"`, `containers "a", "b"`."""
+    """Name containers: `container "a"`, `containers "a", "b"`."""
     return f"{plural('container', 'containers', len(names))} {quoted(names)}"
 
 

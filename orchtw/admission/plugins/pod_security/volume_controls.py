@@ -14,7 +14,7 @@ _PLAIN: Final = frozenset(
 
 
 def volume_types(pod: Subject) -> Violation | None:
-    """Storage that is reached without a claim."""
+    """Forbid types of volumes that the restricted level does not list."""
     bad, kinds = [], set()
     for volume in pod.spec.get("volumes") or ():
         if _PLAIN.isdisjoint(volume):

@@ -1,4 +1,4 @@
-"""Pods in the objects that hold them or make them (reference PLUG-36)."""
+"""Pods and pod templates in objects (reference PLUG-36)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orchtw.wire.objects import Object
 
 PODS: Final = "pods"
 Pod = tuple[Object, Object]
-"""Its metadata and its spec."""
+"""Metadata and spec of a pod."""
 
 
 def _template(holder: Object) -> Pod | None:
@@ -35,9 +35,9 @@ TEMPLATES: Final[Mapping[str, Callable[[Object], Pod | None]]] = {
     "jobs.batch": _of_spec,
     "cronjobs.batch": _of_cron_job,
 }
-"""The pod that objects of a resource make, if any."""
+"""Functions that return the pod in the template of a resource's object, or None."""
 
 
 def pod_in(resource: str, obj: Object) -> Pod | None:
-    """The pod that an object of a resource is or makes; None: it makes none."""
+    """Return the pod that an object of a resource is or creates; None: it has no template."""
     return (obj["metadata"], obj["spec"]) if resource == PODS else TEMPLATES[resource](obj)

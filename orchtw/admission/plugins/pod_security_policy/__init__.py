@@ -1,6 +1,6 @@
-"""PodSecurityPolicy: a pod must fit one of the policies that its maker, or its account, may use.
+"""PodSecurityPolicy: a pod must satisfy a policy that its creator or its service account may use.
 
-`policy` reads a policy, `filling` fills in a pod what it leaves open, `checking` says what does not fit, with the
-`*_rules` modules for what they look at. `plugin` tries one policy after the other, and `rights` asks who may use
-which. Nobody else needs any of it.
+`policy` compiles a policy, `filling` sets its defaults in a pod, `checking` validates a pod, with the `*_rules`
+modules for parts of it. `plugin` tries one policy after the other, and `rights` authorizes their use. No other
+package imports any of it.
 """

@@ -20,7 +20,7 @@ _ALL: Final = "*"
 
 
 def problems(pod: Object, policy: SecurityPolicy, keys: AnnotationKeys) -> list[Cause]:
-    """Causes, of very many the first; none: the pod fits."""
+    """Return the causes that reject a pod, up to MAX_CAUSES of them; empty: it satisfies the policy."""
     containers = (
         _container_causes(pod, container, f"spec.{place}", policy, keys)
         for place, container in containers_of(pod["spec"])

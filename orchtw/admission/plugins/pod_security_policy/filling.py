@@ -1,4 +1,4 @@
-"""Defaults of a policy for what a pod leaves open (reference PLUG-105)."""
+"""Defaults that a policy sets in a pod (reference PLUG-105)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ NOTHING: Final[Object] = {}
 
 
 def filled(pod: Object, policy: SecurityPolicy, keys: AnnotationKeys) -> Object:
-    """The pod as the policy would have it, which shares what is as it was; the same one if all of it is.
+    """Return the pod with the policy's defaults, sharing unchanged parts; the same object if nothing changes.
 
-    Keys may stand in another order than the canonical one.
+    Keys may be out of the canonical order.
     """
     spec = pod["spec"]
     security = _with(spec.get("securityContext") or NOTHING, _of_pod(spec, policy))
@@ -43,7 +43,7 @@ def _with(holder: Object, more: Object) -> Object:
 
 
 def _of_pod(spec: Object, policy: SecurityPolicy) -> Object:
-    """Fields of the pod's own security context."""
+    """Return the defaults for the pod's own security context."""
     more: Object = {}
     security = spec.get("securityContext") or NOTHING
     group = policy.supplemental.default
@@ -86,7 +86,7 @@ def _ids(own: Object, pod_security: Object, policy: SecurityPolicy) -> Object:
 
 
 def _capabilities(own: Object, policy: SecurityPolicy) -> Object | None:
-    """Those of a container with what a policy adds and drops; None: they are as they were."""
+    """Return a container's capabilities with those that the policy adds and drops; None if unchanged."""
     added, dropped = set(own.get("add") or ()), set(own.get("drop") or ())
     adds = (policy.names("defaultAddCapabilities") - dropped) | added
     drops = policy.names("requiredDropCapabilities") | dropped
@@ -97,7 +97,7 @@ def _capabilities(own: Object, policy: SecurityPolicy) -> Object | None:
 
 
 def _annotations(pod: Object, policy: SecurityPolicy, keys: AnnotationKeys) -> Object:
-    """Profiles that the pod gets as annotations."""
+    """Return the annotations for default profiles that the pod lacks."""
     more: Object = {}
     annotations, spec = annotations_of(pod), pod["spec"]
     if policy.seccomp.default and not annotations.get(keys.seccomp) and field_of(spec) is None:
@@ -111,6 +111,6 @@ def _annotations(pod: Object, policy: SecurityPolicy, keys: AnnotationKeys) -> O
 
 
 def effective(own: Object, pod_security: Object, key: str) -> Any:
-    """A field of a container's security context, or else of its pod's."""
+    """Return a field of a container's security context, or else of its pod's."""
     found = own.get(key)
     return pod_security.get(key) if found is None else found

@@ -1,4 +1,4 @@
-"""Which users and groups a policy lets containers run as, and which it gives them (reference PLUG-105)."""
+"""Strategies for users and groups: the ids that a policy allows, and its defaults (reference PLUG-105)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANY: Final = "RunAsAny"
 
 @attrs.frozen(slots=True)
 class Ids:
-    """A rule, and the ranges it is about."""
+    """Strategy for ids: a rule and its ranges."""
 
     rule: str = ANY
     ranges: tuple[tuple[int, int], ...] = ()
@@ -39,12 +39,12 @@ class Ids:
 
     @property
     def shown(self) -> str:
-        """The ranges as refusals tell them."""
+        """Format the ranges as refusals show them."""
         return f"[{' '.join(f'{{{low} {high}}}' for low, high in self.ranges)}]"
 
 
 def ids(options: Object | None) -> Ids:
-    """The strategy of a policy; one that is not there allows everything."""
+    """Parse a strategy of a policy; a missing one allows everything."""
     if options is None:
         return Ids()
     ranges = tuple((each.get("min", 0), each.get("max", 0)) for each in options.get("ranges") or ())
@@ -52,7 +52,7 @@ def ids(options: Object | None) -> Ids:
 
 
 def group_causes(field: str, rule: Ids, groups: Sequence[int] | None) -> list[Cause]:
-    """Return the causes that reject the groups at `field`, which may be None."""
+    """Return the causes that reject the groups at `field`; `groups` is None if it is unset."""
     if rule.rule not in (MUST, MAY):
         return []
     shown = "[]int64(nil)" if groups is None else f"[]int64{{{', '.join(map(str, groups))}}}"
@@ -64,5 +64,5 @@ def group_causes(field: str, rule: Ids, groups: Sequence[int] | None) -> list[Ca
 
 
 def wrong(field: str, shown: str, detail: str) -> Cause:
-    """A cause for a value that is shown as it stands."""
+    """Return the cause of an invalid value that is shown as `shown`, without quotes."""
     return Cause("FieldValueInvalid", f"Invalid value: {shown}: {detail}", field)

@@ -1,9 +1,9 @@
-"""PodSecurityPolicy: a pod fits a policy that may be used for it (reference PLUG-19, PLUG-104 to PLUG-109)."""
+"""PodSecurityPolicy: pods must satisfy a policy that they may use (reference PLUG-19, PLUG-104 to PLUG-109)."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator, Sequence
-from typing import Final, Protocol
+from collections.abc import Sequence
+from typing import Final
 
 import attrs
 from twisted.internet.interfaces import IReactorTime
@@ -24,25 +24,15 @@ from orchtw.schema.catalogue import ResourceType
 from orchtw.wire.objects import Object
 
 SLICE_S: Final = 0.008
-"""How long policies may hold the reactor in one turn: there may be many."""
+"""Reactor time for trying policies in one turn: there may be many."""
 
 EPHEMERAL: Final = "ephemeralcontainers"
 _CHANGE_OFTEN: Final = ("ownerReferences", "finalizers", "managedFields", "resourceVersion", "generation")
 
 
-class PolicyLookup(Protocol):
-    """The policies there are."""
-
-    def sorted(self, first: str = "") -> Iterator[SecurityPolicy]:
-        """All of them by name, but for `first`."""
-
-    def due(self) -> Awaitable[None] | None:
-        """Return what to await before a policy counts as missing, or None."""
-
-
 @attrs.frozen(slots=True, kw_only=True)
 class Fit:
-    """The pod that a policy lets in, and the policy's name; else what is wrong with it under all of them."""
+    """Result of a check: the admitted pod and the policy's name, or the causes of all policies that may be used."""
 
     pod: Object | None = None
     policy: str = ""
@@ -50,9 +40,9 @@ class Fit:
 
 
 class PodSecurityPolicy:
-    """The first policy by name counts that lets a pod in as it is, or else the first that does with changes."""
+    """Plugin PodSecurityPolicy: takes the first policy by name that admits a pod as it is, else with changes."""
 
-    def __init__(self, naming: Naming, policies: PolicyLookup, rights: Rights, clock: IReactorTime) -> None:
+    def __init__(self, naming: Naming, policies: Policies, rights: Rights, clock: IReactorTime) -> None:
         self._keys = keys_in(naming.vocabulary)
         self._annotation = naming.translate("orch.io/psp")
         self._audit = naming.group("podsecuritypolicy.policy.orch.io")
@@ -62,18 +52,18 @@ class PodSecurityPolicy:
 
     @classmethod
     def of(cls, host: AdmissionHost) -> PodSecurityPolicy:
-        """The plugin over the server's own policies and rights."""
+        """Return the plugin, backed by the server's policies and rights."""
         naming = host.naming
         return cls(naming, Policies(host.targets, naming), Rights(host.authorizer), host.clock)
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates and updates of pods, and of their ephemeral containers."""
+        """Handle creates and updates of Pods, and updates of their ephemeral containers."""
         return operation in ("CREATE", "UPDATE") and resource.qualified == "pods" and subresource in ("", EPHEMERAL)
 
     async def admit(self, attributes: Attributes) -> None:
-        """Let a policy fill in what a new pod, or a new container of it, leaves open.
+        """Set a policy's defaults in a new pod, or in ephemeral containers.
 
-        Forbidden (403): no policy that may be used lets it in.
+        Raises Forbidden (403) if no policy that may be used admits the pod.
         """
         pod = attributes.obj
         if pod is None or (attributes.operation == "UPDATE" and attributes.subresource != EPHEMERAL):
@@ -88,7 +78,7 @@ class PodSecurityPolicy:
             attributes.obj = fit.pod
 
     async def validate(self, attributes: Attributes) -> None:
-        """Forbidden (403): no policy that may be used lets the pod in as it is."""
+        """Raise Forbidden (403) if no policy that may be used admits the pod as it is."""
         pod, old = attributes.obj or {}, attributes.old
         if old is not None and not attributes.subresource and _same(pod, old):
             return
@@ -122,22 +112,27 @@ class PodSecurityPolicy:
         return changed if changed.pod else Fit(causes=await self._usable(attributes.namespace, users, refusing))
 
     def _tried(self, pod: Object, policy: SecurityPolicy) -> tuple[Object, list[Cause]]:
-        """The pod as the policy would have it, and what is wrong with it even so."""
+        """Return the pod with the policy's defaults, and the causes that reject it even then."""
         found = filled(pod, policy, self._keys)
         return found, problems(found, policy, self._keys)
 
     @staticmethod
     def _may_fill(attributes: Attributes, pod: Object, found: Object) -> bool:
-        """Report whether the policy may change a pod like that: of an existing one, new containers only."""
+        """Report whether a policy may make these changes: in an existing pod, to new ephemeral containers only."""
         if attributes.operation == "CREATE":
             return True
         spec, same = found["spec"], found["metadata"] is pod["metadata"]
-        return same and all(spec[key] is pod["spec"].get(key) for key in spec if key != "ephemeralContainers")
+        if not same or any(spec[key] is not pod["spec"].get(key) for key in spec if key != "ephemeralContainers"):
+            return False
+        before = ((attributes.old or {}).get("spec") or {}).get("ephemeralContainers") or ()
+        kept = {container.get("name") for container in before}
+        pairs = zip(spec.get("ephemeralContainers") or (), pod["spec"].get("ephemeralContainers") or (), strict=True)
+        return all(new == sent for new, sent in pairs if sent.get("name") in kept)
 
     async def _usable(
         self, namespace: str, users: Sequence[UserInfo], refusing: Sequence[tuple[str, list[Cause]]]
     ) -> list[Cause]:
-        """The causes of those policies only that somebody may use."""
+        """Return the causes of the refusing policies that one of the users may use."""
         causes: list[Cause] = []
         for name, found in refusing:
             if await self._rights.allow(users, namespace, name):
@@ -154,7 +149,7 @@ def _told(causes: Sequence[Cause]) -> str:
 
 
 def _same(new: Object, old: Object) -> bool:
-    """Report whether only metadata of ownership differ: other plugins decide on those."""
+    """Report whether two pods differ only in metadata that no policy concerns, such as owners and finalizers."""
     one, other = ({**each, "metadata": _lasting(each["metadata"])} for each in (new, old))
     return one == other
 

@@ -1,4 +1,4 @@
-"""A policy as it lies in the store, made ready to be held against pods (reference PLUG-19, PLUG-104)."""
+"""PodSecurityPolicies, compiled to validate pods (reference PLUG-19, PLUG-104)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ _DRIVERS: Final = {"allowedFlexVolumes": "driver", "allowedCSIDrivers": "name"}
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class SecurityPolicy:
-    """`spec` is the policy's own; `selinux` are the options that pods must have, or None.
+    """Compiled policy: `spec` is that of the object; `selinux` are the options that pods must have, or None.
 
-    `authorities` is the name of the ConfigMap that every namespace has.
+    `authorities` is the name of the root CA ConfigMap in every namespace. `usable`: no strategy lacks ranges or
+    options.
     """
 
     name: str
@@ -43,7 +44,7 @@ class SecurityPolicy:
     _names: Mapping[str, frozenset[str]]
 
     def says(self, key: str) -> bool:
-        """A field that is true or not."""
+        """Report whether a boolean field is set."""
         return bool(self.spec.get(key))
 
     @property
@@ -52,12 +53,12 @@ class SecurityPolicy:
         return self.spec.get("allowPrivilegeEscalation") is not False
 
     def names(self, key: str) -> frozenset[str]:
-        """A list of names."""
+        """Return the names in a list field of the spec."""
         return self._names[key]
 
 
 def policy(obj: Object, naming: Naming) -> SecurityPolicy:
-    """The policy that an object is. `usable` False: a strategy of it lacks what it is about."""
+    """Compile a policy from its object."""
     spec, annotations = obj["spec"], obj["metadata"].get("annotations") or {}
     rules = {
         "users": ids(spec.get("runAsUser")),

@@ -1,4 +1,4 @@
-"""Profiles that confine containers, held against a policy (reference PLUG-107)."""
+"""Rules for the profiles that confine containers (reference PLUG-107)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLACE: Final = "pod.metadata.annotations"
 
 
 def selinux(field: str, options: Object | None, must: Object | None) -> list[Cause]:
-    """Return the causes that reject SELinux options; `must` None: they may be anything."""
+    """Return the causes that reject SELinux options; with `must` None, all are allowed."""
     if must is None:
         return []
     if options is None:
@@ -28,7 +28,7 @@ def selinux(field: str, options: Object | None, must: Object | None) -> list[Cau
 
 
 def _same(key: str, found: str, wanted: str) -> bool:
-    """Levels are the same whatever the order of their categories."""
+    """Report whether two options are equal; levels are, whatever the order of their categories."""
     if key != "level" or found == wanted:
         return found == wanted
     one, other = (text.partition(":") for text in (found, wanted))
@@ -51,12 +51,12 @@ def app_armor(pod: Object, name: str, profiles: Profiles, keys: AnnotationKeys) 
 
 
 def pod_seccomp(pod: Object, profiles: Profiles, keys: AnnotationKeys) -> list[Cause]:
-    """Return the causes that reject the profile of system calls of a pod."""
+    """Return the causes that reject the seccomp profile of a pod."""
     return _seccomp(f"{_PLACE}[{keys.seccomp}]", _of_pod(pod, keys), profiles)
 
 
 def container_seccomp(pod: Object, container: Object, profiles: Profiles, keys: AnnotationKeys) -> list[Cause]:
-    """Return the causes that reject the profile of system calls of a container, its own or its pod's."""
+    """Return the causes that reject the seccomp profile of a container, its own or else its pod's."""
     key = keys.container_seccomp + container["name"]
     annotation, field = annotations_of(pod).get(key), field_of(container)
     if annotation is None and field is not None:

@@ -1,4 +1,4 @@
-"""Profiles that annotations of a policy name: which pods may have, and which they get (reference PLUG-107)."""
+"""Profiles that a policy's annotations allow, and the default one (reference PLUG-107)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ ANY: Final = "*"
 
 @attrs.frozen(slots=True, kw_only=True)
 class Profiles:
-    """`allowed` None: nothing is said; `told` is the annotation. `default` is empty if there is none."""
+    """Profiles of one kind: `allowed` is None without an annotation, `told` is its text.
+
+    `default` is empty if not set.
+    """
 
     default: str = ""
     allowed: frozenset[str] | None = None
@@ -23,7 +26,7 @@ class Profiles:
 
 
 def profiles(annotations: Mapping[str, str], prefix: str, naming: Naming) -> Profiles:
-    """Read the profiles from a policy's annotations with a prefix, in neutral names."""
+    """Read the profiles from the annotations of a policy whose names begin with `prefix`, in neutral names."""
     told = annotations.get(naming.translate(f"{prefix}allowedProfileNames"))
     allowed = None if told is None else frozenset(told.split(","))
     default = annotations.get(naming.translate(f"{prefix}defaultProfileName"), "")
@@ -31,7 +34,7 @@ def profiles(annotations: Mapping[str, str], prefix: str, naming: Naming) -> Pro
 
 
 def with_both_names(found: Profiles) -> Profiles:
-    """The same, where who allows the runtime's own profile by one of its two names allows both."""
+    """Return the profiles with both names of the runtime's default allowed if one of them is."""
     same = frozenset((DEFAULT, OLD_DEFAULT))
     if found.allowed is None or found.allowed.isdisjoint(same):
         return found

@@ -13,7 +13,7 @@ _ACCOUNTS: Final = "system:serviceaccounts"
 
 
 class Rights:
-    """Asks the authorizer for verb `use`, in the group that policies are in and in the one that they were in."""
+    """Authorization of verb `use` on policies, in their API group or in their former one."""
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer

@@ -1,4 +1,4 @@
-"""Volumes, held against a policy (reference PLUG-108)."""
+"""Rules for volumes (reference PLUG-108)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMESPACE: Final = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
 
 
 def volumes(spec: Object, policy: SecurityPolicy) -> list[Cause]:
-    """Return the causes that reject a pod's volumes; of very many mistakes the first."""
+    """Return the causes that reject a pod's volumes; the check stops after more than MAX_CAUSES."""
     causes: list[Cause] = []
     allowed = policy.names("volumes")
     only_read = any(each.get("readOnly") for each in policy.spec.get("allowedHostPaths") or ())
@@ -36,7 +36,7 @@ def volumes(spec: Object, policy: SecurityPolicy) -> list[Cause]:
 
 
 def _source(volume: Object, field: str, policy: SecurityPolicy, mounts: Mapping[str, Sequence[str]]) -> list[Cause]:
-    """Return the causes that reject a volume of a kind that is allowed; `mounts` are those that may be written to."""
+    """Return the causes that reject a volume of an allowed kind; `mounts` are the writable mounts by volume."""
     if "hostPath" in volume:
         return _host_path(volume, field, policy, mounts)
     if "flexVolume" in volume:
@@ -53,7 +53,10 @@ def _source(volume: Object, field: str, policy: SecurityPolicy, mounts: Mapping[
 def _host_path(
     volume: Object, field: str, policy: SecurityPolicy, mounts: Mapping[str, Sequence[str]]
 ) -> list[Cause]:
-    """Directories of the node are below one of the prefixes, and only read if all those that fit say so."""
+    """Return the causes that reject a hostPath.
+
+    It must lie below an allowed prefix, and be mounted read-only if all prefixes above it say so.
+    """
     path, prefixes = volume["hostPath"].get("path", ""), policy.spec.get("allowedHostPaths") or ()
     if not prefixes:
         return []
@@ -66,7 +69,7 @@ def _host_path(
 
 
 def _writable(spec: Object) -> Mapping[str, Sequence[str]]:
-    """The places of mounts that may be written to, by the names of their volumes."""
+    """Return the places of writable mounts by the names of their volumes."""
     found: dict[str, list[str]] = {}
     for place, container in containers_of(spec):
         for index, mount in enumerate(container.get("volumeMounts") or ()):
@@ -81,7 +84,7 @@ def _is_below(path: str, prefix: str) -> bool:
 
 
 def _is_token(volume: Object, policy: SecurityPolicy) -> bool:
-    """Report whether a volume is a projected account token, which once was a Secret."""
+    """Report whether a volume is a projected account token, allowed like the Secret that it replaced."""
     sources = (volume.get("projected") or {}).get("sources") or ()
     return bool(sources) and all(_is_part_of_token(source, policy) for source in sources)
 

@@ -1,5 +1,5 @@
-"""ResourceQuota: nobody uses more of what is limited in a namespace than its quotas allow (reference PLUG-25).
+"""ResourceQuota: the usage of a namespace stays within its quotas (reference PLUG-25).
 
-`plugin` knows which writes concern quotas, `charging` charges them, `configuration` reads the plugin's file. What is
-measured and what fits is in `orchtw.quota`.
+`plugin` selects the writes that concern quotas, `charging` and `rounds` charge them, `configuration` reads the
+plugin's file. Usage and quotas themselves are in `orchtw.quota`.
 """

@@ -13,19 +13,19 @@ from orchtw.admission.plugins.resource_quota.rounds import Account, Waiter, Writ
 from orchtw.errors import InternalError
 from orchtw.quota.quotas import AskedUsage, Quota, Unknown
 from orchtw.quota.unsettled import Unsettled
-from orchtw.registry.by_namespace import ByNamespace, Run
+from orchtw.registry.listers.by_namespace import ByNamespace, Run
 
 EVALUATION_S: Final = 10.0
 UNKNOWN_S: Final = 2.0
-"""How long a write waits for the first count of a quota that has just been made, which takes milliseconds."""
+"""Longest wait of a write for the first count of a new quota, which takes milliseconds."""
 
 MakeIndex = Callable[[Callable[[str], None]], ByNamespace[Quota]]
 
 
 class Charging:
-    """`quotas` makes the index of quotas, which is to tell when those of a namespace have changed.
+    """Charging of writes in all namespaces. `quotas` makes an index that calls back when a namespace's quotas change.
 
-    A write waits `patience_s` for the first count of a quota: 0 where nobody is known to count.
+    A write waits up to `patience_s` for the first count of a quota: 0 if no controller is known to count.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Charging:
     async def charge(
         self, namespace: str, asked: AskedUsage, on_end: Callable[[Callable[[], None]], None], *, dry_run: bool
     ) -> None:
-        """Charge a write, which says by `on_end` when it has ended; a dry run is only checked.
+        """Charge a write, which calls the function given to `on_end` when it has ended; a dry run is only checked.
 
         Raises Refused, Conflict (409), and InternalError (500) after EVALUATION_S.
         """
@@ -83,7 +83,7 @@ class Charging:
         del self._accounts[namespace]
 
     async def _counted(self, namespace: str, within_s: float) -> bool:
-        """Wait until a quota of the namespace has changed; False: it has not."""
+        """Wait until a quota of the namespace changes; False if none does within `within_s`."""
         if within_s <= 0:
             return False
         waiting: Deferred[None] = Deferred()
@@ -102,7 +102,7 @@ class Charging:
         return True
 
     def _changed(self, namespace: str) -> None:
-        """Let those go on who wait for a count, when the quotas' followers have all been told."""
+        """Wake the writes that wait for a count, once all followers of the quotas have been told."""
         for waiting in self._counts.pop(namespace, ()):
             self._clock.callLater(0, _go_on, waiting)
 

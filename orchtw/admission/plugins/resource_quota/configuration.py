@@ -1,4 +1,4 @@
-"""The plugin's file: what nobody may use without a quota for it (reference PLUG-31)."""
+"""Configuration of the plugin: resources that may only be used under a quota (reference PLUG-31)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plugin: which writes concern quotas, and what they ask for (reference PLUG-25 to PLUG-31)."""
+"""ResourceQuota: the writes that concern quotas, and their usage (reference PLUG-25 to PLUG-31)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from orchtw.quota.amounts import NOTHING, Amounts, growth, texts
 from orchtw.quota.evaluators import Evaluators
 from orchtw.quota.quotas import AskedUsage, Limited, Quota, Refused
 from orchtw.quota.usage import Usage
-from orchtw.registry.by_namespace import ByNamespace
 from orchtw.registry.field_ownership import FieldOwnership
+from orchtw.registry.listers.by_namespace import ByNamespace
 from orchtw.registry.stored import Prepared
 from orchtw.registry.system_metadata import ordered, rfc3339
 from orchtw.schema.catalogue import ResourceType
@@ -26,7 +26,7 @@ from orchtw.wire.objects import Object
 
 
 class ResourceQuota:
-    """`limited` is what nobody may use without a quota for it."""
+    """Plugin ResourceQuota; `limited` are the resources that may only be used under a quota."""
 
     def __init__(self, evaluators: Evaluators, charging: Charging, limited: Sequence[Limited]) -> None:
         self._evaluators = evaluators
@@ -36,7 +36,7 @@ class ResourceQuota:
 
     @classmethod
     def of(cls, host: AdmissionHost, given: Given | None) -> ResourceQuota:
-        """The plugin over the server's own quotas. Raises ConfigError."""
+        """Return the plugin, backed by the server's quotas. Raises ConfigError."""
         stored = host.targets.stored_target("", "v1", "resourcequotas").stored
         charging = Charging(
             partial(ByNamespace, stored, Quota.of),
@@ -49,14 +49,14 @@ class ResourceQuota:
         return cls(Evaluators(host.naming), charging, read(given))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates in namespaces, and updates of what may grow by them."""
+        """Handle creates of counted resources in namespaces, and updates of those that can grow."""
         if subresource or not resource.namespaced or operation not in ("CREATE", "UPDATE"):
             return False
         evaluator = self._evaluators.of((resource.group, resource.plural))
         return evaluator is not None and (operation == "CREATE" or evaluator.grows)
 
     async def validate(self, attributes: Attributes) -> None:
-        """Charge the write. Forbidden (403) where it uses too much; Conflict (409), InternalError (500)."""
+        """Charge the write. Raises Forbidden (403) if it does not fit, Conflict (409) and InternalError (500)."""
         limited = self._rules(attributes.resource) if self._limited else ()
         if not limited and not self._quotas.has(attributes.namespace):
             return
@@ -93,7 +93,7 @@ class ResourceQuota:
 
 
 class Statuses:
-    """Writes what is used of quotas, as the server's own; `now` is the time in seconds since the epoch."""
+    """Writer of the usage of quotas, as the server itself; `now` is the time in seconds since the epoch."""
 
     def __init__(self, host: AdmissionHost, now: Callable[[], float]) -> None:
         self._target = host.targets.stored_target("", "v1", "resourcequotas")
@@ -104,7 +104,7 @@ class Statuses:
         self._now = now
 
     async def write(self, entry: Entry, used: Amounts) -> WriteOutcome:
-        """Store a quota with another use of some entries, if it is still as `entry` has it."""
+        """Store the new usage of some entries of a quota, unless it has changed since `entry`."""
         prepared = await self._run(len(entry.raw), lambda: self._prepared(entry, used))
         key = self._target.stored.prefix + entry.key
         return await self._store.commit(Op(key, prepared.value, entry.revision, prepared))

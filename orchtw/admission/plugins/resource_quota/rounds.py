@@ -1,4 +1,4 @@
-"""The charges of one namespace: many writes share one write of its quotas (reference PLUG-29, PLUG-61)."""
+"""Charges of one namespace: concurrent writes share one update of its quotas (reference PLUG-29, PLUG-61)."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from orchtw.errors import Conflict, InternalError, StatusError
 from orchtw.quota.amounts import Amounts
 from orchtw.quota.quotas import AskedUsage, Quota, Refused, Standing, fit
 from orchtw.quota.unsettled import Unsettled
-from orchtw.registry.by_namespace import ByNamespace, Run
+from orchtw.registry.listers.by_namespace import ByNamespace, Run
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import WriteOutcome
 from orchtw.watch.entry import Entry
 
 MAX_ROUNDS: Final = 100
-"""Rounds of one evaluation against other writers of the same quotas: a livelock ends."""
+"""Limit of rounds in one evaluation, which ends a livelock with other writers of the same quotas."""
 
 TURN_S: Final = 0.005
-"""How long writes are evaluated before others have their turn."""
+"""Reactor time for evaluations in one turn."""
 
 Write = Callable[[Entry, Amounts], Coroutine[Deferred[WriteOutcome], Any, WriteOutcome]]
-"""Stores a quota with what is used of some of its entries now, unless it has changed."""
+"""Stores the new usage of some entries of a quota, unless it has changed."""
 
 
 class Waiter:
-    """One write that is to be charged: until it has been, or was refused, and then until it has ended."""
+    """Write to be charged: `decided` fires on its acceptance or refusal; its charges are recorded until it ends."""
 
     def __init__(self, asked: AskedUsage, namespace: str, unsettled: Unsettled, *, dry_run: bool) -> None:
         self.asked = asked
@@ -43,29 +43,29 @@ class Waiter:
         self._has_ended = False
 
     def accept(self) -> None:
-        """The write may go on."""
+        """Let the write go on."""
         if not self.decided.called:
             self.decided.callback(None)
 
     def refuse(self, why: Exception) -> None:
-        """The write must not go on."""
+        """Make the write fail with this refusal."""
         if not self.decided.called:
             self.decided.errback(why)
 
     def charge(self, quota: str, charge: Amounts) -> None:
-        """It is about to be charged; if nobody waits for that any more, it is for nothing."""
+        """Record a charge that is about to be stored; not if the write has already ended."""
         if not self._has_ended:
             self._charged[quota] = charge
             self._unsettled.add((self._namespace, quota), charge)
 
     def discharge(self, quota: str) -> None:
-        """It has not been charged after all."""
+        """Drop the record of a charge: it was not stored, or the write has ended."""
         charge = self._charged.pop(quota, None)
         if charge is not None:
             self._unsettled.end((self._namespace, quota), charge)
 
     def end(self) -> None:
-        """The write has ended."""
+        """End the write, and with it the record of its charges."""
         self._has_ended = True
         for quota in tuple(self._charged):
             self.discharge(quota)
@@ -82,7 +82,7 @@ class Round:
         self._charges: list[tuple[Waiter, str, Amounts]] = []
 
     def evaluate(self, waiter: Waiter) -> None:
-        """See whether a write fits beside those before it."""
+        """Decide whether a write fits beside those before it."""
         try:
             charges = fit(self._standings.values(), waiter.asked)
         except Refused as refused:
@@ -102,7 +102,7 @@ class Round:
         return any(refused is not None for _, refused in self._verdicts)
 
     def tell(self) -> None:
-        """Let those go on who are charged nothing."""
+        """Accept the writes that are charged nothing, and refuse those that do not fit."""
         for waiter, refused in self._verdicts:
             if refused is None:
                 waiter.accept()
@@ -110,7 +110,7 @@ class Round:
                 waiter.refuse(refused)
 
     async def store(self, write: Write) -> tuple[set[str], set[str]]:
-        """Write what is used: the names of the quotas that are, and of those that others have changed before.
+        """Store the usage; returns the names of the quotas stored, and of those that others have changed first.
 
         Raises what the store raises.
         """
@@ -137,9 +137,9 @@ class Round:
 
 
 class Account:
-    """The charges of one namespace: who comes while its quotas are written is in the next round.
+    """Charges of one namespace: writes that come while its quotas are being stored are in the next round.
 
-    `closed` is called, with the namespace, when nobody waits any more.
+    `closed` is called, with the namespace, when no more writes wait.
     """
 
     _log = Logger()
@@ -163,7 +163,7 @@ class Account:
         self._is_working = False
 
     def add(self, waiter: Waiter) -> None:
-        """Have a write charged: at once, or in the next round."""
+        """Charge a write: at once, or in the next round."""
         self._waiting.append(waiter)
         if not self._is_working:
             self._is_working = True
@@ -179,17 +179,17 @@ class Account:
                 await self._evaluate(together)
             except StatusError as error:
                 _refuse_all(together, error)
-            except Exception:  # noqa: BLE001 - they must hear of it, and those who come later must be served
+            except Exception:  # noqa: BLE001 - these writes must be refused, and later ones served
                 self._log.failure("the quotas of {namespace} cannot be evaluated", namespace=self._namespace)
                 _refuse_all(together, InternalError.of("the quotas cannot be evaluated"))
         self._is_working = False
         self._closed(self._namespace)
 
     async def _evaluate(self, waiters: Sequence[Waiter]) -> None:
-        """Charge those that fit, in the order of their coming, until all of it is stored.
+        """Charge the writes that fit, in order of arrival, until all charges are stored.
 
-        Quotas that others have written meanwhile are looked at again; those that could be written are done with. On a
-        store that others write too, nobody is refused by what the cache has until it is as new as the store.
+        Quotas that others have written meanwhile are evaluated again, those already stored are not. On a shared
+        store, no write is refused before the cache is as new as the store. Raises Conflict (409) after MAX_ROUNDS.
         """
         done: set[str] = set()
         is_fresh, lost = False, {""}

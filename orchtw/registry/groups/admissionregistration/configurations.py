@@ -1,4 +1,4 @@
-"""Configurations of webhooks: what is asked whom, and what its answer may be (reference HOOK-1, HOOK-4)."""
+"""Configurations of webhooks: names, side effects and review versions (reference HOOK-1, HOOK-4)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SIDE_EFFECTS: Final = ("None", "NoneOnDryRun", "Some", "Unknown")
 
 
 def validate_configuration(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """Validate a configuration; one stored when names could repeat, and side effects were free, may stay so."""
+    """Validate a configuration; one stored when names could repeat and side effects were unrestricted may stay so."""
     before = [] if old is None else old.get("webhooks") or []
     names = [hook.get("name") for hook in before if hook.get("name")]
     may_repeat = len(set(names)) < len(names)

@@ -1,4 +1,4 @@
-"""Webhooks: how each is reached, and what it is asked about (reference HOOK-3, HOOK-4)."""
+"""Webhooks: their address, and the rules of the requests that they review (reference HOOK-3, HOOK-4)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ALONE: Final = {"operations": "operations", "apiGroups": "API groups", "apiVers
 
 
 def check_client(new: Object, old: Object | None) -> list[Cause]:
-    """A webhook is at an address or behind a service."""
+    """Validate that a webhook is at a URL or behind a service."""
     return client_causes(new)
 
 

@@ -1,4 +1,4 @@
-"""Custom resource definitions: what is valid in them, and what writes make of them.
+"""Custom resource definitions: their validation, defaults and write rules.
 
 Serving what they define is not here.
 """

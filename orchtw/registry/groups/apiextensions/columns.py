@@ -1,4 +1,4 @@
-"""Printer columns and the paths that sub-resources look at (reference CRD-4, CRD-23)."""
+"""Printer columns, and the paths of sub-resources (reference CRD-4, CRD-23)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int
 
 
 def column_causes(columns: list[Mapping[str, Any]], field: str) -> list[Cause]:
-    """Every reason why the columns of a version are invalid."""
+    """Return the causes that reject the columns of a version."""
     causes: list[Cause] = []
     for index, column in enumerate(columns):
         if len(causes) > MAX_CAUSES:
@@ -38,7 +38,7 @@ def _column(column: Mapping[str, Any], field: str) -> list[Cause]:
 
 
 def subresource_causes(subresources: Mapping[str, Any], field: str) -> list[Cause]:
-    """Every reason why the sub-resources of a version are invalid."""
+    """Return the causes that reject the sub-resources of a version."""
     scale = subresources.get("scale")
     if scale is None:
         return []

@@ -1,4 +1,4 @@
-"""The conditions of definitions: what is known of each, and since when (reference CRD-7)."""
+"""Conditions of definitions: content, and the time of the last change (reference CRD-7)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Finding:
 
     @property
     def status(self) -> str:
-        """As the condition has it."""
+        """Status of the condition, "True" or "False"."""
         return "True" if self.holds else "False"
 
 
 def find(conditions: Iterable[Condition], kind: str) -> Condition | None:
-    """The condition of that type."""
+    """Return the condition of that type, or None."""
     return next((each for each in conditions if each["type"] == kind), None)
 
 
@@ -50,7 +50,7 @@ def is_told(conditions: Iterable[Condition], finding: Finding) -> bool:
 
 
 def with_condition(conditions: Iterable[Condition], finding: Finding, now: str) -> list[Condition]:
-    """The conditions with one that says so, since `now` (RFC 3339) unless its status was the same before."""
+    """Return the conditions with this one set, dated `now` (RFC 3339) unless its status was the same before."""
     told = list(conditions)
     places = [place for place, each in enumerate(told) if each["type"] == finding.type]
     before: Condition = told[places[0]] if places else {}

@@ -16,7 +16,7 @@ _STRATEGIES: Final = ("None", "Webhook")
 def conversion_causes(
     conversion: Mapping[str, Any] | None, old: Mapping[str, Any] | None, preserving: bool, field: str
 ) -> list[Cause]:
-    """Every reason why spec.conversion is invalid; `preserving`: unknown fields are kept."""
+    """Return the causes that reject spec.conversion; `preserving`: unknown fields are kept."""
     if conversion is None:
         return []
     causes: list[Cause] = []

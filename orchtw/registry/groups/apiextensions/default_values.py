@@ -27,21 +27,21 @@ from orchtw.values.causes import forbidden, invalid
 from orchtw.values.go_literals import shown, untyped
 
 Finding = tuple[Literal["", "unpruned"], Cause]
-"""A cause, and the leniency of those that are not told of what a definition did before."""
+"""A cause, and the leniency under which it does not count."""
 
 MAX_STEPS: Final = 200_000
-"""Of one definition: its defaults and their schemas, each of some thousand parts, fit or do not in fewer."""
+"""Steps in one definition: its defaults and their schemas, each of some thousand parts, are checked in fewer."""
 
 MAX_BYTES: Final = 256 * 1024
-"""Of all defaults of a definition in JSON, with the defaults that come into them."""
+"""Bytes of all defaults of a definition in JSON, with the defaults filled into them."""
 
 Steps = tuple["Steps", str] | None
-"""The way to a value in an object: the steps before the last one, and that one; "" for an element of a list."""
+"""Path of a value in an object: the steps before the last one, and that one; "" for an element of a list."""
 
 
 @attrs.frozen(slots=True)
 class _Place:
-    """A schema outside of conditions. `steps` lead to its value in the nearest object that names itself."""
+    """A schema outside of conditions. `steps` lead to its value in the nearest object with kind and apiVersion."""
 
     schema: Schema
     path: Path
@@ -51,7 +51,7 @@ class _Place:
 
 
 class _Checker:
-    """Holds defaults against their schemas; one for all of a definition."""
+    """Checker of defaults against their schemas; one for all of a definition."""
 
     def __init__(self, keys: Extensions, naming: Naming) -> None:
         self.keys = keys
@@ -62,12 +62,12 @@ class _Checker:
         self._filler = Shaper(keys, self._metadata, fill=True, lenient=True, most_bytes=MAX_BYTES)
 
     def fill(self, schema: Schema) -> None:
-        """Fill the default of a schema with those in it. Raises Overfilled once they are too many altogether."""
+        """Fill in the default of a schema, with those inside it. Raises Overfilled if all are too large."""
         with suppress(SchemaError):  # which is told of the default itself
             self._filler.default(schema)
 
     def causes(self, default: Any, schema: Schema, path: Path) -> Iterator[Cause]:
-        """Why a default does not fit its schema. Raises TooCostly."""
+        """Yield the reasons why a default does not fit its schema. Raises TooCostly."""
         place = str(path)
         for cause in self._validation.causes(default, schema, place) + self._marked.causes(default, schema, place):
             yield cause if cause.field != NOWHERE else Cause(cause.reason, cause.message, place)
@@ -80,7 +80,7 @@ class _Checker:
 
 
 def default_findings(schema: Schema, path: Path, naming: Naming) -> Iterator[Finding]:
-    """Every reason why defaults in a structural schema are invalid."""
+    """Yield the causes that reject defaults in a structural schema."""
     checker = _Checker(extensions(naming), naming)
     waiting = [_Place(schema, path, None, False, True)]
     try:

@@ -1,4 +1,4 @@
-"""The record of definitions: what they are completed with, and what writes keep of them (reference CRD-6)."""
+"""Record of the kind of definitions: its defaults and write rules (reference CRD-6)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from orchtw.schema.custom.keywords import Schema, extensions
 from orchtw.wire.objects import Object
 
 CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.orch.io"
-"""Holds a definition until all of its objects are gone (reference CRD-25)."""
+"""Finalizer that holds a definition until all of its objects are gone (reference CRD-25)."""
 
 _PENDING = Finding(
     TERMINATING,
@@ -38,7 +38,7 @@ _NAMES_TAIL = ("singular", "shortNames", "kind", "listKind", "categories")
 
 
 def set_definition_defaults(definition: Object) -> None:
-    """A custom resource's names that follow from its kind, and the version that it is stored in."""
+    """Fill in the names that follow from the kind, and status.storedVersions."""
     names = definition["spec"]["names"]
     kind = names["kind"]
     if kind:
@@ -50,7 +50,7 @@ def set_definition_defaults(definition: Object) -> None:
 
 
 def set_stored_versions(definition: Object) -> None:
-    """status.storedVersions of a definition that never was stored."""
+    """Fill in status.storedVersions of a definition that was never stored."""
     if not definition["status"]["storedVersions"]:
         storing = [each["name"] for each in definition["spec"]["versions"] or () if each["storage"]]
         if storing:
@@ -58,7 +58,7 @@ def set_stored_versions(definition: Object) -> None:
 
 
 def add_stored_version(definition: Object) -> None:
-    """Objects are stored in the storage version from now on, and remain in what they were stored in before."""
+    """Add the storage version to status.storedVersions; objects remain in the earlier ones."""
     status = definition.get("status") or {}
     stored = status.get("storedVersions") or []
     storing = next((each["name"] for each in definition["spec"]["versions"] or () if each["storage"]), None)
@@ -67,7 +67,7 @@ def add_stored_version(definition: Object) -> None:
 
 
 class DefinitionStrategy(Strategy):
-    """The status says which versions objects are stored in, from the beginning on.
+    """Write rules of definitions: status.storedVersions is kept from the beginning on.
 
     `expressions`: whether rules in the Common Expression Language are kept; they always are where some were before.
     """
@@ -78,7 +78,7 @@ class DefinitionStrategy(Strategy):
         self.expressions = gates["CustomResourceValidationExpressions"]
 
     def work_bytes(self, obj: Object, size_bytes: int) -> int:
-        """Rules, patterns and schemas take some milliseconds, and many definitions come at once."""
+        """Return the cost of a write in bytes: rules, patterns and schemas take milliseconds each."""
         if size_bytes > _INLINE_BYTES:
             return max(size_bytes, INLINE_BYTES + 1)
         text = orjson.dumps(obj["spec"])
@@ -105,7 +105,7 @@ class DefinitionStrategy(Strategy):
         add_stored_version(new)
 
     def prepare_for_status(self, new: Object, old: Object, now: str) -> Object:
-        """Finalizers go the same way: the one that empties the collection goes with the last word on that."""
+        """Take finalizers from the new object too: the one that empties the collection goes with its last status."""
         prepared = super().prepare_for_status(new, old, now)
         prepared["metadata"] = meta = dict(prepared["metadata"])
         meta["finalizers"] = new["metadata"].get("finalizers") or []
@@ -114,7 +114,7 @@ class DefinitionStrategy(Strategy):
         return prepared
 
     def holds_removal(self, obj: Object) -> bool:
-        """Its objects go first, which is seen to by the finalizer once it is terminating."""
+        """Report whether a definition waits for its objects to be deleted; the finalizer takes over from there."""
         return not obj["metadata"].get("deletionTimestamp")
 
     def begin_termination(self, obj: Object) -> None:
@@ -135,7 +135,7 @@ class DefinitionStrategy(Strategy):
         return any(schema.get(key) for schema in self._schemas(definition))
 
     def _schemas(self, definition: Object) -> Iterator[Schema]:
-        """Every schema in the definition."""
+        """Yield every schema in the definition."""
         keys = extensions(self.naming)
         for version in definition["spec"]["versions"] or ():
             schema = (version.get("schema") or {}).get("openAPIV3Schema")

@@ -24,7 +24,7 @@ _MIXED: Final = "may have mixed case, but should otherwise match: "
 
 
 def spec_name_causes(spec: Mapping[str, Any]) -> list[Cause]:
-    """Every reason why group, scope and names of a definition are invalid."""
+    """Return the causes that reject group, scope and names of a definition."""
     causes = []
     group = spec.get("group", "")
     if not group:
@@ -43,7 +43,7 @@ def spec_name_causes(spec: Mapping[str, Any]) -> list[Cause]:
 
 
 def names_causes(names: Mapping[str, Any], field: str) -> list[Cause]:
-    """Every reason why the names that are given have not their form."""
+    """Return the causes that reject the form of the given names."""
     causes = []
     for key, lower, head in (
         ("plural", False, ""),
@@ -66,7 +66,7 @@ def names_causes(names: Mapping[str, Any], field: str) -> list[Cause]:
 
 
 def own_name_causes(definition: Object) -> list[Cause]:
-    """The name of a definition says which resource it adds."""
+    """Return the cause if a definition is not named after the resource that it adds."""
     name, spec = definition["metadata"].get("name", ""), definition.get("spec") or {}
     if name == f"{(spec.get('names') or {}).get('plural', '')}.{spec.get('group', '')}":
         return []
@@ -101,7 +101,7 @@ def approval_finding(group: str, annotations: Mapping[str, str], naming: Naming)
 
 
 def approval_causes(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """A resource in one of the API's own groups needs an approval, unless that stays as bad as it was."""
+    """Return the causes for a missing approval in a protected group, unless it was the same before."""
     group = (new.get("spec") or {}).get("group", "")
     if not _is_protected(group, naming):
         return []
@@ -115,7 +115,7 @@ def approval_causes(new: Object, old: Object | None, naming: Naming) -> list[Cau
 
 
 def _wanted(key: str, form: str = "") -> str:
-    """The text that asks for the annotation, and says where the rule is from."""
+    """Return the text that asks for the annotation and cites the rule."""
     return f"protected groups must have approval annotation {go_quote(key)}{form}, see {_ADDRESS}"
 
 

@@ -1,4 +1,4 @@
-"""Rules in schemas: what they must be before they may hold for objects (reference CRD-31)."""
+"""Validation of rules in schemas: texts, expressions and costs (reference CRD-31)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from orchtw.schema.custom.keywords import Extensions, Schema, extensions
 from orchtw.values.causes import forbidden, go_quote, invalid, required
 
 RULE_LIMIT: Final = 10_000_000
-"""Of the estimated steps of one rule for all its values in a request."""
+"""Estimated steps of one rule for all its values in a request."""
 
 SCHEMA_LIMIT: Final = 100_000_000
-"""Of the estimated steps of all rules of a schema."""
+"""Estimated steps of all rules of a schema."""
 
 _MOST_EXPENSIVE: Final = 4  # rules that are named when all together are too much
 _ADVICE: Final = (
@@ -31,8 +31,8 @@ _ADVICE: Final = (
 class _Place:
     """A schema outside of conditions.
 
-    `most`: how many values of it an object may have; None: no schema says. `uncorrelated`: the list from which on old
-    and new values cannot be told to be the same.
+    `most`: how many values of it an object may have; None: no schema limits it. `uncorrelated`: the list from which
+    on old and new values cannot be told to be the same.
     """
 
     schema: Schema
@@ -43,7 +43,7 @@ class _Place:
 
 
 def rule_causes(schema: Schema, path: Path, naming: Naming) -> Iterator[Cause]:
-    """Every reason why rules in a structural schema are invalid."""
+    """Yield the causes that reject rules in a structural schema."""
     keys = extensions(naming)
     waiting = [_Place(schema, path, True, 1, None)]
     costs: list[tuple[int, Path]] = []
@@ -58,7 +58,7 @@ def rule_causes(schema: Schema, path: Path, naming: Naming) -> Iterator[Cause]:
 def _rules_causes(
     rules: Sequence[Mapping[str, Any]], place: _Place, naming: Naming, costs: list[tuple[int, Path]]
 ) -> Iterator[Cause]:
-    """Return the causes that reject the rules of one schema; their costs go to the others'."""
+    """Yield the causes that reject the rules of one schema; add their costs to `costs`."""
     from orchtw.schema.cel.rules import Judge  # time that the start is spared
 
     judge = Judge(place.schema, naming, names_itself=place.names_itself)
@@ -91,7 +91,7 @@ def _product(most: int | None, limit: int | None) -> int | None:
 
 
 def _text_causes(rule: Mapping[str, Any], path: Path) -> Iterator[Cause]:
-    """Yield the causes that reject the texts of a rule, only the first."""
+    """Yield the cause that rejects the texts of a rule: the first only."""
     source, message = rule.get("rule", "").strip(), rule.get("message", "")
     if not source:
         yield required(str(path / "rule"), "rule is not specified")
@@ -110,7 +110,7 @@ def _breaks(text: str) -> bool:
 def _causes(
     rule: Mapping[str, Any], path: Path, place: _Place, verdict: RuleVerdict, costs: list[tuple[int, Path]]
 ) -> Iterator[Cause]:
-    """Return the causes that reject the expression."""
+    """Yield the causes that reject the expression of a rule; add its cost to `costs`."""
     source, where = rule["rule"], path / "rule"
     if verdict.fault:
         shown = (
@@ -128,7 +128,7 @@ def _causes(
 
 
 def _cost(verdict: RuleVerdict, place: _Place) -> int:
-    """For all values of a request: as many as the schema lets be, or as have room."""
+    """Return the cost for all values of a request: as many as the schema allows, else as fit into a request."""
     return verdict.estimate * (verdict.repeats if place.most is None else place.most)
 
 

@@ -1,4 +1,4 @@
-"""A schema of a definition, node by node: where each stands and what holds for it from above.
+"""Schemas inside a definition's schema, each with its path and the restrictions from above.
 
 Codecs bound the depth of what they let in, and the walk keeps its own stack.
 """
@@ -19,21 +19,21 @@ Level = Literal["root", "field", "item", "nested"]
 
 @attrs.frozen(slots=True)
 class Path:
-    """A place in a definition; its text is made when a cause is told."""
+    """Path in a definition; its text is only made for a cause."""
 
     parent: Path | None
     step: str
 
     def __truediv__(self, step: str) -> Path:
-        """The place of a member."""
+        """Return the path of a member."""
         return Path(self, "." + step)
 
     def member(self, name: str) -> Path:
-        """The place of a member whose name is a client's text."""
+        """Return the path of a member whose name is a client's text."""
         return Path(self, f".{shortened(name, MAX_NAME_CHARACTERS)}")
 
     def inside(self, step: str, key: int | str) -> Path:
-        """The place of what `key` names in a member."""
+        """Return the path of the entry `key` in a member."""
         return Path(self, f".{step}{at(key)}")
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class SchemaNode:
     spared: bool = False
 
     def below(self, schema: Schema, path: Path, level: Level) -> SchemaNode:
-        """A schema in this one, for which holds what holds for this."""
+        """Return a schema inside this one, with the same restrictions."""
         return SchemaNode(
             schema=schema,
             path=path,
@@ -75,7 +75,7 @@ class SchemaNode:
 
 
 def walk(schema: Schema, path: Path, keys: Extensions) -> Iterator[SchemaNode]:
-    """Every schema in a schema, itself first."""
+    """Yield every schema in a schema, itself first."""
     waiting = [SchemaNode(schema=schema, path=path, level="root")]
     while waiting:
         node = waiting.pop()
@@ -87,7 +87,7 @@ def walk(schema: Schema, path: Path, keys: Extensions) -> Iterator[SchemaNode]:
 
 
 def _members(node: SchemaNode, keys: Extensions) -> Iterator[SchemaNode]:
-    """The schemas of members and elements."""
+    """Yield the schemas of members and elements."""
     schema, path = node.schema, node.path
     names_itself = node.level == "root" or bool(schema.get(keys.embedded))
     for name, each in (schema.get("properties") or {}).items():
@@ -106,7 +106,7 @@ def _members(node: SchemaNode, keys: Extensions) -> Iterator[SchemaNode]:
 
 
 def _conditions(node: SchemaNode, keys: Extensions) -> Iterator[SchemaNode]:
-    """The schemas in allOf, anyOf, oneOf and not."""
+    """Yield the schemas in allOf, anyOf, oneOf and not."""
     schema, path = node.schema, node.path
     either = schema.get("anyOf") == EITHER
     free = node.level != "nested" and bool(schema.get(keys.int_or_string))
@@ -121,7 +121,7 @@ def _conditions(node: SchemaNode, keys: Extensions) -> Iterator[SchemaNode]:
 
 
 def _unsupported(node: SchemaNode) -> Iterator[SchemaNode]:
-    """The schemas in what is refused anyway."""
+    """Yield the schemas under keywords that are refused anyway."""
     schema, path = node.schema, node.path
     for key in ("definitions", "patternProperties", "dependencies"):
         for name, each in (schema.get(key) or {}).items():

@@ -12,7 +12,7 @@ from orchtw.schema.custom.keywords import Extensions, Schema
 from orchtw.values.causes import forbidden, invalid, not_supported, required
 
 Leniency = Literal["", "types", "sets", "keys"]
-"""Rules that came later: a definition that broke one of them before may go on to."""
+"""Names of rules added later: a definition that broke one before may still break it."""
 
 Finding = tuple[Leniency, Cause]
 
@@ -72,7 +72,7 @@ def is_supported(schema: Schema) -> bool:
 
 
 def node_findings(node: SchemaNode, keys: Extensions) -> Iterator[Finding]:
-    """Every cause of one schema, without those in it."""
+    """Yield the causes of one schema, without those of the schemas inside it."""
     schema, path = node.schema, node.path
     if (found := schema.get("type")) is not None and found not in _TYPES:
         yield "types", not_supported(str(path / "type"), found, _TYPES)
@@ -124,7 +124,7 @@ def _extension_findings(schema: Schema, path: Path, keys: Extensions) -> Iterato
 
 
 def _typed(schema: Schema, path: Path, wanted: str, extension: str) -> Iterator[Finding]:
-    """An extension goes with one type."""
+    """Yield the cause if a schema's type is not the one that an extension goes with."""
     found = schema.get("type", "")
     if found != wanted:
         field, why = str(path / "type"), f"must be {wanted} if {extension} is specified"
@@ -155,7 +155,7 @@ def _element_findings(schema: Schema, path: Path, keys: Extensions, list_type: s
 
 
 def _set_findings(items: Schema, path: Path, keys: Extensions) -> Iterator[Finding]:
-    """Elements of a set are told apart as wholes."""
+    """Yield the findings on elements of a set, which are compared as wholes."""
     why = f"must be atomic as item of a list with {keys.list_type}=set"
     if items.get("type") == "array" and (found := items.get(keys.list_type, "atomic")) != "atomic":
         yield "sets", invalid(str(path / keys.list_type), found, why)
@@ -164,7 +164,7 @@ def _set_findings(items: Schema, path: Path, keys: Extensions) -> Iterator[Findi
 
 
 def _key_findings(schema: Schema, items: Schema, path: Path, keys: Extensions) -> Iterator[Finding]:
-    """The members by which elements of a map are told apart."""
+    """Yield the findings on the members that identify the elements of a map."""
     names = schema.get(keys.list_keys) or []
     members, always = items.get("properties") or {}, frozenset(items.get("required") or ())
     here = path / "items"

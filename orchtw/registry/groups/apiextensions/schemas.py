@@ -1,4 +1,4 @@
-"""The schemas of a definition: the rules that hold for them, and which spare older ones (reference CRD-26)."""
+"""Validation of the schemas of a definition, with leniency for older ones (reference CRD-26)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from orchtw.schema.custom.keywords import Extensions, Schema, extensions
 from orchtw.values.causes import forbidden, invalid, required
 
 Found = dict[str, list[Cause]]
-"""Causes by the leniency of their rule: "" for those that hold for all definitions."""
+"""Causes by the leniency of their rule: "" for rules that hold for all definitions."""
 
 _STRUCTURAL = "structural"
 
 MAX_STATES: Final = 1_000_000
-"""Of all patterns of a definition: about a second of a processor, whenever their first values come."""
+"""States of all patterns of a definition: about a second of processor time when their first values come."""
 
 
 def schema_causes(spec: Mapping[str, Any], old: Mapping[str, Any] | None, naming: Naming) -> list[Cause]:
-    """Every reason why the schemas are invalid.
+    """Return the causes that reject the schemas of a definition.
 
-    What a definition did before a rule was there, it may do on; unless all that its schemas do not know is dropped.
+    A rule that the old definition broke may stay broken, unless unknown fields are now dropped.
     """
     found = _found(spec, naming)
     if old is not None and any(found[leniency] for leniency in found if leniency):
@@ -63,9 +63,9 @@ def _found(spec: Mapping[str, Any], naming: Naming) -> Found:
 def _find(
     schema: Schema, path: Path, has_status: bool, found: Found, naming: Naming, states_left: int
 ) -> int:
-    """Add what is wrong with one schema. Defaults are looked at once all has a type.
+    """Add the causes of one schema to `found`. Defaults are checked once everything has a type.
 
-    Returns how many states are left to the patterns of further ones; below zero it has not been looked at as a whole.
+    Returns the states left for the patterns of further schemas; below zero this one was not checked to the end.
     """
     keys = extensions(naming)
     found[""] += root_causes(schema, path, keys, has_status)
@@ -99,7 +99,7 @@ def _schema_of(version: Mapping[str, Any]) -> Schema | None:
 
 
 def _missing_causes(spec: Mapping[str, Any], old: Mapping[str, Any] | None) -> list[Cause]:
-    """Every version has a schema; where some had none before, those that are served, if the rest is dropped."""
+    """Return the causes for versions without a schema; if some lacked one before, only served ones may need it."""
     versions: Sequence[Mapping[str, Any]] = spec.get("versions") or ()
     if all(_schema_of(version) is not None for version in versions):
         return []
@@ -115,7 +115,7 @@ def _missing_causes(spec: Mapping[str, Any], old: Mapping[str, Any] | None) -> l
 
 
 def _default_causes(spec: Mapping[str, Any]) -> list[Cause]:
-    """Where unknown fields are kept there are no defaults."""
+    """Return the cause for defaults where unknown fields are preserved."""
     if not spec.get("preserveUnknownFields") or not _mentions(spec, frozenset(("default",))):
         return []
     why = "must be false in order to use defaults in the schema"

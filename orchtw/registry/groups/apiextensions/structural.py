@@ -21,7 +21,7 @@ _NAMES: Final = frozenset({"name", "generateName"})
 
 
 def node_causes(node: SchemaNode, keys: Extensions) -> Iterator[Cause]:
-    """Why one schema is not structural, without those in it; a pattern must be a regular expression."""
+    """Yield the reasons why one schema, without those inside it, is not structural; a pattern must be valid."""
     if node.spared:
         return
     if node.level == "nested":
@@ -106,11 +106,13 @@ _NOT_IN_CONDITIONS: Final = (
 )
 
 _Compared = tuple[Schema, Schema | None, Path, Path]
-"""A condition, the schema of the value that it is about, and where both are."""
+"""A condition, the schema of the value that it is about, and the paths of both."""
 
 
 def completeness_causes(schema: Schema, path: Path) -> Iterator[Cause]:
-    """Members that only conditions of the object's own schema name: they are dropped before these are looked at."""
+    """Yield the causes for members that only conditions name: they would be dropped before the conditions are
+    checked.
+    """
     waiting: list[_Compared] = list(_conditions(schema, schema, path, path))
     while waiting:
         condition, value, value_path, condition_path = waiting.pop()

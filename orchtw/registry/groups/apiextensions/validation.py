@@ -22,7 +22,7 @@ from orchtw.wire.objects import Object
 
 
 def validate_definition(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """Every reason why a definition is invalid, or (given the old one) may not become the new one."""
+    """Return the causes that reject a definition, or its change from the old one."""
     spec: Mapping[str, Any] = new.get("spec") or {}
     before: Mapping[str, Any] | None = None if old is None else old.get("spec") or {}
     causes = own_name_causes(new) if old is None else []
@@ -44,7 +44,7 @@ def validate_definition(new: Object, old: Object | None, naming: Naming) -> list
 
 
 def validate_definition_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """The names that are served have the form of names."""
+    """Validate the form of the accepted names."""
     return names_causes((new.get("status") or {}).get("acceptedNames") or {}, "status.acceptedNames")
 
 

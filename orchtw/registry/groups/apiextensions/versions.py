@@ -1,4 +1,4 @@
-"""The versions of a custom resource, and which of them its objects were stored in (reference CRD-3, CRD-6)."""
+"""Versions of a custom resource, and those that its objects were stored in (reference CRD-3, CRD-6)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Version = Mapping[str, Any]
 
 
 def version_causes(versions: Sequence[Version]) -> list[Cause]:
-    """Every reason why spec.versions is invalid, but for the schemas."""
+    """Return the causes that reject spec.versions, except for the schemas."""
     field = "spec.versions"
     causes: list[Cause] = []
     names = [version.get("name", "") for version in versions]
@@ -61,7 +61,7 @@ def _warning(deprecated: bool, warning: str) -> list[str]:
 
 
 def stored_version_causes(stored: Sequence[str], versions: Sequence[Version]) -> list[Cause]:
-    """status.storedVersions has the storage version, and no version leaves spec.versions before it leaves there."""
+    """Return the causes that reject status.storedVersions: it needs the storage version, and only known versions."""
     field = "status.storedVersions"
     if not stored:
         return [invalid(field, [], "must have at least one stored version")]

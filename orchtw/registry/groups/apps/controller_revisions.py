@@ -1,4 +1,4 @@
-"""Controller revisions: what a controller remembers of an earlier template."""
+"""Controller revisions: earlier templates that a controller remembers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchtw.wire.objects import Object
 
 
 def validate_controller_revision(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """There is something to remember, be it an empty object."""
+    """Validate that data is there, be it an empty object."""
     return [required("data", "data is mandatory")] if new.get("data") is None else []
 
 

@@ -75,14 +75,14 @@ def _count(obj: Object, generation: int) -> None:
 
 
 def set_daemon_set_defaults(daemon_set: Object) -> None:
-    """One pod at a time is replaced, after it has gone."""
+    """Fill in a rolling update of one pod at a time, replaced after it has gone."""
     spec = daemon_set["spec"]
     set_rolling_defaults(spec["updateStrategy"], 1, 0)
     set_pod_template_defaults(spec)
 
 
 def validate_daemon_set(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """Selector, template and update strategy fit each other."""
+    """Validate that selector, template and update strategy fit each other."""
     spec = new["spec"]
     causes = empty_selector_causes(spec, "daemonset") + unselected_causes(spec, meaning(spec.get("selector")))
     causes += shared_disk_causes(spec) + lasting_pod_causes(spec, "DaemonSet")
@@ -101,7 +101,7 @@ def _strategy_causes(strategy: Object) -> list[Cause]:
 
 
 def _rolling_causes(field: str, rolling: Object) -> list[Cause]:
-    """A node has either a pod too few for a while, or one too many."""
+    """Return the causes that reject a rolling update: exactly one of its two amounts must not be 0."""
     down, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
     causes = []
     for key, value in (("maxUnavailable", down), ("maxSurge", surge)):
@@ -115,7 +115,7 @@ def _rolling_causes(field: str, rolling: Object) -> list[Cause]:
 
 
 def validate_daemon_set_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """Collisions are counted up."""
+    """Validate that the collision count does not fall."""
     return collision_causes(new.get("status") or {}, old.get("status") or {})
 
 

@@ -36,7 +36,7 @@ _SHOWN = struct(
 
 RECREATE: Final = "Recreate"
 ROLLBACK: Final = "deprecated.deployment.rollback.to"
-"""The annotation that stands for the rollback of older versions: the revision to go back to, 0 the last one."""
+"""Annotation for the rollback of older API versions: the revision to go back to, 0 for the last one."""
 
 _STRATEGY = "spec.strategy"
 _INTEGER = re.compile("[+-]?[0-9]{1,19}")
@@ -44,14 +44,14 @@ _COUNTS = ("updatedReplicas", "readyReplicas", "availableReplicas")
 
 
 def set_deployment_defaults(deployment: Object) -> None:
-    """A quarter of the pods at a time is replaced."""
+    """Fill in a rolling update of a quarter of the pods at a time."""
     spec = deployment["spec"]
     set_rolling_defaults(spec["strategy"], "25%", "25%")
     set_pod_template_defaults(spec)
 
 
 def validate_deployment(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """Selector, template, strategy and deadlines fit each other."""
+    """Validate that selector, template, strategy and deadlines fit each other."""
     spec = new["spec"]
     causes = empty_selector_causes(spec, "deployment")
     if (selector := meaning(spec.get("selector"))) is None:
@@ -98,7 +98,7 @@ def _rollback_causes(annotations: dict[str, str]) -> list[Cause]:
 
 
 def validate_deployment_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """The counts fit each other."""
+    """Validate that the counts fit each other."""
     status = new.get("status") or {}
     causes = count_causes(status, _COUNTS, "cannot be greater than readyReplicas")
     return causes + collision_causes(status, old.get("status") or {})

@@ -1,4 +1,4 @@
-"""Replica sets, and what holds of the template of a deployment too."""
+"""Replica sets, and the rules of templates that deployments share."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ from orchtw.wire.objects import Object
 
 
 def set_replica_set_defaults(replica_set: Object) -> None:
-    """The template alone; the rest is declared."""
+    """Fill in the defaults of the template; all others are declared."""
     set_pod_template_defaults(replica_set["spec"])
 
 
 def replicated_pod_causes(spec: Object, selector: LabelSelector) -> list[Cause]:
-    """The template's pods are selected, run for ever and can be there more than once."""
+    """Return the causes for a template that the selector misses, that may not run twice, or that does not run for
+    ever.
+    """
     causes = [] if selector.empty else unselected_causes(spec, selector)
     if (spec.get("replicas") or 0) > 1:
         causes += shared_disk_causes(spec)
@@ -37,7 +39,7 @@ def replicated_pod_causes(spec: Object, selector: LabelSelector) -> list[Cause]:
 
 
 def validate_replica_set(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """Selector and template fit each other."""
+    """Validate that selector and template fit each other."""
     spec = new["spec"]
     causes = empty_selector_causes(spec, "deployment")
     if (selector := meaning(spec.get("selector"))) is None:

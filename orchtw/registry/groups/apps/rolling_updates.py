@@ -11,7 +11,7 @@ ON_DELETE: Final = "OnDelete"
 
 
 def set_rolling_defaults(strategy: Object, max_unavailable: int | str, max_surge: int | str) -> None:
-    """Complete the amounts of a strategy that rolls."""
+    """Fill in the amounts of a rolling update strategy."""
     if strategy["type"] == ROLLING:
         given = strategy.get("rollingUpdate") or {}
         strategy["rollingUpdate"] = {"maxUnavailable": max_unavailable, "maxSurge": max_surge, **given}

@@ -75,7 +75,7 @@ def _drop_disabled(spec: Object, old: Object) -> None:
 
 
 def set_stateful_set_defaults(stateful_set: Object) -> None:
-    """All pods are replaced; a set that names the type and no details keeps it so."""
+    """Fill in the update strategy: rolling, of all pods; a type given without details gets none."""
     spec = stateful_set["spec"]
     strategy = spec["updateStrategy"]
     if not strategy.get("type"):
@@ -89,7 +89,7 @@ def set_stateful_set_defaults(stateful_set: Object) -> None:
 
 
 def validate_stateful_set(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """Selector, template and strategies fit each other, and what has to stay as it is does."""
+    """Validate that selector, template and strategies fit each other, and that fixed fields stay."""
     spec = new["spec"]
     causes = _management_causes(spec.get("podManagementPolicy")) + _strategy_causes(spec.get("updateStrategy") or {})
     causes += empty_selector_causes(spec, "statefulset")
@@ -127,7 +127,9 @@ def _strategy_causes(strategy: Object) -> list[Cause]:
 
 
 def _template_causes(template: Object, naming: Naming) -> list[Cause]:
-    """The template's metadata; its spec is not looked at, for what is to come of the claims is missing in it."""
+    """Return the causes of the template's metadata; its spec is not checked, for it lacks the volumes of the
+    claims.
+    """
     meta = template.get("metadata") or {}
     causes = validate_labels(meta.get("labels") or {}, f"{_TEMPLATE}.labels")
     causes += validate_annotations(meta.get("annotations") or {}, f"{_TEMPLATE}.annotations")
@@ -135,7 +137,7 @@ def _template_causes(template: Object, naming: Naming) -> list[Cause]:
 
 
 def validate_stateful_set_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """The counts fit each other."""
+    """Validate that the counts fit each other."""
     status = new.get("status") or {}
     causes = count_causes(status, _COUNTS, "cannot be greater than status.readyReplicas")
     return causes + collision_causes(status, old.get("status") or {})

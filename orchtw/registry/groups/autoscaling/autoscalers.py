@@ -1,4 +1,4 @@
-"""Horizontal pod autoscalers, in the version that they were sent in."""
+"""Horizontal pod autoscalers, in the version that the client sent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SPEC_TAIL = ("metrics", "behavior")
 
 
 def set_autoscaler_defaults(autoscaler: Object, naming: Naming) -> None:
-    """Without a metric, pods are kept at 80 % of their CPU; rules that are given in part are completed."""
+    """Fill in the defaults: 80 % of CPU without a metric, and the rest of partly given scaling rules."""
     version = autoscaler["apiVersion"].rpartition("/")[2]
     spec = autoscaler["spec"]
     if version == "v1":
@@ -40,7 +40,7 @@ def set_autoscaler_defaults(autoscaler: Object, naming: Naming) -> None:
 
 
 def _set_percentage_defaults(autoscaler: Object, naming: Naming) -> None:
-    """v1 has metrics in annotations too, so that the conversions know whether there is one (reference VER-12)."""
+    """Fill in the percentage of v1, whose metrics may also be in annotations (reference VER-12)."""
     if _PERCENTAGE not in autoscaler["spec"]:
         converted = autoscaler_v2_to_v1(autoscaler_v1_to_v2(autoscaler, naming), naming)
         if _PERCENTAGE in converted["spec"]:
@@ -55,7 +55,7 @@ def _cpu_metric(version: str) -> Object:
 
 
 def _rules(given: Object | None, defaults: Object) -> Object:
-    """The rules of one direction in emission order."""
+    """Return the rules of one direction, completed, in emission order."""
     filled = {**defaults, **(given or {})}
     return {key: filled[key] for key in ("stabilizationWindowSeconds", "selectPolicy", "policies") if key in filled}
 
@@ -74,7 +74,7 @@ def _scale_down() -> Object:
 
 
 class AutoscalerStrategy(Strategy):
-    """Defaults of the oldest version depend on annotations, whose names are the vocabulary's.
+    """Write rules of autoscalers; defaults of v1 depend on annotations, whose names are the vocabulary's.
 
     Metrics of containers are a feature that the release leaves off: they are dropped where none is stored yet.
     """

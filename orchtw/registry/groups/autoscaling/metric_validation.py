@@ -12,7 +12,7 @@ from orchtw.values.quantity import Quantity
 from orchtw.wire.objects import Object
 
 CONTAINER: Final = "containerResource"
-"""The source that needs a feature which the release leaves off: it is there only where one is stored already."""
+"""Source of a feature that the release leaves off: only allowed where one is stored already."""
 
 _NEEDED = "must populate information for the given metric source"
 _OFF = f"{_NEEDED} (only allowed when HPAContainerMetrics feature is enabled)"
@@ -20,7 +20,7 @@ _TARGET_TYPES = ("Utilization", "Value", "AverageValue")
 
 
 def metric_causes(field: str, metric: Object, *, in_container: bool) -> list[Cause]:
-    """The source that the type names is there, whole, and alone; one for containers counts if `in_container`."""
+    """Return the causes for a missing or second source; one for containers counts if `in_container`."""
     causes: list[Cause] = []
     kind = metric.get("type", "")
     if not kind:
@@ -91,7 +91,7 @@ def _container_causes(field: str, source: Object) -> list[Cause]:
 
 
 def _use_causes(field: str, target: Object) -> list[Cause]:
-    """The target of what pods use of a resource."""
+    """Return the causes that reject the target for the use of a resource."""
     causes = _target_causes(field, target)
     utilization, average = target.get("averageUtilization"), target.get("averageValue")
     if utilization is None and average is None:
@@ -130,7 +130,7 @@ def _identifier_causes(field: str, metric: Object) -> list[Cause]:
 
 
 def reference_causes(field: str, reference: Object) -> list[Cause]:
-    """Kind and name of an object, wherever it is served."""
+    """Return the causes that reject kind and name of an object; its apiVersion is free."""
     causes: list[Cause] = []
     for key in ("kind", "name"):
         value = reference.get(key)
@@ -149,4 +149,4 @@ _SOURCES: Final[Mapping[str, Callable[[str, Object], list[Cause]]]] = {
     CONTAINER: _container_causes,
 }
 _TYPES: Final = {key[0].upper() + key[1:]: key for key in _SOURCES}
-"""Each source's key by the type that names it."""
+"""Key of each source by the type that names it."""

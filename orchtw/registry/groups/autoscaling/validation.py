@@ -26,7 +26,7 @@ _POSITIVE = "must be greater than zero"
 
 
 def validate_sent_autoscaler(new: Object, old: Object | None, sent: Sent, naming: Naming) -> list[Cause]:
-    """An autoscaler of any version, whose causes tell the fields of autoscaling/v2."""
+    """Validate an autoscaler of any version; causes name the fields of autoscaling/v2."""
     if sent.subresource:
         return []
     spec = as_hub(sent.obj, naming).get("spec") or {}
@@ -41,7 +41,7 @@ def validate_sent_autoscaler(new: Object, old: Object | None, sent: Sent, naming
 
 
 def as_hub(obj: Object, naming: Naming) -> Object:
-    """An autoscaler of any version in autoscaling/v2."""
+    """Return an autoscaler of any version in autoscaling/v2."""
     return _converter(obj["apiVersion"], naming)(obj)
 
 
@@ -81,7 +81,7 @@ def _metrics_causes(spec: Object, *, in_container: bool) -> list[Cause]:
 
 
 def _rules_causes(field: str, rules: Object) -> list[Cause]:
-    """The rules of one direction."""
+    """Return the causes that reject the scaling rules of one direction."""
     causes: list[Cause] = []
     window, select = rules.get("stabilizationWindowSeconds"), rules.get("selectPolicy")
     if window is not None and window < 0:

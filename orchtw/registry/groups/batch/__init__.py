@@ -1,4 +1,4 @@
-"""Jobs and what makes them."""
+"""Jobs and cron jobs."""
 
 from __future__ import annotations
 

@@ -24,7 +24,9 @@ _LOCAL = "timeZone must be an explicit time zone as defined in https://www.iana.
 
 
 class CronJobStrategy(Strategy):
-    """Time zones are a feature that the release leaves off: they are dropped where none is stored yet."""
+    """Write rules of cron jobs: time zones, a feature that the release leaves off, are dropped unless already
+    stored.
+    """
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)
@@ -37,7 +39,7 @@ class CronJobStrategy(Strategy):
 
 
 def set_cron_job_defaults(cron_job: Object) -> None:
-    """The pod template alone: jobs are completed when they are made."""
+    """Fill in the defaults of the pod template alone: jobs are completed when they are made."""
     set_pod_template_defaults(cron_job["spec"]["jobTemplate"]["spec"])
 
 
@@ -56,7 +58,7 @@ def validate_cron_job(new: Object, old: Object | None, naming: Naming) -> list[C
 
 
 def warn_of_jobs(new: Object, old: Object | None, naming: Naming) -> list[str]:
-    """Of the template of the jobs' pods, in writes that make a new generation."""
+    """Return warnings about the template of the jobs' pods, in writes that make a new generation."""
     if not is_new_generation(new, old):
         return []
     job = (new["spec"].get("jobTemplate") or {}).get("spec") or {}

@@ -22,7 +22,7 @@ from orchtw.wire.objects import Object
 
 CONTROLLER_UID: Final = "controller-uid"
 JOB_NAME: Final = "job-name"
-"""Labels of a job's pods: its uid and its name."""
+"""Labels of a job's pods: the job's uid and its name."""
 
 MAX_INDEXED_PARALLELISM: Final = 100_000
 
@@ -31,11 +31,11 @@ _MODES = ("NonIndexed", _INDEXED)
 _POLICIES = ("OnFailure", "Never")
 _FIXED = ("completions", "selector", "completionMode")
 _CHANGEABLE = {"metadata": ("labels", "annotations"), "spec": ("nodeSelector", "tolerations")}
-"""Of a template, with the node affinity: what says where pods may run, and what they are called."""
+"""Fields of a template, with the node affinity, that a suspended job may change: placement and naming of pods."""
 
 
 def validate_job(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """A job, and on update what of it has to stay."""
+    """Validate a job, and on update its fixed fields."""
     spec = new["spec"]
     causes = job_spec_causes(spec, "spec")
     if spec.get("selector") is None:
@@ -76,7 +76,7 @@ def job_spec_causes(spec: Object, path: str) -> list[Cause]:
 
 
 def _generated_causes(job: Object) -> list[Cause]:
-    """Selector and labels are those that the server generates (reference KIND-63)."""
+    """Return the causes if selector and labels are not those that the server generates (reference KIND-63)."""
     meta, spec = job["metadata"], job["spec"]
     expected = {CONTROLLER_UID: meta.get("uid", ""), JOB_NAME: meta.get("name", "")}
     causes = [] if expected[CONTROLLER_UID] else [required("metadata.uid")]
@@ -94,7 +94,7 @@ def _generated_causes(job: Object) -> list[Cause]:
 
 
 def _template_change_causes(spec: Object, old: Object) -> list[Cause]:
-    """The template stays, but for where its pods may run and what they are called while none has been made."""
+    """Return the causes for a changed template; placement and names may change while no pod has been made."""
     template, before = template_of(spec), template_of(old["spec"])
     if template == before:
         return []
@@ -105,7 +105,7 @@ def _template_change_causes(spec: Object, old: Object) -> list[Cause]:
 
 
 def _without_directives(template: Object) -> Object:
-    """A template without what may change on a job that has not started."""
+    """Return a template without the fields that may change on a job that has not started."""
     meta, pod = (_without(template.get(key), *_CHANGEABLE[key]) for key in ("metadata", "spec"))
     return {"metadata": meta, "spec": pod, "affinity": _without(pod.pop("affinity", None), "nodeAffinity")}
 
@@ -115,7 +115,7 @@ def _without(part: Object | None, *keys: str) -> Object:
 
 
 def validate_job_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """Each pod that is yet to be counted is named once."""
+    """Validate that each pod that is yet to be counted is named once."""
     uncounted = (new.get("status") or {}).get("uncountedTerminatedPods") or {}
     seen: set[str] = set()
     causes: list[Cause] = []

@@ -23,7 +23,7 @@ from orchtw.schema.tables import cells_workloads
 from orchtw.wire.objects import Object
 
 TRACKING: Final = "batch.orch.io/job-tracking"
-"""The annotation of jobs whose pods are tracked by finalizers, a feature that the release leaves off."""
+"""Annotation of jobs whose pods are tracked by finalizers, a feature that the release leaves off."""
 
 _SPEC = (
     *("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "selector", "manualSelector"),
@@ -36,7 +36,7 @@ _KEPT_PODS = (
 
 
 class JobStrategy(Strategy):
-    """A job selects its pods by its uid, which the server generates (reference KIND-63)."""
+    """Write rules of jobs, which select their pods by uid unless told otherwise (reference KIND-63)."""
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)
@@ -70,7 +70,7 @@ def generate_selector(job: Object) -> None:
 
 
 def set_job_defaults(job: Object) -> None:
-    """One pod, once, unless either number is given; labels are those of the template where there are none."""
+    """Fill in one pod, once, unless either number is given; labels default to those of the template."""
     spec = job["spec"]
     if "completions" not in spec and "parallelism" not in spec:
         put(spec, "completions", 1, _SPEC)

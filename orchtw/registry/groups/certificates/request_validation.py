@@ -32,7 +32,7 @@ _USAGES: Final = (
 
 
 def validate_request(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """A request is complete and signed when it is made; it never changes."""
+    """Validate that a new request is complete and signed; it never changes."""
     if old is not None:
         return []
     spec = new["spec"]
@@ -46,7 +46,7 @@ def validate_request(new: Object, old: Object | None, naming: Naming) -> list[Ca
 
 
 def _pkcs10_causes(pem: bytes) -> list[Cause]:
-    """The first block holds a request whose own signature holds."""
+    """Return the causes unless the first block holds a request with a valid signature."""
     block = next(blocks(pem), None)
     if block is None or block.type != "CERTIFICATE REQUEST":
         return [invalid_bytes(_REQUEST, pem, "PEM block type must be CERTIFICATE REQUEST")]
@@ -74,7 +74,7 @@ def _usage_causes(usages: Sequence[str]) -> list[Cause]:
 
 
 def _signer_causes(name: str, legacy: str) -> list[Cause]:
-    """A name of the form `domain/path`."""
+    """Return the causes for a name that is not of the form `domain/path`."""
     if not name:
         return [required(_SIGNER, "signerName must be provided")]
     if name == legacy:

@@ -1,4 +1,4 @@
-"""Certificate signing requests: the server says who asks, and what is asked for never changes (reference CSR-2)."""
+"""Certificate signing requests: the server fills in the user, and the request never changes (reference CSR-2)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CERTIFICATE, _CONDITIONS = "certificate", "conditions"
 
 
 class SigningRequestStrategy(Strategy):
-    """Approval writes conditions, status the certificate; the main path neither."""
+    """Write rules of requests: /approval writes conditions, /status the certificate, the main path neither."""
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)
@@ -54,12 +54,12 @@ class SigningRequestStrategy(Strategy):
         return ("spec", f"status.{_CERTIFICATE}")
 
     def validate_subresource(self, name: str, new: Object, old: Object) -> list[Cause]:
-        """The spec and what else may be flawed is as it was; the rest is checked."""
+        """Validate the status: unchanged flaws may stay, the rest is checked."""
         return status_causes(new.get("status") or {}, old.get("status") or {}, approval=name == "approval")
 
 
 def _with_decisions(status: Object, before: Object) -> Object:
-    """`status` with the decisions that were made before, as far as there are as many as then."""
+    """Return `status` with the earlier decisions, unless their number has changed."""
     conditions, known = list(status.get(_CONDITIONS) or ()), before.get(_CONDITIONS) or ()
     for kind in DECISIONS:
         places = [index for index, each in enumerate(conditions) if each.get("type") == kind]
@@ -71,7 +71,7 @@ def _with_decisions(status: Object, before: Object) -> Object:
 
 
 def _stamped(status: Object, before: Object, now: str) -> Object:
-    """`status` whose conditions say when they were written and when they last changed."""
+    """Return `status` with the times at which its conditions were written and last changed."""
     conditions = status.get(_CONDITIONS)
     if not conditions:
         return status

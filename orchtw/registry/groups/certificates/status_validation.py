@@ -20,9 +20,9 @@ _CONDITIONS, _CERTIFICATE = "status.conditions", "status.certificate"
 
 
 def status_causes(status: Object, before: Object, *, approval: bool) -> list[Cause]:
-    """Why a write to /approval, or else to /status, may not make of the status `before` the other one.
+    """Return the causes against a change of status `before` by /approval, or else by /status.
 
-    What was stored with a flaw that older releases let pass may keep it.
+    A stored flaw that older releases accepted may stay.
     """
     new, old = status.get("conditions") or (), before.get("conditions") or ()
     causes = _condition_causes(new, old) + _transition_causes(new, old, approval)
@@ -69,7 +69,7 @@ def _value_causes(value: str, kind: str, path: str) -> list[Cause]:
 
 
 def _transition_causes(new: Sequence[Object], old: Sequence[Object], approval: bool) -> list[Cause]:
-    """Nothing that is final is taken back, and only approval decides."""
+    """Return the causes for withdrawn final conditions, and for decisions made outside of /approval."""
     causes = []
     for kind in _FINAL:
         now, then = ([each for each in conditions if each.get("type") == kind] for conditions in (new, old))
@@ -84,7 +84,7 @@ def _transition_causes(new: Sequence[Object], old: Sequence[Object], approval: b
 
 
 def _why_no_certificates(pem: bytes) -> str:
-    """Why text is neither empty nor certificates; empty: it is."""
+    """Return why text is neither empty nor certificates; empty: it is one of them."""
     count = 0
     for block in blocks(pem):
         if block.type != "CERTIFICATE":

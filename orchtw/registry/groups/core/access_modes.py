@@ -9,11 +9,11 @@ from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.values.causes import not_supported, required
 
 ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce")
-"""Without ReadWriteOncePod, which is behind a gate that is off."""
+"""Known access modes, without ReadWriteOncePod, which is behind a gate that is off."""
 
 
 def check_access_modes(modes: Sequence[str], missing: str = "") -> list[Cause]:
-    """At least one, all known; `missing` is what is said of none."""
+    """Validate that there is a mode, and that all are known; `missing` is the text if there is none."""
     if not modes:
         return [required("accessModes", missing)]
     unknown = [mode for mode in modes if mode not in ACCESS_MODES]

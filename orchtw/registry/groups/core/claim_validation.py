@@ -1,4 +1,4 @@
-"""Claims: what can be asked for, and that it hardly changes (reference KIND-74)."""
+"""Claims: requests for storage, and their few allowed changes (reference KIND-74)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOTHING: Final = Quantity(0, 0, "decimal")
 
 
 def check_claim_spec(spec: Object, old: Object | None) -> list[Cause]:
-    """Wherever a claim's spec stands: in a claim, and in the template of an ephemeral volume's."""
+    """Validate a claim's spec, in a claim or in the template of an ephemeral volume."""
     causes = check_access_modes(spec.get("accessModes") or (), "at least 1 access mode is required")
     storage = (spec.get("resources") or {}).get("requests", {}).get("storage")
     if storage is None:
@@ -60,7 +60,7 @@ def validate_claim(new: Object, old: Object | None, naming: Naming) -> list[Caus
 
 
 def validate_claim_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """The claim still says how it can be mounted, and amounts are not negative."""
+    """Validate that access modes remain and amounts are not negative."""
     causes = [] if new["spec"].get("accessModes") else [required("Spec.accessModes")]
     for name, text in ((new.get("status") or {}).get("capacity") or {}).items():
         if quantity(text).mantissa < 0:

@@ -16,7 +16,7 @@ from orchtw.wire.objects import Object
 
 
 def validate_config_map(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """No key twice, not too much data, and none that changes once it is immutable (reference KIND-34)."""
+    """Validate that keys are unique, data is not too large, and an immutable map does not change."""
     data, binary = new.get("data") or {}, new.get("binaryData") or {}
     twice = sorted(data.keys() & binary.keys())
     causes = [
@@ -28,7 +28,7 @@ def validate_config_map(new: Object, old: Object | None, naming: Naming) -> list
 
 
 def _text_bytes(data: dict[str, str]) -> int:
-    """The size of all values in UTF-8, or at least what it is not more than if that is small."""
+    """Return the size of all values in UTF-8, or an upper bound if that is small."""
     characters = sum(map(len, data.values()))
     if characters * 4 <= MAX_PAYLOAD_BYTES // 2:
         return characters * 4
@@ -36,7 +36,7 @@ def _text_bytes(data: dict[str, str]) -> int:
 
 
 class ServiceAccountStrategy(Strategy):
-    """Of its secrets an account keeps the names only: they are in its namespace."""
+    """Write rules of accounts, which keep only the names of their secrets: these are in the same namespace."""
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)

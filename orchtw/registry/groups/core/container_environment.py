@@ -18,7 +18,7 @@ _FIELDS: Final = frozenset(
         *("status.hostIP", "status.podIP", "status.podIPs"),
     )
 )
-"""What a variable may show of the pod, beside single labels and annotations."""
+"""Fields of the pod that a variable may show, beside single labels and annotations."""
 _NO_SOURCE: Final = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
 _TWO_SOURCES: Final = "may not have more than one field specified at a time"
 _NO_MAP: Final = "must specify one of: `configMapRef` or `secretRef`"
@@ -87,5 +87,5 @@ def import_causes(imports: Sequence[Object]) -> list[Cause]:
 
 
 def _name_causes(place: str, name: str | None) -> list[Cause]:
-    """The name may end in a dash, as the beginning of a name may."""
+    """Return the causes of an invalid name; as a prefix it may end in a dash."""
     return [invalid(place, name, text) for text in SUBDOMAIN_NAME.prefix(name)] if name else [required(place)]

@@ -65,7 +65,7 @@ def _folder_causes(container: Object, mounts: Sequence[Object], devices: Sequenc
 
 
 def _unusual_causes(place: str, mount: Object, container: Object) -> list[Cause]:
-    """Parts of volumes, and how mounts below a mount spread."""
+    """Return the causes for sub-paths of volumes and for mount propagation."""
     causes: list[Cause] = []
     for key in ("subPath", "subPathExpr"):
         if path := mount.get(key):

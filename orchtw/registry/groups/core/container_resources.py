@@ -59,7 +59,7 @@ def _is_more(amount: str, limit: str) -> bool:
 
 
 def _overcommitted(limits: Mapping[str, str], requests: Mapping[str, str], naming: Naming) -> list[Cause]:
-    """Nothing is requested beyond its limit; of what others have added, and of huge pages, just the limit is."""
+    """Return the causes for requests beyond their limits; extended resources and huge pages must equal them."""
     causes: list[Cause] = []
     for name, amount in requests.items():
         if len(causes) > MAX_CAUSES:
@@ -78,7 +78,7 @@ def _overcommitted(limits: Mapping[str, str], requests: Mapping[str, str], namin
 
 
 def huge_page_causes(resources: Object) -> list[Cause]:
-    """Amounts of huge pages that are no whole number of pages."""
+    """Return the causes for amounts of huge pages that are not a whole number of pages."""
     causes: list[Cause] = []
     for key in ("limits", "requests"):
         amounts = resources.get(key) or _NO_AMOUNTS
@@ -114,7 +114,7 @@ def _divides(page: Quantity, amount: Quantity) -> bool:
 
 
 def _whole_bytes(amount: Quantity) -> tuple[int, int]:
-    """Mantissa and exponent of the amount rounded up to whole bytes."""
+    """Return mantissa and exponent of the amount rounded up to whole bytes."""
     if amount.exponent >= 0:
         return amount.mantissa, amount.exponent
     return -(-amount.mantissa // 10**-amount.exponent), 0

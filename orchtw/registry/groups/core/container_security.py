@@ -29,7 +29,7 @@ _MAX_MATCHED: Final = 4096  # characters: that longer ones are too long says eno
 
 
 def check_security_context(new: Object, old: Object | None) -> list[Cause]:
-    """A container that may not gain privileges does not start with them."""
+    """Validate that a container that may not gain privileges does not start with them."""
     if new.get("allowPrivilegeEscalation") is not False:
         return []
     text = "cannot set `allowPrivilegeEscalation` to false and "
@@ -42,7 +42,7 @@ def check_security_context(new: Object, old: Object | None) -> list[Cause]:
 
 
 def check_seccomp_profile(new: Object, old: Object | None) -> list[Cause]:
-    """A file below the node's folder of profiles is named for type Localhost only."""
+    """Validate that a profile's file is given for type Localhost only, below the node's folder of profiles."""
     profile = new.get("localhostProfile")
     if new.get("type") != "Localhost":
         text = "can only be set when seccomp type is Localhost"
@@ -53,7 +53,7 @@ def check_seccomp_profile(new: Object, old: Object | None) -> list[Cause]:
 
 
 def check_windows_options(new: Object, old: Object | None) -> list[Cause]:
-    """Credentials are no empty text, and not long; the user has the form that windows knows."""
+    """Validate that credentials are neither empty nor too long, and that the user name has the form of windows."""
     causes = []
     if (credentials := new.get("gmsaCredentialSpec")) is not None:
         if not credentials:
@@ -66,7 +66,7 @@ def check_windows_options(new: Object, old: Object | None) -> list[Cause]:
 
 
 def _user_texts(name: str) -> Iterator[str]:
-    """Return the causes that reject the name of a windows user, USER or DOMAIN\\USER."""
+    """Yield the texts that reject the name of a windows user, USER or DOMAIN\\USER."""
     domain, backslash, user = name.rpartition("\\")
     if not name:
         yield " cannot be an empty string"

@@ -1,4 +1,4 @@
-"""Containers of every sort, in pods and in templates: what compares their fields (reference KIND-40, KIND-45)."""
+"""Containers of every sort, in pods and in templates: validation across their fields (reference KIND-40, KIND-45)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from orchtw.values.names import dns_label, http_header
 from orchtw.wire.objects import Object
 
 UNTRIMMED: Final = "must not have leading or trailing whitespace"
-"""Return the causes that reject an image that has space around it."""
+"""Message about text with space around it."""
 
 _CORE = "orch.io.api.core.v1."
 _POLICIES: Final = frozenset(("File", "FallbackToLogsOnError"))
@@ -33,7 +33,7 @@ _NOT_EPHEMERAL_TEXT: Final = "cannot be set for an Ephemeral Container"
 
 def _container_check(naming: Naming) -> Check:
     def check_container(new: Object, old: Object | None) -> list[Cause]:
-        """The parts that most containers have come first; what is in them is looked at only where they are."""
+        """Validate a container: the common fields first, the rare ones only if present."""
         get = new.get
         causes: list[Cause] = []
         if get("terminationMessagePolicy") not in _POLICIES:
@@ -59,7 +59,7 @@ def _policy_causes(container: Object) -> list[Cause]:
 
 
 def _probe_causes(container: Object) -> list[Cause]:
-    """One success is enough where the kind of probe decides on a restart; readiness decides on none."""
+    """Return the causes for a success threshold other than 1 on probes that restart the container."""
     causes = []
     for key in _RUN_ONCE:
         probe = container.get(key)
@@ -73,7 +73,7 @@ def _probe_causes(container: Object) -> list[Cause]:
 
 
 def check_ephemeral_container(new: Object, old: Object | None) -> list[Cause]:
-    """It has a name, an image that can be pulled, and nothing that a container needs to serve others."""
+    """Validate an ephemeral container: name, image, and none of the fields for serving others."""
     name, image = new.get("name"), new.get("image") or ""
     if not name:
         return [required("", "ephemeralContainer requires a name")]
@@ -93,7 +93,7 @@ def check_ephemeral_container(new: Object, old: Object | None) -> list[Cause]:
 
 
 def check_http_get(new: Object, old: Object | None) -> list[Cause]:
-    """Headers have names of their form; what is wrong is told of all of them together."""
+    """Validate the names of headers; all causes are collected."""
     causes: list[Cause] = []
     for header in new.get("httpHeaders") or ():
         name = header.get("name", "")

@@ -25,17 +25,17 @@ _READ_ONLY = (
 
 
 def template_of(spec: Object) -> Object:
-    """The pod template, whose absence is for other rules to tell."""
+    """Return the pod template, or an empty one, which other rules report."""
     return spec.get("template") or {}
 
 
 def labels_of(spec: Object) -> dict[str, str]:
-    """The labels of the pods that the template makes."""
+    """Return the labels of the pods that the template makes."""
     return (template_of(spec).get("metadata") or {}).get("labels") or {}
 
 
 def pod_spec_of(spec: Object) -> Object:
-    """The spec of the pods that the template makes."""
+    """Return the spec of the pods that the template makes."""
     return template_of(spec).get("spec") or {}
 
 
@@ -57,7 +57,7 @@ def meaning(selector: Object | None) -> LabelSelector | None:
 
 
 def empty_selector_causes(spec: Object, word: str) -> list[Cause]:
-    """A selector without any requirement; `word` is what the texts call the kind."""
+    """Return the cause for a selector without requirements; `word` is the kind's name in texts."""
     selector = spec.get("selector")
     if selector is None or selector.get("matchLabels") or selector.get("matchExpressions"):
         return []
@@ -65,7 +65,7 @@ def empty_selector_causes(spec: Object, word: str) -> list[Cause]:
 
 
 def unselected_causes(spec: Object, selector: LabelSelector | None) -> list[Cause]:
-    """The template makes pods that the selector does not select."""
+    """Return the cause if the selector does not match the template's pods."""
     labels = labels_of(spec)
     if selector is None or selector.matches(labels):
         return []
@@ -73,7 +73,7 @@ def unselected_causes(spec: Object, selector: LabelSelector | None) -> list[Caus
 
 
 def lasting_pod_causes(spec: Object, kind: str) -> list[Cause]:
-    """The pods of `kind` are to run for ever."""
+    """Return the causes for a template of `kind` whose pods do not run for ever."""
     pod = pod_spec_of(spec)
     causes = []
     if (policy := pod.get("restartPolicy", "")) != ALWAYS:
@@ -85,7 +85,7 @@ def lasting_pod_causes(spec: Object, kind: str) -> list[Cause]:
 
 
 def shared_disk_causes(spec: Object) -> list[Cause]:
-    """Several pods share each volume of the template, so that disks must be read-only."""
+    """Return the causes for writable disks in a template: several pods share each of its volumes."""
     causes: list[Cause] = []
     for index, volume in enumerate(pod_spec_of(spec).get("volumes") or ()):
         disk = volume.get("gcePersistentDisk")
@@ -98,7 +98,7 @@ def shared_disk_causes(spec: Object) -> list[Cause]:
 
 
 def warn_of_pods(new: Object, old: Object | None, naming: Naming) -> list[str]:
-    """Of the template, in writes that make a new generation of its holder."""
+    """Return warnings about the template, in writes that make a new generation of its holder."""
     return warnings_of(template_of(new["spec"]), _TEMPLATE, naming) if is_new_generation(new, old) else []
 
 
@@ -108,7 +108,7 @@ def is_new_generation(new: Object, old: Object | None) -> bool:
 
 
 def count_causes(status: Object, parts: Iterable[str], ready: str) -> list[Cause]:
-    """None of the `parts` is more than all replicas; no more are available than ready, as the text `ready` says."""
+    """Return the causes for `parts` above all replicas, and for more available than ready, with the text `ready`."""
     replicas = status.get("replicas") or 0
     causes = [
         invalid(f"status.{key}", count, _MORE_THAN_ALL) for key in parts if (count := status.get(key) or 0) > replicas
@@ -119,12 +119,12 @@ def count_causes(status: Object, parts: Iterable[str], ready: str) -> list[Cause
 
 
 def validate_replica_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """The counts of what keeps replicas of one template fit each other."""
+    """Validate that the replica counts of a status fit each other."""
     return count_causes(new.get("status") or {}, _REPLICA_COUNTS, "cannot be greater than readyReplicas")
 
 
 def collision_causes(new: Object, old: Object) -> list[Cause]:
-    """A count of collisions neither falls nor vanishes."""
+    """Return the cause if a count of collisions falls or vanishes."""
     before, count = old.get("collisionCount"), new.get("collisionCount")
     if before is None or (count is not None and count >= before):
         return []

@@ -1,4 +1,4 @@
-"""Replication controllers, and the labels that jobs too take from their template."""
+"""Replication controllers, and the labels that jobs too default from their template."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LABELS_TAIL = ("labels", "annotations", "ownerReferences", "finalizers", "cluste
 
 
 def set_replication_controller_defaults(controller: Object) -> None:
-    """Labels and selector are those of the template where they are not given."""
+    """Fill in labels and selector from the template where they are not given."""
     spec = controller["spec"]
     labels = labels_of(spec)
     if labels:
@@ -43,7 +43,7 @@ def label(obj: Object, labels: dict[str, str]) -> None:
 
 
 def validate_replication_controller(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """Selector and template fit each other."""
+    """Validate that selector and template fit each other."""
     spec = new["spec"]
     if spec.get("template") is None:
         return []

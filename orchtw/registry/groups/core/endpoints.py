@@ -1,4 +1,4 @@
-"""Endpoints: where the requests of a service go."""
+"""Endpoints: the addresses that serve a service."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 
 
 def validate_endpoints(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """Addresses and ports of each subset; an update that leaves the subsets as they are is not asked."""
+    """Validate addresses and ports of each subset, unless an update leaves the subsets as they are."""
     subsets = new.get("subsets") or []
     if old is not None and subsets == (old.get("subsets") or []):
         return []

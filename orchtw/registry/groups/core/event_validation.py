@@ -1,4 +1,4 @@
-"""Events: what all must be, and what those must be that come through their own group (reference KIND-31)."""
+"""Validation of events: rules for all, and those for events of their own group (reference KIND-31)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FORMS: Final[Mapping[str, Form]] = {
     "source": struct("core.EventSource", Component=("component", as_text), Host=("host", as_text)),
     "count": as_number,
 }
-"""Of fields in causes that are no texts."""
+"""Forms of non-text fields in causes."""
 
 _KEPT: Final = {
     **{name: name for name in ("involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp")},
@@ -42,7 +42,7 @@ _KEPT: Final = {
     "reportingComponent": "reportingController",
     "reportingInstance": "reportingInstance",
 }
-"""What an update may not change, and the names in causes, which are the same for all versions."""
+"""Fields that an update may not change, and their names in causes, the same for all versions."""
 
 
 def validate_event(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
@@ -110,7 +110,7 @@ def _check_series(event: Object) -> list[Cause]:
 
 
 def _check_change(new: Object, old: Object) -> list[Cause]:
-    """Only the series, which says how often it has happened, may change."""
+    """Return the causes for changed fields other than the series, which counts repetitions."""
     causes = _check_series(new) if new.get("series") != old.get("series") else []
     return causes + [
         invalid(place, _shown(name, new.get(name)), IMMUTABLE)
@@ -128,5 +128,5 @@ def _shown(name: str, value: Any) -> Any:
 
 
 def _or_none(value: Any) -> Any:
-    """The value, or None where it says no more than that there is none."""
+    """Return the value, or None if it is empty."""
     return value or None

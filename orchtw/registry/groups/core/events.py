@@ -17,6 +17,6 @@ EVENT = KindRecord(
     validate=validate_event,
     validate_sent=validate_sent_event,
     conversions=EVENT_CONVERSIONS,
-    ttl_s=lambda config: config.event_ttl_s,
+    ttl_s=lambda options: options.event_ttl_s,
     cells=cells_core.event,
 )

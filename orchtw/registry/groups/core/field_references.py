@@ -13,7 +13,7 @@ from orchtw.wire.objects import Object
 VOLUME_FIELDS: Final = frozenset(
     ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
 )
-"""What a file may show."""
+"""Fields of the pod that a file may show."""
 _KNOWN: Final = VOLUME_FIELDS | {
     *("spec.nodeName", "spec.restartPolicy", "spec.serviceAccountName", "spec.schedulerName", "spec.host"),
     *("status.phase", "status.hostIP", "status.podIP", "status.podIPs"),

@@ -35,11 +35,11 @@ _ORDER: Final = (
     ("min", "default", "default", "min value {} is greater than default value {}"),
     ("default", "max", "default", "default value {} is greater than max value {}"),
 )
-"""What must not be more than what, in which list that is reported, and how."""
+"""Pairs of limits in order, the list in which a violation is reported, and its text."""
 
 
 def validate_limit_range(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """All of its limits, each type once."""
+    """Validate all limits of a range; each type comes once."""
     causes: list[Cause] = []
     seen: set[str] = set()
     for index, limits in enumerate(new["spec"].get("limits") or ()):
@@ -126,5 +126,5 @@ def _approximately(text: str, divisor_text: str) -> float:
 
 
 def _as_float(amount: Quantity) -> float:
-    """The amount, or infinity for what is larger than any number."""
+    """Return the amount, or infinity if it is larger than any float."""
     return float(f"{amount.mantissa}e{amount.exponent}")

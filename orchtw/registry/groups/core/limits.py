@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from orchtw.registry.amounts import round_up
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.limit_range_validation import validate_limit_range
@@ -12,14 +10,14 @@ from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_core
-from orchtw.values.uuids import SIZE, uuid_text
+from orchtw.values.uuids import new_uuid
 from orchtw.wire.objects import Object
 
 _LIMITS_TAIL = ("default", "defaultRequest", "maxLimitRequestRatio")
 
 
 def set_limit_range_defaults(limit_range: Object) -> None:
-    """A limit is by default the maximum, a request by default the limit, else the minimum; of containers only."""
+    """Fill in the defaults of containers: the limit is the maximum, the request the limit, else the minimum."""
     for limits in limit_range["spec"].get("limits") or ():
         round_up(limits, "max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
         if limits["type"] == "Container":
@@ -35,18 +33,18 @@ def _extend(limits: Object, key: str, more: dict[str, str] | None) -> None:
 
 
 def set_quota_defaults(quota: Object) -> None:
-    """Fill in the defaults of amounts."""
+    """Round amounts up to what the API can express."""
     round_up(quota["spec"], "hard")
     round_up(quota["status"], "hard", "used")
 
 
 class LimitRangeStrategy(Strategy):
-    """A limit range without a name gets one."""
+    """Write rules of limit ranges: one without a name gets one."""
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)
         if not obj["metadata"].get("name"):
-            obj["metadata"]["name"] = uuid_text(os.urandom(SIZE))
+            obj["metadata"]["name"] = new_uuid()
 
 
 LIMIT_RANGE = KindRecord(

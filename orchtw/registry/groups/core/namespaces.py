@@ -50,7 +50,7 @@ class NamespaceStrategy(Strategy):
         return prepared
 
     def validate_subresource(self, name: str, new: Object, old: Object) -> list[Cause]:
-        """To /finalize, the finalizers each in its place."""
+        """Validate the finalizers of a write to /finalize, each at its index."""
         if name == "finalize":
             return _check_finalizers(new, "spec.finalizers[{}]", self.naming)
         return super().validate_subresource(name, new, old)
@@ -66,7 +66,7 @@ class NamespaceStrategy(Strategy):
         obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
 
     def _label(self, obj: Object) -> None:
-        """Label the namespace with its name; one that has none yet, or never gets one, is for others to refuse."""
+        """Label the namespace with its name; a missing name is for others to refuse."""
         meta = obj["metadata"]
         if not meta.get("name"):
             return
@@ -76,12 +76,12 @@ class NamespaceStrategy(Strategy):
 
 
 def validate_namespace(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """A new one has known finalizers; updates leave them as they are."""
+    """Validate that a new namespace has known finalizers; updates leave them as they are."""
     return _check_finalizers(new, "spec.finalizers", naming) if old is None else []
 
 
 def validate_namespace_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """The phase is that of an object that is being deleted, or is not."""
+    """Validate that the phase is Terminating if, and only if, the object is being deleted."""
     expected, but = "Active", "empty"
     if new["metadata"].get("deletionTimestamp"):
         expected, but = "Terminating", "not empty"
@@ -92,7 +92,7 @@ def validate_namespace_status(new: Object, old: Object, naming: Naming) -> list[
 
 
 def _check_finalizers(namespace: Object, path: str, naming: Naming) -> list[Cause]:
-    """Each finalizer has a domain or is known; `path` may have a place for its index."""
+    """Return the causes for finalizers without a domain that are not known; `path` may hold their index."""
     causes = []
     for index, finalizer in enumerate(namespace.get("spec", {}).get("finalizers") or ()):
         place = path.format(index)

@@ -1,4 +1,6 @@
-"""Nodes: taints, ranges of pod addresses, resources, and what changes only once (reference KIND-34)."""
+"""Validation of nodes: taints, ranges of pod addresses, resources, and fields that change once (reference
+KIND-34).
+"""
 
 from __future__ import annotations
 
@@ -57,12 +59,12 @@ def validate_node(new: Object, old: Object | None, naming: Naming) -> list[Cause
 
 
 def validate_node_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """The same: a write to /status cannot change the rest."""
+    """Validate the same as `validate_node`: a write to /status cannot change the rest."""
     return validate_node(new, old, naming)
 
 
 def node_warnings(new: Object, old: Object | None, naming: Naming) -> list[str]:
-    """Settings for the node agent are no longer handed out."""
+    """Return the warning that settings for the node agent are no longer handed out."""
     if (new.get("spec") or {}).get("configSource") is None:
         return []
     return ["spec.configSource: deprecated in v1.22, support removal is planned in v1.23"]
@@ -91,7 +93,7 @@ def _check_taints(path: str, taints: list[Object]) -> list[Cause]:
 
 
 def _check_annotations(annotations: Mapping[str, str], naming: Naming) -> list[Cause]:
-    """The older forms of taints, and of pods that a node should rather not get."""
+    """Validate the older forms of taints, and of pods that a node should avoid."""
     if not annotations:
         return []
     causes: list[Cause] = []
@@ -121,7 +123,7 @@ def _parsed(text: str) -> Any:
 
 
 def _objects(content: Any) -> list[Object] | None:
-    """A list of objects whose values are texts or objects; None: it is something else."""
+    """Return a list of objects whose values are texts or objects; None: it is something else."""
     if content is None:
         return []
     if not isinstance(content, list) or not all(isinstance(each, dict) for each in content):
@@ -200,7 +202,7 @@ def _check_addresses(addresses: list[Object]) -> list[Cause]:
 
 
 def _check_configuration(spec: Object, status: Object, naming: Naming) -> list[Cause]:
-    """Settings for the node agent, which only nodes from before can still name."""
+    """Validate settings for the node agent, which only older nodes can still name."""
     causes: list[Cause] = []
     if (source := spec.get("configSource")) is not None:
         causes += _check_source("spec.configSource", source, naming, in_status=False)

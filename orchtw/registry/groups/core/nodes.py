@@ -21,7 +21,7 @@ _NODE_SPEC_TAIL = ("providerID", "unschedulable", "taints", "configSource", "ext
 
 
 class NodeStrategy(Strategy):
-    """A node agent registers its node with the status that it found; later writes keep to /status."""
+    """Write rules of nodes: an agent registers its node with its status; later writes go to /status."""
 
     def reset_status(self, obj: Object) -> None:
         pass
@@ -42,14 +42,14 @@ class NodeStrategy(Strategy):
 
 
 def _drop_settings(node: Object, old: Object) -> None:
-    """Settings for the node agent are not handed out any more: only a node that has some may name them."""
+    """Drop settings for the node agent, unless the old node has some."""
     for part, name in (("spec", "configSource"), ("status", "config")):
         if (node.get(part) or {}).get(name) is not None and (old.get(part) or {}).get(name) is None:
             del node[part][name]
 
 
 def set_node_defaults(node: Object) -> None:
-    """All of a node is allocatable unless it says otherwise; its first range of addresses has two names."""
+    """Fill in allocatable from the capacity, and the two names of the first range of addresses."""
     spec, status = node["spec"], node["status"]
     first, ranges = spec.get("podCIDR"), spec.get("podCIDRs")
     if first and (not ranges or ranges[0] != first):

@@ -1,4 +1,4 @@
-"""The data of config maps and secrets: how much it may be, and that it can be made immutable."""
+"""Data of config maps and secrets: size limit and immutability."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _IMMUTABLE: Final = "field is immutable when `immutable` is set"
 
 
 def encoded_bytes(values: Mapping[str, str]) -> int:
-    """The size of all values together, which are base64 with padding."""
+    """Return the decoded size of all values, which are base64 with padding."""
     return sum(3 * (len(value) // 4) - value.count("=", -2) for value in values.values())
 
 

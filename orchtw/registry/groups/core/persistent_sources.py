@@ -1,4 +1,4 @@
-"""Sources of persistent volumes, as far as they differ from those of pods (reference KIND-73)."""
+"""Sources of persistent volumes, where they differ from those of pods (reference KIND-73)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CSI_SECRETS = ("controllerPublishSecretRef", "controllerExpandSecretRef", "node
 
 
 def check_glusterfs(source: Object, old: Object | None) -> list[Cause]:
-    """Endpoints elsewhere are in a namespace that can be."""
+    """Validate that endpoints elsewhere are in a valid namespace."""
     namespace = source.get("endpointsNamespace")
     if namespace == "":
         text = "if the endpointnamespace is set, it must be a valid namespace name"
@@ -28,22 +28,22 @@ def check_glusterfs(source: Object, old: Object | None) -> list[Cause]:
 
 
 def check_persistent_iscsi(source: Object, old: Object | None) -> list[Cause]:
-    """As in a pod, and the Secret has a name."""
+    """Validate as in a pod, and that the Secret has a name."""
     return check_iscsi(source, old) + _check_reference(source, "name")
 
 
 def check_full_reference(source: Object, old: Object | None) -> list[Cause]:
-    """A Secret has a name, and a namespace, for the volume is in none."""
+    """Validate that a Secret has a name, and a namespace, for the volume has none."""
     return _check_reference(source, "name", "namespace")
 
 
 def check_azure_file(source: Object, old: Object | None) -> list[Cause]:
-    """The namespace of the Secret is not empty."""
+    """Validate that the namespace of the Secret is not empty."""
     return [required("secretNamespace")] if source.get("secretNamespace") == "" else []
 
 
 def check_persistent_csi(source: Object, old: Object | None) -> list[Cause]:
-    """Secrets for the driver have names and namespaces; of their forms it is told beside them."""
+    """Validate that Secrets for the driver have names and namespaces; their forms are reported elsewhere."""
     causes = []
     for field in _CSI_SECRETS:
         reference = source.get(field)

@@ -1,4 +1,4 @@
-"""Annotations of pods and templates that mean something to the server or the node (reference KIND-38)."""
+"""Annotations of pods and templates with a meaning for the server or the node (reference KIND-38)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LONGEST_COST: Final = len("-2147483648")
 
 @attrs.frozen(slots=True, kw_only=True)
 class AnnotationKeys:
-    """The annotations, in one vocabulary; the last two are prefixes of a container's name."""
+    """Keys of the annotations in one vocabulary; the last two are prefixes of a container's name."""
 
     mirror: str
     tolerations: str
@@ -43,10 +43,16 @@ class AnnotationKeys:
     container_seccomp: str
     container_apparmor: str
 
+    def may_be_in(self, annotations: Mapping[str, str]) -> bool:
+        """Report whether a key of these may be in `annotations`; False is certain, and quickly found."""
+        text = "\n".join(annotations)
+        whole = self.mirror in text or self.tolerations in text or self.deletion_cost in text
+        return whole or self.seccomp in text or self.container_seccomp in text or self.container_apparmor in text
+
 
 @lru_cache
 def keys_in(vocabulary: str) -> AnnotationKeys:
-    """The annotations in a vocabulary."""
+    """Return the keys of the annotations in a vocabulary."""
     translate = Naming.of(vocabulary).translate
     return AnnotationKeys(
         mirror=translate("orch.io/config.mirror"),
@@ -59,13 +65,13 @@ def keys_in(vocabulary: str) -> AnnotationKeys:
 
 
 def annotations_of(holder: Object | None) -> Mapping[str, str]:
-    """Those of a pod or template; of None there are none."""
+    """Return the annotations of a pod or template; of None none."""
     meta: Object = {} if holder is None else holder.get("metadata") or {}
     return meta.get("annotations") or _NONE
 
 
 def containers_of(spec: Object) -> Iterator[tuple[str, Object]]:
-    """Every container with its place in the spec."""
+    """Yield every container with its path in the spec."""
     for key in CONTAINER_LISTS:
         for index, container in enumerate(spec.get(key) or ()):
             yield f"{key}[{index}]", container
@@ -75,6 +81,8 @@ def annotation_causes(new: Object, old: Object | None, place: str, keys: Annotat
     """Return the causes that reject annotations of a pod or template that the server or the node reads."""
     annotations, spec = annotations_of(new), new.get("spec") or {}
     causes: list[Cause] = []
+    if not keys.may_be_in(annotations):
+        return causes
     for key, value in annotations.items():
         if len(causes) > MAX_CAUSES:
             break
@@ -166,7 +174,7 @@ def annotation_update_causes(new: Object, old: Object, naming: Naming) -> list[C
 
 
 def seccomp_causes(holder: Object, keys: AnnotationKeys) -> Sequence[Cause]:
-    """Where the annotations of a pod or template and the fields of its spec name different profiles."""
+    """Return the causes for annotations and spec fields that name different profiles."""
     annotations = annotations_of(holder)
     if not annotations:
         return ()
@@ -181,7 +189,7 @@ def seccomp_causes(holder: Object, keys: AnnotationKeys) -> Sequence[Cause]:
 
 
 def synchronise_seccomp(pod: Object, naming: Naming) -> None:
-    """Where only one of annotation and field names a profile, for the pod or a container, the other follows."""
+    """Copy the profile of the pod or a container between annotation and field, if only one names it."""
     annotations, keys = annotations_of(pod), keys_in(naming.vocabulary)
     spec: Object = pod.get("spec") or {}
     added = _synchronised(spec, keys.seccomp, annotations)
@@ -192,7 +200,7 @@ def synchronise_seccomp(pod: Object, naming: Naming) -> None:
 
 
 def _synchronised(holder: Object, key: str, annotations: Mapping[str, str]) -> dict[str, str]:
-    """The annotation that a pod spec or container lacks; one without the field gets that."""
+    """Return the annotation that a pod spec or container lacks; if the field is missing, set it."""
     field, annotation = field_of(holder), annotations.get(key)
     if field is None:
         if annotation is not None:
@@ -206,7 +214,7 @@ def _template_check(naming: Naming) -> Check:
     keys = keys_in(naming.vocabulary)
 
     def check_template(new: Object, old: Object | None) -> list[Cause]:
-        """Labels and annotations are told as if they stood beside the spec."""
+        """Validate labels and annotations; causes name them as if they stood beside the spec."""
         meta = new.get("metadata")
         if not meta:
             return []

@@ -1,4 +1,4 @@
-"""The containers of a pod among each other and with the rest of its spec (reference KIND-40, KIND-42)."""
+"""Rules across the containers of a pod and the rest of its spec (reference KIND-40, KIND-42)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _is_plain(container: Object, volumes: Mapping[str, Object]) -> bool:
 
 
 def _name_causes(spec: Object) -> list[Cause]:
-    """Each container has a name of its own among all of the pod."""
+    """Return the causes for names that several containers of the pod have."""
     causes: list[Cause] = []
     seen: set[str] = set()
     for key in ("containers", "initContainers", "ephemeralContainers"):
@@ -110,7 +110,9 @@ def _reference_causes(spec: Object, volumes: Mapping[str, Object]) -> list[Cause
 
 
 def _port_causes(spec: Object) -> list[Cause]:
-    """Containers that run at a time share the ports of the host, on whose network both numbers of a port are one."""
+    """Return the causes for conflicting host ports of containers that run together; on the host's network ports
+    equal.
+    """
     causes: list[Cause] = []
     for index, container in enumerate(spec.get("initContainers") or ()):
         if len(causes) > MAX_CAUSES:
@@ -154,7 +156,7 @@ def _network_causes(container: Object) -> list[Cause]:
 
 
 def _huge_page_causes(new: Object, old: Object | None) -> list[Cause]:
-    """Huge pages are asked for as a whole, unless the stored spec does otherwise already."""
+    """Return the causes for huge pages requested in part, unless the stored spec does so already."""
     if old is not None and _huge_page_causes(old, None):
         return []
     causes: list[Cause] = []
@@ -190,7 +192,7 @@ def _system_causes(spec: Object) -> list[Cause]:
 
 
 def image_causes(spec: Object) -> list[Cause]:
-    """Images of a pod that cannot be pulled because of space around them; templates may have them."""
+    """Return the causes for images that space around them makes impossible to pull; templates may have them."""
     causes: list[Cause] = []
     for key in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(key) or ()):
@@ -203,14 +205,14 @@ def image_causes(spec: Object) -> list[Cause]:
 
 
 def check_template(new: Object, old: Object | None) -> list[Cause]:
-    """Ephemeral containers are for pods that run."""
+    """Validate that a template has no ephemeral containers, which are for running pods."""
     if not (new.get("spec") or {}).get("ephemeralContainers"):
         return []
     return [forbidden("spec.ephemeralContainers", "ephemeral containers not allowed in pod template")]
 
 
 def unusable_volumes(spec: Object, causes: list[Cause]) -> list[Cause]:
-    """Mounts of volumes in which something is wrong: to their containers these are not there."""
+    """Return the causes for mounts of invalid volumes: to their containers these do not exist."""
     wrong = {int(found[1]) for cause in causes if (found := _VOLUME.match(cause.field))}
     volumes = [volume.get("name", "") for volume in spec.get("volumes") or ()]
     broken = {name for index, name in enumerate(volumes) if index in wrong}
@@ -227,7 +229,7 @@ def unusable_volumes(spec: Object, causes: list[Cause]) -> list[Cause]:
 
 
 CONSEQUENCES: Final[Mapping[str, Consequence]] = {_CORE + "PodSpec": unusable_volumes}
-"""Return the checks by message name."""
+"""Consequences of broken rules by message name."""
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:

@@ -33,7 +33,7 @@ _NOT_ON_WINDOWS: Final = (
 
 
 def check_security_context(new: Object, old: Object | None) -> list[Cause]:
-    """Kernel parameters have names of their form, once each; one that is stored may have slashes in its name."""
+    """Validate that kernel parameters have valid names, once each; slashes are allowed if one is stored."""
     sysctls = new.get("sysctls")
     if not sysctls:
         return []
@@ -88,7 +88,7 @@ def _system_causes(spec: Object, system: Object) -> list[Cause]:
 
 
 def host_process_causes(spec: Object) -> list[Cause]:
-    """Either all containers are processes of the host, which then needs its network too, or none is."""
+    """Return the causes unless all containers or none are processes of the host, which then needs its network."""
     found = are_host_processes(spec)
     if True not in found:
         return []
@@ -103,7 +103,7 @@ def host_process_causes(spec: Object) -> list[Cause]:
 
 
 def are_host_processes(spec: Object) -> list[bool | None]:
-    """Of each container whether it is a process of the host; None: nothing is said."""
+    """Return for each container whether it is a process of the host; None: it is not set."""
     by_default = _host_process(spec)
     return [by_default if own is None else own for own in _of_containers(spec)]
 

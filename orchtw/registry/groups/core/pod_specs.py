@@ -1,4 +1,4 @@
-"""Pod specs, in pods and in templates: what compares fields of theirs (reference KIND-36, KIND-37)."""
+"""Pod specs, in pods and in templates: validation across their fields (reference KIND-36, KIND-37)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PREEMPTIONS: Final = ("PreemptLowerPriority", "Never")
 
 
 def pod_spec_causes(spec: Object, naming: Naming) -> list[Cause]:
-    """The parts that most pods have come first; the others are looked at only where they are."""
+    """Return the causes of a pod spec: the common fields first, the rare ones only if present."""
     get = spec.get
     causes: list[Cause] = []
     if (restart := get("restartPolicy", "")) not in _RESTARTS:

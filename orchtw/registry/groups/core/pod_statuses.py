@@ -24,7 +24,7 @@ _FAMILIES: Final = 2
 
 
 def validate_pod_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """Every reason why a write to /status may not make `old` the pod `new`."""
+    """Validate a write to /status that makes `old` the pod `new`."""
     status, before = new.get("status") or {}, old.get("status") or {}
     causes = annotation_update_causes(new, old, naming)
     causes += _conditions(status.get("conditions") or ())
@@ -59,7 +59,7 @@ def _conditions(conditions: Sequence[Object]) -> list[Cause]:
 
 
 def _revived(after: Sequence[Object], before: Sequence[Object], place: str, restart: str) -> list[Cause]:
-    """A container that ended for good does not run again."""
+    """Return the causes for containers that run again after they ended for good."""
     running = {each.get("name") for each in after if (each.get("state") or {}).get("terminated") is None}
     causes: list[Cause] = []
     for index, status in enumerate(before):
@@ -75,7 +75,7 @@ def _revived(after: Sequence[Object], before: Sequence[Object], place: str, rest
 
 
 def _addresses(addresses: list[str]) -> list[Cause]:
-    """Each is an address, of each family there is at most one, and none comes twice."""
+    """Return the causes for invalid or repeated addresses, and for two of one family."""
     place = "status.podIPs"
     causes: list[Cause] = []
     seen: set[str] = set()

@@ -20,16 +20,16 @@ POD_SPEC_TAIL = (
     *("runtimeClassName", "enableServiceLinks", "preemptionPolicy", "overhead", "topologySpreadConstraints"),
     *("setHostnameAsFQDN", "os"),
 )
-"""Keys of a pod spec in emission order, from the first that a default may put in its place."""
+"""Keys of a pod spec in emission order, from the first one with a default."""
 _CONTAINER_TAIL = ("imagePullPolicy", "securityContext", "stdin", "stdinOnce", "tty", "targetContainerName")
 _PORT_TAIL = ("hostPort", "containerPort", "protocol", "hostIP")
 _LONGEST_KEPT = 512  # characters of an image: a client's longer ones are not worth the memory
 RUNNING = ("containers", "initContainers")
-"""Lists of containers that come with the pod."""
+"""Lists of containers that start with the pod."""
 
 
 def set_pod_template_defaults(holder: Object) -> None:
-    """The pod template in `holder["template"]`, if there is one."""
+    """Fill in the defaults of `holder["template"]`, if there is one."""
     template = holder.get("template")
     if template:
         set_pod_spec_defaults(template["spec"])
@@ -65,7 +65,7 @@ def set_container_defaults(container: Object) -> None:
 
 
 def pull_policy(image: str) -> str:
-    """When to pull an image that says nothing of it; what is no reference to an image is no `latest`."""
+    """Return the default pull policy: Always for tag `latest`, else IfNotPresent, as for invalid references."""
     return _kept_policy(image) if len(image) <= _LONGEST_KEPT else _policy(image)
 
 
@@ -79,7 +79,7 @@ def _policy(image: str) -> str:
 
 
 def set_volume_defaults(volume: Object) -> None:
-    """Fragment Volume: a name alone is an empty directory; claims of ephemeral volumes."""
+    """Fill in a volume: a name alone is an empty directory; claims of ephemeral volumes get their defaults."""
     if len(volume) == 1:
         volume["emptyDir"] = {}
     elif template := (volume.get("ephemeral") or {}).get("volumeClaimTemplate"):
@@ -87,7 +87,7 @@ def set_volume_defaults(volume: Object) -> None:
 
 
 def _name_account_twice(spec: Object) -> None:
-    """serviceAccount is the old name of serviceAccountName; both show the same, and the new one wins."""
+    """Set serviceAccount, the old name, and serviceAccountName to the same value; the new one wins."""
     name = spec.get("serviceAccountName") or spec["serviceAccount"]
     if spec.get("serviceAccount") == name == spec.get("serviceAccountName"):
         return

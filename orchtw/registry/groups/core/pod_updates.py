@@ -20,7 +20,7 @@ _MAX_SHOWN: Final = 8  # fields that a refusal compares
 
 
 def spec_update_causes(new: Object, old: Object) -> list[Cause]:
-    """Why the pod spec `old` may not become `new`; in front of a first serious reason stand those found before it."""
+    """Return the causes against a change of the spec `old` to `new`; a serious one ends the search."""
     if new == old:
         return []
     causes: list[Cause] = []
@@ -57,7 +57,7 @@ def _images(after: Sequence[Object], before: Sequence[Object], place: str) -> li
 
 
 def ephemeral_update_causes(new: Object, old: Object) -> list[Cause]:
-    """Why the ephemeral containers of a pod spec may not become others: they come and stay as they are."""
+    """Return the causes against a change of ephemeral containers: they can only be added."""
     place = "spec.ephemeralContainers"
     now = {container.get("name"): container for container in new.get("ephemeralContainers") or ()}
     causes: list[Cause] = []
@@ -98,7 +98,7 @@ def _tolerated(toleration: Object) -> tuple[Any, ...]:
 
 
 def _different(new: Object, old: Object) -> Iterator[str]:
-    """The fields that differ beyond what may."""
+    """Yield the fields that differ, except those that may."""
     for key in dict.fromkeys((*old, *new)):
         after, before = new.get(key), old.get(key)
         if after == before or key in ("activeDeadlineSeconds", "tolerations"):

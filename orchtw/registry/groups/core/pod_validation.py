@@ -19,7 +19,7 @@ from orchtw.wire.objects import Object
 
 
 def validate_pod(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """A new pod, or one that an update of its main path made of `old`."""
+    """Validate a new pod, or an update of `old` on the main path."""
     causes = pod_causes(new, old, naming)
     if old is not None:
         return causes + spec_update_causes(new.get("spec") or {}, old.get("spec") or {})
@@ -69,7 +69,7 @@ def _tokens(projected: Object, place: str) -> list[Cause]:
 
 
 def _shared_claims(pod: Object, claims: set[str]) -> list[Cause]:
-    """A claim that is made for one volume of the pod is not used by another one."""
+    """Return the causes for volumes that use the claim made for another volume of the pod."""
     text = "must not reference a PVC that gets created for an ephemeral volume"
     causes = []
     for index, volume in enumerate(pod["spec"]["volumes"]):

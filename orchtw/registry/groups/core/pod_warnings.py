@@ -41,7 +41,7 @@ _REQUIRED, _PREFERRED = (
 )
 _FRACTIONS: Final = ("m", "u", "n")  # units that canonical amounts have only where they are no whole numbers
 MAX_WARNINGS: Final = 100
-"""Of one object: a header holds less."""
+"""Warnings about one object: a header holds fewer."""
 
 
 @attrs.frozen(slots=True)
@@ -67,18 +67,18 @@ def _words_in(vocabulary: str) -> _Words:
 
 
 def warn_of_pod(new: Object, old: Object | None, naming: Naming) -> list[str]:
-    """Of a new pod: updates are many and made by programs, and what they may change has no warnings."""
+    """Return warnings about a new pod; updates are many, by programs, and change no field with a warning."""
     return warnings_of(new, "", naming) if old is None else []
 
 
 def warn_of_template(new: Object, old: Object | None, naming: Naming) -> list[str]:
-    """Of a PodTemplate, if its template changes."""
+    """Return warnings about a PodTemplate, if its template changes."""
     template = new.get("template") or {}
     return [] if old is not None and old.get("template") == template else warnings_of(template, "template", naming)
 
 
 def warnings_of(holder: Object, place: str, naming: Naming) -> list[str]:
-    """Of a pod (`place` is "") or of the template at `place`, such as `spec.template`."""
+    """Return warnings about a pod (`place` is "") or the template at `place`, such as `spec.template`."""
     words = _words_in(naming.vocabulary)
     spec, prefix = holder.get("spec") or {}, f"{place}." if place else ""
     found = chain(_spec_warnings(spec, words), _of_annotations(holder, spec, words, naming))
@@ -158,7 +158,7 @@ def _repeated(items: Sequence[Object], place: str, key: str) -> Iterator[str]:
 
 
 def fractional_bytes(amounts: Mapping[str, str], place: str) -> Iterator[str]:
-    """Of amounts of memory and storage that are no whole bytes."""
+    """Yield warnings about amounts of memory and storage that are not whole bytes."""
     for key in ("memory", "ephemeral-storage"):
         amount = amounts.get(key, "")
         if amount.endswith(_FRACTIONS) or "e-" in amount:

@@ -1,4 +1,4 @@
-"""Pods: their beginning and end, what of them is writable where, and what templates do not have."""
+"""Pods: creation and deletion, the writable parts by path, and the defaults that templates do not get."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PodStrategy(Strategy):
         return kept
 
     def validate_subresource(self, name: str, new: Object, old: Object) -> list[Cause]:
-        """A binding is valid by itself; ephemeral containers are added beside a spec that stays."""
+        """Validate a write to a sub-resource: ephemeral containers are added beside a spec that stays."""
         if name == "binding":
             return []
         if name == "ephemeralcontainers":
@@ -76,7 +76,7 @@ class PodStrategy(Strategy):
 
 
 def qos_class(spec: Object) -> str:
-    """A pod's quality of service: Guaranteed, Burstable or BestEffort, by its containers' cpu and memory."""
+    """Return a pod's quality of service: Guaranteed, Burstable or BestEffort, by its containers' cpu and memory."""
     resources = [c.get("resources") or {} for key in ("containers", "initContainers") for c in spec.get(key) or ()]
     requests = [_positive(r.get("requests")) for r in resources]
     limits = [_positive(r.get("limits")) for r in resources]
@@ -92,7 +92,7 @@ def _positive(amounts: dict[str, str] | None) -> dict[str, str]:
 
 
 def set_pod_defaults(pod: Object) -> None:
-    """A pod: what templates have too, and what only a pod gets (reference KIND-17)."""
+    """Fill in the defaults of a pod: those of templates, and its own (reference KIND-17)."""
     spec = pod["spec"]
     set_pod_spec_defaults(spec)
     if "enableServiceLinks" not in spec:
@@ -105,7 +105,7 @@ def set_pod_defaults(pod: Object) -> None:
 
 
 def _name_addresses(pod: Object, status: Object) -> None:
-    """A pod's first address has two names; where they differ, the older one counts (reference KIND-39)."""
+    """Set both names of a pod's first address; if they differ, the older one counts (reference KIND-39)."""
     address, addresses = status.get("podIP"), status.get("podIPs")
     if address and (not addresses or addresses[0].get("ip") != address):
         pod["status"] = status = dict(status)
@@ -116,7 +116,7 @@ def _name_addresses(pod: Object, status: Object) -> None:
 
 
 def _request_limits(resources: Object) -> None:
-    """Default requests to limits."""
+    """Fill in missing requests from the limits."""
     limits = resources.get("limits")
     if limits:
         requests = resources.get("requests") or {}

@@ -15,12 +15,12 @@ _CORE = "orch.io.api.core.v1."
 
 
 def check_privileged(new: Object, old: Object | None) -> list[Cause]:
-    """No container has all rights on its node."""
+    """Validate that no container is privileged."""
     return [forbidden("privileged", "disallowed by cluster policy")] if new.get("privileged") else []
 
 
 def check_host_processes(new: Object, old: Object | None) -> list[Cause]:
-    """None is a process of a windows node itself."""
+    """Validate that no container is a process of a windows host."""
     if True not in are_host_processes(new):
         return []
     return [forbidden("", "hostProcess containers are disallowed by cluster policy")]

@@ -1,4 +1,4 @@
-"""Quotas: what can be limited, and the scopes that say what counts (reference KIND-34)."""
+"""Validation of quotas: resources, amounts and scopes (reference KIND-34)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SCOPES: Final = {
     _PRIORITY_CLASS: _OF_PODS,
     "CrossNamespacePodAffinity": _OF_PODS,
 }
-"""The standard resources that each scope can limit."""
+"""Standard resources that each scope can limit."""
 
 _CONFLICTING: Final = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
 _WITH_VALUES: Final = ("In", "NotIn")
@@ -52,7 +52,7 @@ _NO_VALUE: Final = "must be no value when `operator` is 'Exist' or 'DoesNotExist
 
 
 def validate_quota(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """Names and amounts, and scopes that fit them; the scopes do not change."""
+    """Validate names and amounts, and scopes that fit them and do not change."""
     spec = new["spec"]
     causes = check_amounts("spec.hard", spec.get("hard") or {}, naming, quota_resource_name)
     scopes = spec.get("scopes") or []
@@ -65,7 +65,7 @@ def validate_quota(new: Object, old: Object | None, naming: Naming) -> list[Caus
 
 
 def validate_quota_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """Names and amounts of what is limited and used."""
+    """Validate names and amounts in `hard` and `used`."""
     causes: list[Cause] = []
     for name in ("hard", "used"):
         causes += check_amounts(f"status.{name}", new["status"].get(name) or {}, naming, quota_resource_name)
@@ -73,7 +73,7 @@ def validate_quota_status(new: Object, old: Object, naming: Naming) -> list[Caus
 
 
 def _check_scopes(spec: Object, scopes: list[str]) -> list[Cause]:
-    """All causes show the whole list, so that each text comes once."""
+    """Return the causes for scopes; each shows the whole list, so that each text comes once."""
     found = set(scopes)
     texts = [] if found <= _SCOPES.keys() else ["unsupported scope"]
     if found & _misfits(spec):
@@ -107,7 +107,7 @@ def _check_selector(spec: Object, selector: Object) -> list[Cause]:
 
 
 def _misfits(spec: Object) -> set[str]:
-    """The scopes that cannot limit all the standard resources of a quota."""
+    """Return the scopes that cannot limit all the standard resources of a quota."""
     standard = {name for name in spec.get("hard") or () if is_quota_resource(name)}
     return {scope for scope, fit in _SCOPES.items() if not standard <= fit}
 

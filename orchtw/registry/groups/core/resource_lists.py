@@ -1,4 +1,4 @@
-"""Lists of resources: names and amounts in quotas, nodes and wherever else things are counted."""
+"""Lists of resources: names and amounts in quotas, nodes and other objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOT_WHOLE = "must be an integer"
 
 
 def check_amount(path: str, name: str, text: str, naming: Naming) -> list[Cause]:
-    """An amount is not negative, and whole where there are no fractions of the resource."""
+    """Validate that an amount is not negative, and whole if its resource has no fractions."""
     amount = quantity(text)
     causes = [invalid(path, text, NOT_NEGATIVE)] if amount.mantissa < 0 else []
     if is_counted(name, naming) and not amount.whole:
@@ -26,7 +26,7 @@ def check_amount(path: str, name: str, text: str, naming: Naming) -> list[Cause]
 def check_amounts(
     path: str, amounts: Mapping[str, str], naming: Naming, name_form: Callable[[str], tuple[str, ...]] | None = None
 ) -> list[Cause]:
-    """All of a list; the names have `name_form`."""
+    """Validate all amounts of a list; the names have `name_form`."""
     causes: list[Cause] = []
     for name, text in amounts.items():
         place = path + at(name)

@@ -26,7 +26,7 @@ _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def check_node_term(term: Object, old: Object | None) -> list[Cause]:
-    """Requirements on labels and on fields of nodes have an operator, and as many values as it takes."""
+    """Validate requirements on labels and fields of nodes: an operator, and as many values as it takes."""
     causes: list[Cause] = []
     for key, check in (("matchExpressions", _labels), ("matchFields", _fields)):
         for index, requirement in enumerate(term.get(key) or ()):
@@ -76,7 +76,7 @@ def _fields(requirement: Object, place: str) -> list[Cause]:
 
 
 def check_pod_term(term: Object, old: Object | None) -> list[Cause]:
-    """The namespaces whose pods are meant are names of namespaces."""
+    """Validate the names of the namespaces of a pod term."""
     causes: list[Cause] = []
     for namespace in term.get("namespaces") or ():
         if len(causes) > MAX_CAUSES:
@@ -86,7 +86,7 @@ def check_pod_term(term: Object, old: Object | None) -> list[Cause]:
 
 
 def check_toleration(toleration: Object, old: Object | None) -> list[Cause]:
-    """Key, operator and value go together, and so do effect and seconds."""
+    """Validate that key, operator and value fit together, and so do effect and seconds."""
     get = toleration.get
     key, operator, value, effect = get("key"), get("operator", ""), get("value", ""), get("effect", "")
     causes: list[Cause] = []
@@ -111,7 +111,7 @@ def check_toleration(toleration: Object, old: Object | None) -> list[Cause]:
 
 
 def spread_causes(constraints: Sequence[Object]) -> list[Cause]:
-    """No two constraints have the same key and action; the first of them is told."""
+    """Return the causes for constraints with the same key and action, reported at the first of them."""
     causes: list[Cause] = []
     seen: set[tuple[Any, Any]] = set()
     for index in range(len(constraints) - 1, -1, -1):

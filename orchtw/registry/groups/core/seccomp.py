@@ -1,4 +1,4 @@
-"""Profiles of system calls: as fields, and as the annotations that came before them (reference KIND-38)."""
+"""Seccomp profiles: as fields, and as the older annotations (reference KIND-38)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def profile_causes(profile: str, place: str) -> list[Cause]:
 
 
 def field_of(holder: Object) -> Object | None:
-    """The profile of a pod spec or container."""
+    """Return the profile of a pod spec or container."""
     return (holder.get("securityContext") or {}).get("seccompProfile")
 
 
@@ -51,7 +51,7 @@ def agreement_causes(annotation: str | None, holder: Object, place: str) -> list
 
 
 def annotation_for(field: Object) -> str:
-    """The annotation that says what a field says; empty: none does."""
+    """Return the annotation that matches a field; empty: there is none."""
     kind, profile = field.get("type"), field.get("localhostProfile")
     if kind == "Localhost":
         return "" if profile is None else LOCAL + profile
@@ -59,7 +59,7 @@ def annotation_for(field: Object) -> str:
 
 
 def set_field(holder: Object, annotation: str) -> None:
-    """Say in a pod spec or container what the annotation says; one that says nothing changes nothing."""
+    """Set the field of a pod spec or container from the annotation; an invalid one changes nothing."""
     field: Object = {"type": _TYPES.get(annotation, "Localhost")}
     if annotation not in _TYPES:
         if not annotation.startswith(LOCAL) or annotation == LOCAL:

@@ -1,4 +1,4 @@
-"""Secrets: what the known types hold (reference KIND-30, KIND-34)."""
+"""Validation of secrets: the contents of known types (reference KIND-30, KIND-34)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KINDS: Final = {list: "array", str: "string", bool: "bool", int: "number", floa
 
 
 def validate_secret(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """Not too much data, what the type asks for, and what an update may change."""
+    """Validate the size of the data, the keys that the type requires, and the changes of an update."""
     data, kind = new.get("data") or {}, new.get("type", "")
     causes = [too_long("data", MAX_PAYLOAD_BYTES)] if encoded_bytes(data) > MAX_PAYLOAD_BYTES else []
     neutral = naming.untranslated(kind)
@@ -41,7 +41,7 @@ def _check_account(secret: Object, data: Mapping[str, str], naming: Naming) -> l
 
 
 def _check_registry(data: Mapping[str, str], key: str) -> list[Cause]:
-    """Credentials for image registries are a JSON object."""
+    """Return the causes if credentials for image registries are not a JSON object."""
     path = f"data[{key}]"
     if key not in data:
         return [required(path)]
@@ -78,4 +78,4 @@ _CHECKS: Final[Mapping[str, Callable[[Object, Mapping[str, str], Naming], list[C
     "orch.io/ssh-auth": _check_key,
     "orch.io/tls": _check_certificate,
 }
-"""By type, in neutral names."""
+"""Checks by type, in neutral names."""

@@ -12,11 +12,12 @@ from orchtw.wire.objects import Object
 
 
 class SecretStrategy(Strategy):
-    """`stringData` is a write-only way to give `data` as plain text."""
+    """Write rules of Secrets, with `stringData` as a write-only way to give `data` as plain text."""
 
     def fold_write_only(self, obj: Object) -> None:
-        """Applied documents come here before their types are checked: anything but a map of strings is left for that
-        check."""
+        """Fold `stringData` of an applied document into `data`; other than maps of strings are left for the type
+        check.
+        """
         plain, data = obj.get("stringData"), obj.get("data")
         texts = isinstance(plain, dict) and all(isinstance(value, str) for value in plain.values())
         if texts and isinstance(data, dict | None):

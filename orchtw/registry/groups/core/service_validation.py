@@ -25,7 +25,7 @@ _SHOWN_PORT = struct(
 
 NODE_AGENT_PORT = 10250
 SOURCE_RANGES = "service.beta.orch.io/load-balancer-source-ranges"
-"""Annotation: the same as loadBalancerSourceRanges, as one text."""
+"""Annotation for loadBalancerSourceRanges as one text."""
 
 LONGEST_AFFINITY_S = 86400
 _ONLY_BALANCED = "may only be used when `type` is 'LoadBalancer'"
@@ -35,7 +35,7 @@ _BAD_RANGES = "must be a list of IP ranges. For example, 10.240.0.0/24,10.250.0.
 
 
 def validate_service(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """Every reason why a Service is not valid, or must not become so."""
+    """Validate a Service, or its update."""
     spec: Spec = new.get("spec") or {}
     before: Spec | None = None if old is None else old.get("spec") or {}
     causes = [*_ports(spec), *_type(spec, naming), *_affinity(spec), *_external_ips(spec)]
@@ -50,7 +50,7 @@ def validate_service(new: Object, old: Object | None, naming: Naming) -> list[Ca
 
 
 def validate_service_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """Where the load balancer takes requests."""
+    """Validate the addresses of the load balancer."""
     return load_balancer_causes((new.get("status") or {}).get("loadBalancer") or {}, "status.loadBalancer")
 
 
@@ -83,7 +83,7 @@ def _ports(spec: Spec) -> Iterator[Cause]:
 
 
 def _port(port: Spec, at: str, named: bool) -> Iterator[Cause]:
-    """The rules of one port beyond those of its fields that are declared; `named`: it must have a name."""
+    """Yield the causes of one port beyond the declared rules; `named`: it must have a name."""
     name = port.get("name", "")
     if named and not name:
         yield required(f"{at}.name")
@@ -167,7 +167,7 @@ def _source_ranges(service: Object, spec: Spec, naming: Naming) -> Iterator[Caus
 
 
 def _balancing(spec: Spec, before: Spec | None) -> Iterator[Cause]:
-    """Fields of type LoadBalancer alone."""
+    """Yield the causes for fields that belong to type LoadBalancer alone."""
     chosen = spec.get("loadBalancerClass")
     if spec.get("type") != "LoadBalancer":
         if spec.get("allocateLoadBalancerNodePorts") is not None:
@@ -204,7 +204,7 @@ def _traffic(spec: Spec) -> Iterator[Cause]:
 
 
 def _address_changes(new: Spec, old: Spec) -> Iterator[Cause]:
-    """The first address stays while there is one; the second may come, and go with policy SingleStack."""
+    """Yield the causes for changed addresses: the first stays; the second may come, and go with SingleStack."""
     if "ExternalName" in (new.get("type"), old.get("type")) or (rules.is_headless(new) and rules.is_headless(old)):
         return
     ips, before, at = rules.cluster_ips(new), rules.cluster_ips(old), "spec.clusterIPs"
@@ -219,7 +219,7 @@ def _address_changes(new: Spec, old: Spec) -> Iterator[Cause]:
 
 
 def _family_changes(new: Spec, old: Spec) -> Iterator[Cause]:
-    """The same of the families."""
+    """Yield the causes for changed families, with the same rules as for addresses."""
     if "ExternalName" in (new.get("type"), old.get("type")) or rules.is_headless(new) or rules.is_headless(old):
         return
     families, before, at = rules.families(new), rules.families(old), "spec.ipFamilies"

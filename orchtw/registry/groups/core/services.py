@@ -15,7 +15,7 @@ from orchtw.values.names import LABEL_1035_NAME
 from orchtw.wire.objects import Object
 
 AFFINITY_S = 10800
-"""Seconds that a client stays with its endpoint."""
+"""Seconds for which a client stays with its endpoint."""
 
 _TAIL = (
     *("externalTrafficPolicy", "healthCheckNodePort", "publishNotReadyAddresses", "sessionAffinityConfig"),
@@ -60,7 +60,7 @@ def _set_family_defaults(spec: Object) -> None:
 
 
 class ServiceStrategy(Strategy):
-    """An update keeps what the server gave before, and drops what only the old type needed."""
+    """Write rules of Services: an update keeps allocated values, and drops those that only the old type needed."""
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)

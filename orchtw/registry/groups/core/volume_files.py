@@ -1,6 +1,4 @@
-"""Volumes of files that the node writes: values of the pod, and projections of several sources into one folder
-(reference KIND-35).
-"""
+"""Volumes of files that the node writes: pod values, and projections of several sources (reference KIND-35)."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ _LONGEST_TOKEN_S: Final = 1 << 32
 
 
 def check_pod_values(source: Object, old: Object | None) -> list[Cause]:
-    """Each file has a path and shows one thing; what is wrong with that is told of the volume as a whole."""
+    """Validate that each file has a path and one source; the latter is reported for the volume as a whole."""
     causes: list[Cause] = []
     for index, item in enumerate(source.get("items") or ()):
         if len(causes) > MAX_CAUSES:
@@ -49,13 +47,13 @@ def _path(path: str | None) -> list[Cause]:
 
 
 def check_projection(source: Object, old: Object | None) -> list[Cause]:
-    """At most one source."""
+    """Validate that a projection has at most one source."""
     given = len(source) > 1 and len(_SOURCES.intersection(source)) > 1
     return [forbidden("", "may not specify more than 1 volume type")] if given else []
 
 
 def check_projected(volume: Object, old: Object | None) -> list[Cause]:
-    """No two files have the same path; what is wrong with the path of a token is told of the volume."""
+    """Validate that no two files have the same path; errors in a token's path are reported for the volume."""
     causes: list[Cause] = []
     seen: set[str] = set()
     for index, source in enumerate(volume.get("sources") or ()):
@@ -73,7 +71,7 @@ def check_projected(volume: Object, old: Object | None) -> list[Cause]:
 
 
 def _files(source: Object) -> Iterator[tuple[str, str]]:
-    """The path of each file, and what is shown of it when another one has the same."""
+    """Yield the path of each file, and its description for conflicts."""
     for key in ("secret", "configMap", "downwardAPI"):
         if (part := source.get(key)) is not None:
             for item in part.get("items") or ():

@@ -1,4 +1,4 @@
-"""Volumes: exactly one source each, and of the sources what no declaration can say (reference KIND-35)."""
+"""Validation of volumes: exactly one source each, and rules of the sources (reference KIND-35)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SOURCES: Final = (
 )
 _ORDER: Final = {source: place for place, source in enumerate(_SOURCES)}
 _SPELLED: Final = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
-"""How the API writes some of the sources that are one too many."""
+"""Spelling of some sources in the API's messages about one too many."""
 _LARGEST_PARTITION: Final = 255
 _LARGEST_UNIT: Final = 255
 _LONGEST_INTERFACE: Final = 64
@@ -37,7 +37,7 @@ _INITIATORS: Final = {
 
 
 def check_volume(volume: Object, old: Object | None) -> list[Cause]:
-    """A volume has one source; some of what is wrong in it is told beside it."""
+    """Validate that a volume has one source; some errors inside it are reported beside it."""
     sources = [key for key in volume if key != "name"]
     if len(sources) != 1:
         return _too_many(sources) if sources else [required("", "must specify a volume type")]
@@ -51,7 +51,7 @@ def _too_many(sources: list[str]) -> list[Cause]:
 
 
 def gce_disk_causes(disk: Object) -> list[Cause]:
-    """A GCE disk is told of under the name that it had once."""
+    """Return the causes of a GCE disk, reported under its former name."""
     place = "persistentDisk"
     causes = [] if disk.get("pdName") else [required(f"{place}.pdName")]
     partition = disk.get("partition", 0)
@@ -61,7 +61,7 @@ def gce_disk_causes(disk: Object) -> list[Cause]:
 
 
 def _check_interface(volume: Object, disk: Object) -> list[Cause]:
-    """The interface that an initiator's name makes is called by portal and volume."""
+    """Validate the length of the interface name made from portal and volume for an initiator."""
     name = volume.get("name", "")
     if disk.get("initiatorName") is None or len(f"{name}:{disk.get('targetPortal', '')}") <= _LONGEST_INTERFACE:
         return []
@@ -79,13 +79,13 @@ _BESIDE: Final[Mapping[str, Callable[[Object, Object], list[Cause]]]] = {
 
 
 def check_empty_dir(source: Object, old: Object | None) -> list[Cause]:
-    """A limit is not negative."""
+    """Validate that a limit is not negative."""
     negative = source.get("sizeLimit", "").startswith("-")
     return [forbidden("sizeLimit", "SizeLimit field must be a valid resource quantity")] if negative else []
 
 
 def check_iscsi(source: Object, old: Object | None) -> list[Cause]:
-    """Names of target and initiator have one of three forms; CHAP needs a Secret."""
+    """Validate that names of target and initiator have one of three forms, and that CHAP has a Secret."""
     causes = []
     if target := source.get("iqn"):
         causes += _initiator("iqn", target)
@@ -104,7 +104,7 @@ def _initiator(place: str, name: str) -> list[Cause]:
 
 
 def check_flocker(source: Object, old: Object | None) -> list[Cause]:
-    """A dataset is told by its name or by its identity."""
+    """Validate that a dataset is given by its name or by its identity."""
     name, identity = source.get("datasetName"), source.get("datasetUUID")
     causes = []
     if not name and not identity:
@@ -117,18 +117,18 @@ def check_flocker(source: Object, old: Object | None) -> list[Cause]:
 
 
 def check_secret_ref(source: Object, old: Object | None) -> list[Cause]:
-    """A Secret that is referred to has a name."""
+    """Validate that a referenced Secret has a name."""
     reference = source.get("secretRef")
     return [required("secretRef.name")] if reference is not None and not reference.get("name") else []
 
 
 def check_name(source: Object, old: Object | None) -> list[Cause]:
-    """The object that is referred to has a name."""
+    """Validate that the referenced object has a name."""
     return [] if source.get("name") else [required("name")]
 
 
 def check_quobyte(source: Object, old: Object | None) -> list[Cause]:
-    """A registry is a list of hosts with ports; a tenant has a limited length."""
+    """Validate that a registry is a list of hosts with ports, and the length of a tenant."""
     causes = []
     registry, tenant = source.get("registry"), source.get("tenant", "")
     if utf8.size(tenant) > _LONGEST_TENANT:
@@ -147,7 +147,7 @@ def _is_host_and_port(text: str) -> bool:
 
 
 def check_fibre_channel(source: Object, old: Object | None) -> list[Cause]:
-    """A disk is told by targets and unit, or by world-wide identifiers."""
+    """Validate that a disk is given by targets and unit, or by world-wide identifiers."""
     targets, identifiers, unit = source.get("targetWWNs"), source.get("wwids"), source.get("lun")
     causes = []
     if not targets and not identifiers:
@@ -169,7 +169,7 @@ _DISK_IN_ACCOUNT = "https://{account-name}.blob.core.windows.net/{container-name
 
 
 def check_azure_disk(source: Object, old: Object | None) -> list[Cause]:
-    """The address of a disk fits its kind."""
+    """Validate that the address of a disk fits its kind."""
     kind, address = source.get("kind"), source.get("diskURI", "")
     if kind == "Managed" and not address.startswith("/subscriptions/"):
         return [not_supported("diskURI", address, [_MANAGED_DISK])]
@@ -179,7 +179,7 @@ def check_azure_disk(source: Object, old: Object | None) -> list[Cause]:
 
 
 def check_csi(source: Object, old: Object | None) -> list[Cause]:
-    """The Secret for the driver has a name."""
+    """Validate that the Secret for the driver has a name."""
     reference = source.get("nodePublishSecretRef")
     if reference is None:
         return []
@@ -189,7 +189,7 @@ def check_csi(source: Object, old: Object | None) -> list[Cause]:
 
 
 def check_claim_template(template: Object, old: Object | None) -> list[Cause]:
-    """The claim of an ephemeral volume gets labels and annotations, and no other metadata."""
+    """Validate that the claim of an ephemeral volume has only labels and annotations as metadata."""
     meta = template.get("metadata") or {}
     causes = validate_labels(meta.get("labels") or {}, "labels")
     causes += validate_annotations(meta.get("annotations") or {}, "annotations")
@@ -200,7 +200,7 @@ def check_claim_template(template: Object, old: Object | None) -> list[Cause]:
 
 
 def flex_check(naming: Naming) -> Check:
-    """Options whose names are the product's own are filled in by the node."""
+    """Return the check that no option is named in the product's own domains, which the node fills in."""
     domains = tuple(dict.fromkeys((naming.label_domain, naming.api_domain)))
     endings = tuple(f".{domain}" for domain in domains)
     text = f"{' and '.join(domains)} namespaces are reserved"

@@ -1,4 +1,4 @@
-"""Persistent volumes: one source each, which does not change (reference KIND-73)."""
+"""Validation of persistent volumes: one source each, which does not change (reference KIND-73)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOURCES: Final = (
     *("cephfs", "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk"),
     *("portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi"),
 )
-"""In the order in which they are counted."""
+"""Sources in the order in which they are counted."""
 
 _WITH_OPTIONS: Final = frozenset(
     (
@@ -28,7 +28,7 @@ _WITH_OPTIONS: Final = frozenset(
         *("cephfs", "azureFile", "vsphereVolume", "azureDisk", "photonPersistentDisk"),
     )
 )
-"""What is mounted with options of its own."""
+"""Sources that are mounted with options of their own."""
 
 _OPTIONS_ANNOTATION: Final = "volume.beta.orch.io/mount-options"
 _POLICIES: Final = ("Delete", "Recycle", "Retain")
@@ -81,7 +81,7 @@ def _check_capacity(capacity: dict[str, str]) -> list[Cause]:
 
 
 def _check_sources(spec: Object, given: list[str], name: str) -> list[Cause]:
-    """The number of sources, and what else of the spec follows from one."""
+    """Return the causes for a wrong number of sources, and for fields that depend on the source."""
     if not given:
         return [required("", "must specify a volume type")]
     text = "may not specify more than 1 volume type"
@@ -114,7 +114,7 @@ def _check_change(spec: Object, before: Object) -> list[Cause]:
 
 
 def _settled(spec: Object, before: Object, source: str) -> Object | None:
-    """The source without what may be added to it once: the Secret for growing a CSI volume."""
+    """Return the source without a field that may be added once: the Secret for growing a CSI volume."""
     found: Object | None = spec.get(source)
     late = "controllerExpandSecretRef"
     if source != "csi" or found is None or (before.get(source) or {late: {}}).get(late) is not None:

@@ -1,4 +1,4 @@
-"""Persistent volumes and the claims on them, wherever they stand."""
+"""Persistent volumes, and claims wherever they occur."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _VOLUME_TAIL = ("persistentVolumeReclaimPolicy", "storageClassName", "mountOptio
 
 
 def set_volume_defaults(volume: Object) -> None:
-    """A persistent volume; the spec of one inside a volume attachment gets none of this."""
+    """Fill in the defaults of a persistent volume; a spec inside a volume attachment gets none of them."""
     spec = volume["spec"]
     if "persistentVolumeReclaimPolicy" not in spec:
         put(spec, "persistentVolumeReclaimPolicy", "Retain", _VOLUME_TAIL)
@@ -49,7 +49,7 @@ class ClaimStrategy(Strategy):
         self._level_sources(new["spec"], old["spec"])
 
     def prepare_for_status(self, new: Object, old: Object, now: str) -> Object:
-        """Without what only claims may say that have grown under a gate that is off."""
+        """Return the claim with its status, without new fields of resizing, which is behind a gate that is off."""
         kept = super().prepare_for_status(new, old, now)
         before = old.get("status") or {}
         gated = {name for name in ("allocatedResources", "resizeStatus") if name not in before}

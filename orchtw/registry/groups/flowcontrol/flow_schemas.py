@@ -1,4 +1,4 @@
-"""Flow schemas: which requests go to which priority level (reference FLOW-3)."""
+"""Flow schemas: assignment of requests to priority levels (reference FLOW-3)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SUBJECTS: Final = {"Group": "group", "ServiceAccount": "serviceAccount", "User"
 
 
 def validate_flow_schema(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """The schema named exempt comes before all others."""
+    """Validate that the schema named exempt comes before all others."""
     precedence, causes = new["spec"].get("matchingPrecedence", 0), []
     if precedence <= 0:
         causes.append(invalid(_PRECEDENCE, precedence, "must be a positive value"))
@@ -36,14 +36,14 @@ def validate_flow_schema(new: Object, old: Object | None, naming: Naming) -> lis
 
 
 def check_rules(new: Object, old: Object | None) -> list[Cause]:
-    """Some requests are meant."""
+    """Validate that a rule matches some requests."""
     if new.get("resourceRules") or new.get("nonResourceRules"):
         return []
     return [required("", "at least one of resourceRules and nonResourceRules has to be non-empty")]
 
 
 def check_subject(new: Object, old: Object | None) -> list[Cause]:
-    """A subject has the part that belongs to its kind, and none of the others."""
+    """Validate that a subject has the part that belongs to its kind, and none of the others."""
     kind = new.get("kind", "")
     if kind not in _SUBJECTS:
         return [not_supported("kind", kind, sorted(_SUBJECTS))]
@@ -72,7 +72,7 @@ def _account_causes(account: Object) -> list[Cause]:
 
 
 def check_resource_rule(new: Object, old: Object | None) -> list[Cause]:
-    """Verbs, groups, resources and namespaces, or all of each."""
+    """Validate verbs, groups, resources and namespaces: lists, or `*`."""
     causes = _verb_causes(new.get("verbs") or ())
     group = "resource rules must supply at least one api group"
     causes += _list_causes(new.get("apiGroups") or (), "apiGroups", group, "api groups")
@@ -94,7 +94,7 @@ def check_resource_rule(new: Object, old: Object | None) -> list[Cause]:
 
 
 def check_path_rule(new: Object, old: Object | None) -> list[Cause]:
-    """Verbs and paths, or all of each."""
+    """Validate verbs and paths: lists, or `*`."""
     paths = new.get("nonResourceURLs") or ()
     causes = _verb_causes(new.get("verbs") or ())
     missing = "nonResourceURLs must contain at least one value"
@@ -117,7 +117,7 @@ def _verb_causes(verbs: Sequence[str]) -> list[Cause]:
 
 
 def _list_causes(values: Sequence[str], key: str, missing: str, others: str) -> list[Cause]:
-    """There is a value, and what means every value stands alone."""
+    """Return the causes for an empty list, and for `*` beside other values."""
     if not values:
         return [required(key, missing)]
     if len(values) > 1 and "*" in values:

@@ -1,4 +1,4 @@
-"""The schemas and levels that there always are, and whose specs are fixed (reference FLOW-5, FLOW-6, FLOW-7)."""
+"""Schemas and levels that always exist, with fixed specs (reference FLOW-5, FLOW-6, FLOW-7)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CATCH_ALL: Final = "catch-all"
 
 
 def everything(subjects: Sequence[Object]) -> Object:
-    """All that the subjects ask for."""
+    """Return a rule for all requests of the subjects."""
     rule = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": True, "namespaces": ["*"]}
     return {
         "subjects": list(subjects),
@@ -43,7 +43,7 @@ FLOW_SCHEMAS: Final[Mapping[str, Object]] = MappingProxyType(
         },
     }
 )
-"""Specs by name."""
+"""Mandatory flow schemas: specs by name."""
 
 PRIORITY_LEVELS: Final[Mapping[str, Object]] = MappingProxyType(
     {
@@ -54,11 +54,11 @@ PRIORITY_LEVELS: Final[Mapping[str, Object]] = MappingProxyType(
         },
     }
 )
-"""Specs by name."""
+"""Mandatory priority levels: specs by name."""
 
 
 def fixed_causes(obj: Object, specs: Mapping[str, Object]) -> list[Cause]:
-    """Why an object may not have its name: that is another one's."""
+    """Return the cause if an object has the name of a mandatory one, but another spec."""
     name = obj["metadata"].get("name", "")
     if specs.get(name, obj["spec"]) == obj["spec"]:
         return []

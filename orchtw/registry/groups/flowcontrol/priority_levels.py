@@ -1,4 +1,4 @@
-"""Priority levels: how much is served at once, and what becomes of the rest (reference FLOW-2, FLOW-4)."""
+"""Priority levels: limits, and the handling of excess requests (reference FLOW-2, FLOW-4)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _POSITIVE: Final = "must be positive"
 
 
 def validate_priority_level(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """The one level without limits is `exempt`."""
+    """Validate that `exempt` is the one level without limits."""
     name, kind = new["metadata"].get("name", ""), new["spec"].get("type", "")
     causes = []
     if (name == EXEMPT) is not (kind == "Exempt"):
@@ -32,7 +32,7 @@ def validate_priority_level(new: Object, old: Object | None, naming: Naming) -> 
 
 
 def check_level(new: Object, old: Object | None) -> list[Cause]:
-    """A level has limits if it is limited."""
+    """Validate that a level has limits if, and only if, it is limited."""
     kind, limits = new.get("type"), new.get("limited")
     if kind == "Exempt" and limits is not None:
         return [forbidden("limited", "must be nil if the type is not Limited")]
@@ -42,7 +42,7 @@ def check_level(new: Object, old: Object | None) -> list[Cause]:
 
 
 def check_response(new: Object, old: Object | None) -> list[Cause]:
-    """There are queues if requests are queued. The texts say Limited for Queue, as the release's do."""
+    """Validate that there are queues if requests are queued. The texts say Limited for Queue, as the release's do."""
     kind, queues = new.get("type"), new.get("queuing")
     if kind == "Reject" and queues is not None:
         return [forbidden("queuing", "must be nil if limited.limitResponse.type is not Limited")]
@@ -52,7 +52,7 @@ def check_response(new: Object, old: Object | None) -> list[Cause]:
 
 
 def check_queues(new: Object, old: Object | None) -> list[Cause]:
-    """A hand is dealt from all queues, and a hash of 60 bits says which."""
+    """Validate the queues: the hash of 60 bits must suffice to deal a hand from all of them."""
     queues, hand = new.get("queues", 0), new.get("handSize", 0)
     causes = []
     if queues <= 0:

@@ -1,4 +1,4 @@
-"""The schemas and levels that an installation begins with, and that may be changed (reference FLOW-5, FLOW-6)."""
+"""Schemas and levels that an installation begins with, and that may be changed (reference FLOW-5, FLOW-6)."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ PRIORITY_LEVELS: Final[Mapping[str, Object]] = {
     "workload-low": _queues(100, 128, 6),
     "global-default": _queues(20, 128, 6),
 }
-"""Specs by name."""
+"""Suggested priority levels: specs by name."""
 
 
 def flow_schemas(naming: Naming) -> Iterator[tuple[str, Object]]:
-    """Names and specs, in the served vocabulary."""
+    """Yield names and specs, in the served vocabulary."""
     accounts = _accounts(naming, "*")
     leaders = [*_users(naming, _CONTROLLER_MANAGER, _SCHEDULER), *accounts]
     leases = _resources(naming, _ELECTION_VERBS, _LEASES, "leases")

@@ -33,7 +33,7 @@ _is_reason: Final = re.compile(_REASON).fullmatch
 
 
 def check_condition(new: Object, old: Object | None) -> list[Cause]:
-    """It says what is so, since when and why."""
+    """Validate that a condition has a type, a status, a time of transition and a reason."""
     kind, status = new.get("type", ""), new.get("status", "")
     causes = [invalid("type", kind, text) for text in qualified_name(kind)]
     if status not in _STATUSES:

@@ -1,4 +1,4 @@
-"""Label selectors, wherever they stand."""
+"""Label selectors in any object."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _META = "orch.io.apimachinery.pkg.apis.meta.v1."
 
 
 def check_label_selector(new: Object, old: Object | None) -> list[Cause]:
-    """Keys and values have their form, and each operator has as many values as it takes (reference READ-24)."""
+    """Validate keys and values, and the number of values of each operator (reference READ-24)."""
     return validate_selector_object(new, "")
 
 

@@ -1,4 +1,4 @@
-"""Classes of ingresses: who implements them."""
+"""Ingress classes and their controllers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SCOPES: Final = ("Cluster", "Namespace")
 
 
 def check_class_spec(new: Object, old: Object | None) -> list[Cause]:
-    """The controller is named by a path below a domain."""
+    """Validate that the controller is named by a path below a domain."""
     controller = new.get("controller")
     if not controller:
         return []
@@ -36,7 +36,7 @@ def check_class_spec(new: Object, old: Object | None) -> list[Cause]:
 
 
 def check_parameters(new: Object, old: Object | None) -> list[Cause]:
-    """A namespace goes with parameters that are in one, and with no others."""
+    """Validate that a namespace is given for namespaced parameters, and for no others."""
     causes = check_reference(new, "")
     scope, namespace = new.get("scope"), new.get("namespace")
     if scope is None:

@@ -1,4 +1,4 @@
-"""Ingresses: which requests from outside go to which services (reference KIND-29, KIND-34)."""
+"""Ingresses: routing of outside requests to services (reference KIND-29, KIND-34)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NOT_AT_ENDS: Final = ("/..", "/.")
 
 
 def validate_ingress(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """Rules and backends. What was stored with a flaw that older releases let pass may keep it."""
+    """Validate rules and backends; a stored flaw that older releases accepted may stay."""
     spec = new["spec"]
     causes = _check_class(new, naming) if old is None else []
     if spec.get("defaultBackend") is None and not spec.get("rules"):
@@ -43,7 +43,7 @@ def validate_ingress(new: Object, old: Object | None, naming: Naming) -> list[Ca
 
 
 def _check_class(new: Object, naming: Naming) -> list[Cause]:
-    """A new one has its class in the field or in the annotation of old."""
+    """Return the causes of the class of a new ingress, in the field or in the older annotation."""
     annotation = naming.translate(CLASS_ANNOTATION)
     given = (new["metadata"].get("annotations") or {}).get(annotation)
     if given is None or new["spec"].get("ingressClassName") is None:
@@ -116,7 +116,7 @@ def _backend_causes(backend: Object, path: str) -> list[Cause]:
 
 
 def _port_causes(port: Object, path: str) -> list[Cause]:
-    """The port of the service of the backend at `path` has a name or a number."""
+    """Return the causes unless the service port of the backend at `path` has a name or a number."""
     name, number = port.get("name"), port.get("number")
     if name and number:
         return [invalid(path, "", "cannot set both port name & port number")]

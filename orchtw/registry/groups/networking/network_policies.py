@@ -24,14 +24,14 @@ _POLICY_TYPES: Final = ("Ingress", "Egress")
 
 
 def set_network_policy_defaults(policy: Object) -> None:
-    """A policy is about what comes in, and about what goes out where it has rules for that."""
+    """Fill in policyTypes: Ingress, and Egress if there are egress rules."""
     spec = policy["spec"]
     if not spec.get("policyTypes"):
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
 
 def check_port(new: Object, old: Object | None) -> list[Cause]:
-    """A port has a number or a name; a range of ports begins with a number."""
+    """Validate that a port has a number or a name; a range of ports begins with a number."""
     protocol, port, end = new.get("protocol"), new.get("port"), new.get("endPort")
     causes = []
     if protocol is not None and protocol not in _PROTOCOLS:
@@ -50,7 +50,7 @@ def check_port(new: Object, old: Object | None) -> list[Cause]:
 
 
 def check_peer(new: Object, old: Object | None) -> list[Cause]:
-    """A peer is a range of addresses, or pods of namespaces."""
+    """Validate that a peer is a range of addresses, or pods of namespaces."""
     selected = new.get("podSelector") is not None or new.get("namespaceSelector") is not None
     if new.get("ipBlock") is None:
         return [] if selected else [required("", "must specify a peer")]
@@ -82,7 +82,7 @@ def _excepted(found: Network | None, whole: Network, path: str, text: str) -> li
 
 
 def check_policy_types(new: Object, old: Object | None) -> list[Cause]:
-    """There are two types of policies."""
+    """Validate that the policy types are at most two, and known."""
     types = new.get("policyTypes") or ()
     if len(types) > len(_POLICY_TYPES):
         return [invalid("policyTypes", shown(_SHOWN_TYPES, types), "may not specify more than two policyTypes")]

@@ -26,7 +26,7 @@ _COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPo
 
 
 def validate_disruption_budget(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """At most one of the two amounts is given, and each is a number or a share."""
+    """Validate that at most one of the two amounts is given, as a number or a percentage."""
     spec = new["spec"]
     given = {key: spec[key] for key in _AMOUNTS if spec.get(key) is not None}
     causes = []
@@ -38,7 +38,7 @@ def validate_disruption_budget(new: Object, old: Object | None, naming: Naming) 
 
 
 def validate_sent_budget(new: Object, old: Object | None, sent: Sent, naming: Naming) -> list[Cause]:
-    """The counts of a status are not negative; older versions have never asked for that."""
+    """Validate that the counts of a status are not negative, in version v1 only."""
     if sent.subresource != "status" or sent.resource.version != "v1":
         return []
     status = new.get("status") or {}

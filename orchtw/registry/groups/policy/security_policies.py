@@ -1,4 +1,4 @@
-"""Pod security policies: whom a pod may run as, and with what."""
+"""Pod security policies: users, groups and privileges that pods may have."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _ESCALATES = (
 
 
 def validate_security_policy(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """A policy as a whole."""
+    """Validate a policy as a whole."""
     spec = new["spec"]
     causes = _annotation_causes(new["metadata"].get("annotations") or {}, naming)
     for key, supported in _RULES.items():
@@ -133,7 +133,7 @@ def _path_causes(paths: Sequence[Object]) -> list[Cause]:
 
 
 def _class_causes(field: str, classes: Object) -> list[Cause]:
-    """Names of runtime classes."""
+    """Return the causes of the names of runtime classes."""
     allowed, default = classes.get("allowedRuntimeClassNames") or [], classes.get("defaultRuntimeClassName")
     known: set[str] = set()
     causes: list[Cause] = []
@@ -158,7 +158,7 @@ def _class_causes(field: str, classes: Object) -> list[Cause]:
 
 
 def _annotation_causes(annotations: dict[str, str], naming: Naming) -> list[Cause]:
-    """Profiles that pods get, or may ask for."""
+    """Return the causes of annotations with default and allowed profiles."""
     causes: list[Cause] = []
     for prefix, check in ((_APP_ARMOR, _app_armor_causes), (_SECCOMP, _seccomp_causes)):
         default, allowed = naming.translate(prefix + _DEFAULT), naming.translate(prefix + _ALLOWED)

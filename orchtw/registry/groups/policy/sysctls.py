@@ -1,4 +1,4 @@
-"""Lists of kernel parameters: names, and beginnings of names that end in `*`."""
+"""Lists of kernel parameters: names, and prefixes that end in `*`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SAFE: Final = frozenset(
         *("net.ipv4.ping_group_range", "net.ipv4.ip_unprivileged_port_start"),
     )
 )
-"""Those that concern nobody but the pod that sets them."""
+"""Kernel parameters that affect only the pod that sets them."""
 
 _PATTERN = r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]"
 _matches = re.compile(_PATTERN).fullmatch
@@ -25,7 +25,7 @@ _FORM = f"must have at most {LONGEST_BYTES} characters and match regex {_PATTERN
 
 
 def sysctl_causes(field: str, sysctls: Sequence[str]) -> list[Cause]:
-    """Each has the form of one; what stands for all stands alone."""
+    """Return the causes for invalid names, and for `*` beside others."""
     causes: list[Cause] = []
     for index, sysctl in enumerate(sysctls):
         if not sysctl:
@@ -40,7 +40,7 @@ def sysctl_causes(field: str, sysctls: Sequence[str]) -> list[Cause]:
 
 
 def overlap_causes(field: str, sysctls: Sequence[str], others: Sequence[str], *, equal: bool) -> list[Cause]:
-    """Those of `sysctls` at `field` that one of `others` says too, the same ones only if `equal`."""
+    """Return the causes for `sysctls` at `field` that `others` cover too; the same ones only if `equal`."""
     if not sysctls or not others:
         return []
     known = set(others)
@@ -57,7 +57,7 @@ def overlap_causes(field: str, sysctls: Sequence[str], others: Sequence[str], *,
 
 
 def _covering(sysctl: str, beginnings: set[str], *, equal: bool) -> str:
-    """The shortest pattern that covers a parameter or pattern; "": none."""
+    """Return the shortest pattern that covers a parameter or pattern, or ""."""
     is_pattern = sysctl.endswith("*")
     name = sysctl.removesuffix("*")
     for length in range(min(len(name), LONGEST_BYTES) + 1):

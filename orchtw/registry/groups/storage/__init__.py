@@ -1,4 +1,4 @@
-"""Classes and drivers of storage, and what of it is attached where."""
+"""Kinds of group storage: classes, drivers, attachments and capacities."""
 
 from __future__ import annotations
 

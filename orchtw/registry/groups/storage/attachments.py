@@ -25,7 +25,7 @@ _NOT_INLINE: Final = (*_POINTERS, "capacity", "storageClassName")
 
 
 def validate_attachment(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """One volume, by name or in full. The forms of names are those of new attachments."""
+    """Validate that there is one volume, by name or in full; forms of names are checked on new attachments only."""
     spec = new["spec"]
     source = spec.get("source") or {}
     causes = _source_causes(source)
@@ -55,7 +55,7 @@ def _source_causes(source: Object) -> list[Cause]:
 
 
 def _inline_causes(volume: Object) -> list[Cause]:
-    """A volume of a pod's own: of a CSI driver, and nobody else's."""
+    """Return the causes for a pod's own volume that is not of a CSI driver."""
     causes = [
         forbidden(f"{_INLINE}.{key}", f"may not be specified {_INLINE_CONTEXT}")
         for key in _NOT_INLINE

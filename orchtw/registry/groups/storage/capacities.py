@@ -11,7 +11,7 @@ from orchtw.wire.objects import Object
 
 
 def validate_capacity(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """There is never less than nothing."""
+    """Validate that the capacity is not negative."""
     amount = new.get("capacity") or ""
     return [invalid("capacity", amount, NOT_NEGATIVE)] if amount.startswith("-") else []
 

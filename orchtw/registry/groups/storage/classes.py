@@ -1,4 +1,4 @@
-"""Classes of storage: how volumes are made."""
+"""Storage classes: the settings of new volumes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _parameter_causes(parameters: Object) -> list[Cause]:
 
 
 def _topology_causes(new: Object) -> list[Cause]:
-    """No two terms are alike, in whatever order they say what they say."""
+    """Return the causes for terms with the same requirements, in any order."""
     causes: list[Cause] = []
     seen: set[frozenset[tuple[str, frozenset[str]]]] = set()
     for index, term in enumerate(new.get("allowedTopologies") or ()):

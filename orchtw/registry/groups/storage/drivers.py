@@ -1,4 +1,4 @@
-"""CSI drivers, and how they are used."""
+"""CSI drivers and their settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_S: Final = 1 << 32
 
 
 class DriverStrategy(Strategy):
-    """A new driver has no generation; the first change that counts gives it one."""
+    """Write rules of drivers: a new one has no generation; the first change that counts gives it one."""
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)
@@ -54,7 +54,7 @@ def validate_driver(new: Object, old: Object | None, naming: Naming) -> list[Cau
 
 
 def _token_causes(spec: Object) -> list[Cause]:
-    """One token for each audience."""
+    """Return the causes for audiences with more than one token."""
     causes: list[Cause] = []
     seen: set[str] = set()
     for index, asked in enumerate(spec.get("tokenRequests") or ()):

@@ -1,4 +1,4 @@
-"""The CSI drivers on each node."""
+"""CSI drivers on each node."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX_NODE_ID: Final = 192
 
 
 def validate_node(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """Drivers come and go, but do not change."""
+    """Validate drivers, which come and go, but do not change."""
     drivers = new["spec"].get("drivers") or ()
     causes: list[Cause] = []
     for index, driver in enumerate(drivers):

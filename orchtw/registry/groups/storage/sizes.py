@@ -8,9 +8,9 @@ from typing import Final
 from orchtw.values import utf8
 
 MAX_BYTES: Final = 256 * 1024
-"""Of the keys and values of parameters and the like."""
+"""Bytes of the keys and values of parameters and similar maps."""
 
 
 def text_bytes(texts: Mapping[str, str]) -> int:
-    """Bytes of all keys and values in UTF-8."""
+    """Return the bytes of all keys and values in UTF-8."""
     return sum(utf8.size(key) + utf8.size(value) for key, value in texts.items())

@@ -37,7 +37,7 @@ _DAYS_OF_WEEK: Final = 7
 
 
 def timestamp_value(text: str) -> Timestamp:
-    """The time that an RFC 3339 text names. Raises Failure."""
+    """Return the time of an RFC 3339 text. Raises Failure."""
     match = _TIME.fullmatch(text)
     if match is None:
         raise Failure(f'parsing time "{text[:64]}" as RFC 3339 failed')
@@ -54,7 +54,7 @@ def timestamp_value(text: str) -> Timestamp:
 
 
 def duration_value(text: str) -> Duration:
-    """The span that a text such as "1h30m" or "3 days" names. Raises Failure."""
+    """Return the span of a text such as "1h30m" or "3 days". Raises Failure."""
     try:
         return Duration(parse_duration(text))
     except ValueError as error:
@@ -78,7 +78,7 @@ def _duration(nanoseconds: int) -> Duration:
 
 
 def timestamp_text(moment: Timestamp) -> str:
-    """RFC 3339 text with as many digits as are needed."""
+    """Return RFC 3339 text with as many digits as are needed."""
     seconds, rest = divmod(moment.nanoseconds, _SECOND)
     text = (_EPOCH + timedelta(seconds=seconds)).isoformat()[:19]
     fraction = f".{rest:09}".rstrip("0") if rest else ""
@@ -86,7 +86,7 @@ def timestamp_text(moment: Timestamp) -> str:
 
 
 def duration_text(span: Duration) -> str:
-    """Seconds, with as many digits as are needed."""
+    """Return the seconds with as many digits as are needed."""
     sign = "-" if span.nanoseconds < 0 else ""
     seconds, rest = divmod(abs(span.nanoseconds), _SECOND)
     fraction = f".{rest:09}".rstrip("0") if rest else ""
@@ -95,7 +95,7 @@ def duration_text(span: Duration) -> str:
 
 @lru_cache(maxsize=256)
 def _zone(name: str) -> tzinfo:
-    """A time zone by its name in the zone database or its distance from UTC. Raises Failure."""
+    """Return a time zone by its name in the zone database or its offset from UTC. Raises Failure."""
     if match := _OFFSET.fullmatch(name):
         minutes = int(match[2]) * 60 + int(match[3])
         if minutes < 24 * 60:

@@ -108,7 +108,7 @@ def _index(found: list[Any], index: int) -> Any:
 
 
 def _has_key(found: dict[Any, Any], key: Any) -> bool:
-    """A boolean is no number."""
+    """Look a key up; a boolean is not equal to a number."""
     return key in found and (type(key) is str or any(equal(key, each) for each in found))
 
 
@@ -119,7 +119,7 @@ def _lookup(found: dict[Any, Any], key: Any) -> Any:
 
 
 def double_text(number: float) -> str:
-    """The shortest text of a number, as Go writes it: with an exponent below 1e-4 and from 1e21 on."""
+    """Return the shortest text of a number, as Go writes it: with an exponent below 1e-4 and from 1e21 on."""
     if not math.isfinite(number):
         return "NaN" if math.isnan(number) else "+Inf" if number > 0 else "-Inf"
     size = abs(number)

@@ -11,7 +11,7 @@ from orchtw.schema.cel.overloads import overload
 from orchtw.values import patterns
 
 _MEMORY_BYTES: Final = 128 * 1024
-"""For a compiled pattern; a larger one is refused. The largest is compiled in 5 ms."""
+"""Memory limit of a compiled pattern; a larger one is refused. The largest is compiled in 5 ms."""
 
 _LONGEST: Final = 1000  # characters of a pattern
 _STEPS_OF_STATE: Final = 8  # while a pattern is compiled
@@ -27,7 +27,7 @@ _OPTIONS: Final = patterns.options(_MEMORY_BYTES)
 
 @lru_cache(maxsize=512)
 def compiled(pattern: str) -> Any:
-    """The matcher of a pattern. Raises Failure."""
+    """Return the matcher of a pattern. Raises Failure."""
     if len(pattern) > _LONGEST:
         raise Failure(f"error parsing regexp: expression too large: {len(pattern)} characters, limit {_LONGEST}")
     try:
@@ -60,7 +60,7 @@ def _find(frame: Frame, text: str, pattern: str) -> str:
 
 
 def _find_all(frame: Frame, text: str, pattern: str, limit: int = -1) -> list[str]:
-    """Each match is looked for to the end of the text, perhaps, and paid for as if it were."""
+    """Return each match is looked for to the end of the text, perhaps, and paid for as if it were."""
     found: list[str] = []
     matcher = _matcher(frame, text, pattern)
     for match in matcher.finditer(text) if limit else ():

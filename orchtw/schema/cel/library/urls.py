@@ -18,7 +18,7 @@ _PATH_SAFE: Final = "$&+,/:;=@!'()*-._~"
 
 
 def _parsed(text: str) -> Url:
-    """Raises Failure for what no request could name."""
+    """Return the parsed URL. Raises Failure for one that no request could name."""
     rest = text.split("#", 1)[0]
     if not rest or _CONTROL.search(text):
         raise _fault(text, "empty url" if not rest else "invalid control character in URL")
@@ -68,7 +68,7 @@ def _escaped_path(found: Url) -> str:
 
 
 def _query(found: Url) -> dict[str, list[str]]:
-    """The parameters; what cannot be read is left out."""
+    """Return the parameters; unreadable ones are left out."""
     result: dict[str, list[str]] = {}
     for part in found.query.split("&"):
         key, _, value = part.partition("=")

@@ -1,4 +1,5 @@
 """Controls of the standards, one by one (reference PLUG-37, PLUG-39, PLUG-101)."""
+# covers: orchtw.admission.plugins.pod_security.profile_controls, orchtw.admission.plugins.pod_security.standards
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """PodSecurity and the labels of namespaces, in a whole server (reference PLUG-37)."""
+# covers: orchtw.admission.plugins.pod_security.existing
 
 from __future__ import annotations
 

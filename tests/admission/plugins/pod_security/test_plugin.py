@@ -86,7 +86,7 @@ class PodTests(PodSecurityCase):
         self.assertEqual(self.annotations(), {"enforce-policy": "baseline:v1.24"})
 
     def test_usual_pod(self) -> None:
-        """Return the beginning that all texts share."""
+        """A pod without a security context breaks controls of level restricted; the refusal lists them all."""
         self.namespace("n", enforce="restricted")
         pod = {"metadata": {"name": "q"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
         self.assertEqual(
@@ -183,8 +183,8 @@ class Namespaces:
         self.known: dict[str, NamespacePolicy] = {}
         self.told: Deferred[None] = Deferred()
 
-    def find(self, namespace: str) -> NamespacePolicy | None:
-        return self.known.get(namespace)
+    def get(self, namespace: str, name: str) -> NamespacePolicy | None:
+        return self.known.get(name)
 
     def due(self) -> Deferred[None]:
         return self.told

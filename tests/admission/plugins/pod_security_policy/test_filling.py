@@ -29,7 +29,7 @@ class FillingTests(SynchronousTestCase):
         return changed
 
     def check_container(self, policy: SecurityPolicy, own: Object, expected: Object) -> None:
-        """Return a container's filled-in security context in each list."""
+        """Compare the filled-in security context of a container in each list with the expected one."""
         for key in ("containers", "initContainers", "ephemeralContainers"):
             found = secured(key, **own)
             container = self.filled(found, policy)["spec"][key][0]

@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 from twisted.internet.defer import succeed
 
 from orchtw import authz
+from orchtw.admission.plugins.pod_security_policy.plugin import PodSecurityPolicy
 from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, Decision, UserRules
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.wire.objects import Object
+from tests.admission.asked import attributes
 from tests.admission.plugins.pod_security_policy.policies import LOOSE, must
 from tests.verbs.served import MERGE, PLUGIN, ServedCase
 
@@ -249,6 +251,17 @@ class UpdateTests(PolicyCase):
         """Status writes are not checked."""
         self.done("DELETE", f"{POLICIES}/a")
         self.done("PATCH", "pods/x/status", {"status": {"phase": "Running"}}, MERGE | BOB)
+
+    def test_old_ephemeral_containers(self) -> None:
+        """A policy that would change a container that is there already does not fit (reference PLUG-109)."""
+        before = {"name": "e", "image": "i"}
+        filled = {**before, "securityContext": {"runAsUser": 5}}
+        for old, fits in (([], True), ([before], False)):
+            live = {"spec": {"ephemeralContainers": old}}
+            asked = attributes("UPDATE", "pods", subresource="ephemeralcontainers", old=live)
+            spec, meta = {"ephemeralContainers": [before]}, {"name": "x"}
+            found = {"metadata": meta, "spec": {**spec, "ephemeralContainers": [filled]}}
+            self.assertEqual(PodSecurityPolicy._may_fill(asked, {"metadata": meta, "spec": spec}, found), fits)
 
     def test_ephemeral_containers(self) -> None:
         """A new container is filled in, as long as nothing else of the pod need be."""

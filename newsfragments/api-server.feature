@@ -1,0 +1,1 @@
+`orchtw.testing.ApiServer` and `AsyncApiServer` give any test process a server of its own, without a reactor: they run it as a child that ends with the process, reset it in milliseconds, wait for conditions on watches, and say who wrote what.

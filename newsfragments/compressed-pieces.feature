@@ -1,0 +1,1 @@
+Compressed lists are kept in pieces of up to 256 KiB that other lists and pages share, a quarter of `--watch-cache-bytes` and 64 MiB at most, so that after a write only the piece with the changed object is compressed again; they are always sent in chunks.

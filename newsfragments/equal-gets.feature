@@ -1,0 +1,1 @@
+Gets of objects that a client repeats cost less than half the CPU: what authentication, authorization, priority and fairness and audit found for the first ones is used again as long as nothing of it has changed; the metrics `orchtw_request_plans`, `orchtw_request_plan_bytes` and `orchtw_planned_requests_total` show it.

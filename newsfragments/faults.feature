@@ -1,0 +1,1 @@
+With `--enable-faults`, administrators add rules at `/debug/faults` that make chosen requests fail (409, 410, 429, 500, 503, 504), hang or come late, reset their connections before or after a write is stored, cut or expire watches, drop or delay bookmarks, and serve stale states to `resourceVersion=0`; `{"preset": "chaos"}` adds a set that no correct controller may fail under.

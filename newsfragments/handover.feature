@@ -1,0 +1,1 @@
+Two processes (`--workers=2`) create up to 1.5 times as many objects as one: writes are handed over and committed in batches, as the bytes that are stored, and no process decodes what another has encoded.

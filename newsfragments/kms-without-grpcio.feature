@@ -1,0 +1,1 @@
+Key management services are called without grpcio: the provider `kms` needs no extra, its errors read as in the release (`rpc error: code = DeadlineExceeded desc = …`), and no threads or environment variables are involved.

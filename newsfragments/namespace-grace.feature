@@ -1,0 +1,1 @@
+`--namespace-deletion-grace-period` delays the removal of a deleted namespace's contents.

@@ -1,0 +1,1 @@
+The extra `pytest` has a plugin with the fixtures `orch`, `orch_server`, `orch_namespace` and `kubectl`; a failed test shows the last writes. `orchtw.testing.unittest_case` and `orchtw.testing.trial_case` are the same for unittest and trial.

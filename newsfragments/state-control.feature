@@ -1,0 +1,1 @@
+`--enable-state-control` serves `/debug/state`: snapshots of all objects, restores and resets to the state after the start, in milliseconds and as one instant to readers, writers and controllers, on a store of one process.

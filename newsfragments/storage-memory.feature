@@ -1,0 +1,1 @@
+`--storage memory` keeps all objects in the memory of the server, without files and without waiting for a disk: for tests of programs against a real server. `--storage` is another name of `--storage-backend`.

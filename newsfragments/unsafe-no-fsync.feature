@@ -1,0 +1,1 @@
+`--unsafe-no-fsync` lets the embedded store answer writes before they are on the disk, for tests.

@@ -1,0 +1,1 @@
+Writes cost less: what an update does not change is neither read, checked nor encoded anew, and what is known from an equal part of another object is not worked on again. `orchtw_known_texts_bytes` shows the memory that it takes.

@@ -1,0 +1,79 @@
+"""Duties of a server for its cluster, joined to the other parts."""
+
+from __future__ import annotations
+
+import time
+
+from orchtw.assembly.aggregation import Aggregation
+from orchtw.assembly.bootstrap import Bootstrap
+from orchtw.assembly.flow_control import Limiting
+from orchtw.assembly.foundation import Foundation
+from orchtw.assembly.identity import Identity
+from orchtw.assembly.membership import Duties, Membership
+from orchtw.assembly.readiness import Readiness
+from orchtw.bootstrap.api_services import Registration
+from orchtw.bootstrap.endpoint_reconcilers import RECONCILERS
+from orchtw.bootstrap.extension_apiserver_authentication import AuthenticationInfo
+from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.presence import Presence
+from orchtw.bootstrap.server_service import ServerService
+from orchtw.controllers.manager import Manager
+from orchtw.flowcontrol.conditions import Conditions
+
+
+def duties(
+    base: Foundation,
+    membership: Membership,
+    maker: Maker,
+    manager: Manager,
+    aggregation: Aggregation,
+    limiting: Limiting,
+    readiness: Readiness,
+) -> Duties:
+    """Return what this server does for its cluster; it bootstraps where the flags say so."""
+    config = base.config
+    bootstrap = None
+    if config.cluster.bootstrap:
+        bootstrap = _bootstrap(base, membership, maker, aggregation, limiting, readiness)
+    renewed = None if bootstrap is None else bootstrap.point
+    return Duties(
+        manager=manager,
+        bootstrap=bootstrap,
+        presence=Presence(membership.leases, membership.agreement, base.reactor, renewed),
+        identity=Identity(config, maker, base.reactor),
+    )
+
+
+def _bootstrap(
+    base: Foundation,
+    membership: Membership,
+    maker: Maker,
+    aggregation: Aggregation,
+    limiting: Limiting,
+    readiness: Readiness,
+) -> Bootstrap:
+    """Build the bootstrap of the cluster, and the upkeep of APIServices."""
+    cluster, reactor = base.config.cluster, base.reactor
+    reconciler = RECONCILERS[cluster.endpoint_reconciler_type](membership.leases, cluster.apiserver_count)
+    first_ip = str(next(cluster.service_networks[0].hosts()))
+    service = ServerService(clock=reactor, cluster_ip=first_ip, mine=membership.place, reconciler=reconciler)
+    aggregation.look_after(maker)
+    conditions = None
+    if limiting.control is not None:
+        conditions = Conditions(limiting.control.live, maker, reactor, time.time)
+        base.join(conditions)
+    registration = Registration(maker, aggregation.api_services, reactor)
+
+    def info() -> AuthenticationInfo:
+        return aggregation.authentication_info(membership.client_ca_pem)
+
+    return Bootstrap(
+        maker,
+        service,
+        info,
+        registration,
+        readiness.step_ended,
+        reactor,
+        conditions,
+        lambda: membership.agreement.agreed,
+    )

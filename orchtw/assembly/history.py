@@ -1,0 +1,48 @@
+"""The record of writes, where the flags ask for it: its package is imported here and nowhere else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import attrs
+
+from orchtw.assembly.foundation import Foundation
+from orchtw.endpoints.paths import Endpoint
+from orchtw.metrics.series import ShownFamily
+from orchtw.writes.write_path import Annotate
+
+
+class RecorderPart(Protocol):
+    """Recorder, as the lifecycle and the metrics see it."""
+
+    async def start(self, revision: int) -> None:
+        """Record every write after a revision, before there is one."""
+
+    def families(self) -> Iterable[ShownFamily[Any]]:
+        """Return the metrics of the record."""
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Recording:
+    """The parts of the record: `annotate` is for the write path, `endpoint` serves what `recorder` has."""
+
+    recorder: RecorderPart
+    annotate: Annotate
+    endpoint: Endpoint
+
+
+def recording(base: Foundation) -> Recording | None:
+    """Return the record of writes, or None if the flags do without it."""
+    options, resources = base.config.history, base.resources
+    if not options.enabled:
+        return None
+    from orchtw.history.endpoint import HistoryEndpoint
+    from orchtw.history.origin import noted
+    from orchtw.history.recorder import Recorder
+
+    store, targets, cacher = resources.store, resources.targets, resources.cacher
+    recorder = Recorder(store, targets, resources.naming, cacher.turns, time.time, options.max_bytes)
+    endpoint = HistoryEndpoint(recorder, cacher, store, targets, resources.offload)
+    return Recording(recorder=recorder, annotate=noted, endpoint=endpoint)

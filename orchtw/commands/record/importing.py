@@ -1,0 +1,119 @@
+"""`orch-record import`: creates the objects of an export on another server, in an order that works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import attrs
+from twisted.internet.task import deferLater
+
+from orchtw.commands.record.text import object_name
+from orchtw.commands.record.writing import CREATED, EXISTS, FOUND, ExportWriter
+from orchtw.wire.objects import Object
+
+ESTABLISHED_S: Final = 20.0
+"""How long a definition may take to be served."""
+
+_LOOK_S: Final = 0.05
+_FIRST: Final = (
+    *("namespaces", "customresourcedefinitions", "priorityclasses", "runtimeclasses", "storageclasses"),
+    *("serviceaccounts", "secrets", "configmaps"),
+)
+_LAST: Final = (
+    *("pods", "events", "resourcequotas", "apiservices"),
+    *("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
+)
+"""Plurals in the order of creation, before and after all others: later ones refer to earlier ones, or would refuse
+them."""
+
+
+@attrs.define(slots=True)
+class Imported:
+    """Numbers of objects: created, there already, and refused."""
+
+    created: int = 0
+    there: int = 0
+    failed: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.created} objects created, {self.there} there already, {self.failed} refused"
+
+
+async def import_objects(
+    lines: Sequence[Object], writer: ExportWriter, reactor: Any, complain: Callable[[str], None]
+) -> Imported:
+    """Create the objects of lines, owners before what they own; each refusal goes to `complain`. Raises ConfigError.
+    """
+    result = Imported()
+    for line in in_order(lines):
+        obj = line["object"]
+        answer = await writer.create(line, obj)
+        if answer.code == EXISTS:
+            result.there += 1
+            continue
+        if answer.code == CREATED:
+            result.created += 1
+            refusal = await _complete(line, obj, writer, reactor)
+        else:
+            refusal = answer.message
+        if refusal:
+            result.failed += answer.code != CREATED
+            complain(f"{object_name(line)}: {refusal}")
+    return result
+
+
+async def _complete(line: Object, obj: Object, writer: ExportWriter, reactor: Any) -> str:
+    """Bring a created object to its state: its status, and its deletion, if finalizers hold that up.
+
+    Returns the first refusal, or an empty string.
+    """
+    if line["resource"] == "customresourcedefinitions":
+        return await _served(line, writer, reactor)
+    answer = await writer.set_status(line, obj.get("status"))
+    if answer is not None and answer.code != FOUND:
+        return f"its status: {answer.message}"
+    if obj["metadata"].get("deletionTimestamp"):
+        await writer.delete(line)
+    return ""
+
+
+async def _served(line: Object, writer: ExportWriter, reactor: Any) -> str:
+    """Wait until the resource of a definition is served."""
+    until = reactor.seconds() + ESTABLISHED_S
+    while reactor.seconds() < until:
+        found = await writer.read(line)
+        conditions = found.value.get("status", {}).get("conditions") or () if found.code == FOUND else ()
+        if any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
+            return ""
+        await deferLater(reactor, _LOOK_S)
+    return f"its resource is not served after {ESTABLISHED_S:.0f} s"
+
+
+def in_order(lines: Sequence[Object]) -> list[Object]:
+    """Return lines in the order of creation: by their resources, and owners before what they own."""
+    waiting = sorted(lines, key=_rank)
+    missing = {line["object"]["metadata"].get("uid", "") for line in lines}
+    out: list[Object] = []
+    while waiting:
+        ready = [line for line in waiting if not missing & _owners(line)]
+        if not ready:  # owners in a circle, which only a hand could have written
+            ready = waiting
+        out += ready
+        placed = set(map(id, ready))
+        missing -= {line["object"]["metadata"].get("uid", "") for line in ready}
+        waiting = [line for line in waiting if id(line) not in placed]
+    return out
+
+
+def _rank(line: Object) -> int:
+    plural = line["resource"]
+    if plural in _FIRST:
+        return _FIRST.index(plural)
+    return len(_FIRST) + 1 + _LAST.index(plural) if plural in _LAST else len(_FIRST)
+
+
+def _owners(line: Object) -> set[str]:
+    metadata = line["object"]["metadata"]
+    own = {metadata.get("uid", "")}
+    return {each.get("uid", "") for each in metadata.get("ownerReferences") or ()} - own

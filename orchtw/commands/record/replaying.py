@@ -1,0 +1,114 @@
+"""`orch-record replay`: repeats the writes of an export on another server, in their order and at their pace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime
+from typing import Any, Final
+
+import attrs
+from twisted.internet.task import deferLater
+
+from orchtw.commands.record.connection import ServerAnswer
+from orchtw.commands.record.text import object_name
+from orchtw.commands.record.writing import CREATED, EXISTS, FOUND, GONE, ExportWriter
+from orchtw.errors import ConfigError
+from orchtw.wire.objects import Object
+
+SUBRESOURCES: Final = frozenset({"status", "approval"})
+"""Sub-resources that take the whole object; writes of others are repeated on the object itself."""
+
+PATIENCE_S: Final = 3.0
+"""How long a creation is tried again: a new definition is not served at once, a new namespace has no accounts yet."""
+
+_LOOK_S: Final = 0.05
+_TOO_EARLY: Final = (403, GONE)
+_DELETES: Final = ("delete", "deletecollection")
+_ACCEPTED: Final = 202
+
+
+@attrs.define(slots=True)
+class Replayed:
+    """Numbers of writes: repeated, left to the server's own controllers or not asked for, and refused."""
+
+    written: int = 0
+    skipped: int = 0
+    failed: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.written} writes repeated, {self.skipped} left out, {self.failed} refused"
+
+
+@attrs.frozen(slots=True, eq=False)
+class Replay:
+    """Replay of records. `speed` is how many seconds pass in one; `users`, if there are any, are those to repeat.
+
+    `show` is called with each record before it is written, `complain` with a line about each refusal.
+    """
+
+    writer: ExportWriter
+    reactor: Any
+    speed: float
+    users: Collection[str]
+    show: Callable[[Object], None]
+    complain: Callable[[str], None]
+
+    async def run(self, records: Iterable[Object]) -> Replayed:
+        """Repeat the writes of records. The server's own writes are left to the server. Raises ConfigError."""
+        result = Replayed()
+        began, first_s = self.reactor.seconds(), None
+        for record in records:
+            if not record.get("auditID") or (self.users and record.get("user") not in self.users):
+                result.skipped += 1
+                continue
+            at_s = _seconds(record["time"])
+            first_s = at_s if first_s is None else first_s
+            wait_s = began + (at_s - first_s) / self.speed - self.reactor.seconds()
+            if wait_s > 0:
+                await deferLater(self.reactor, wait_s)
+            self.show(record)
+            answer = await self._repeated(record)
+            if answer.code in (CREATED, FOUND, _ACCEPTED):
+                result.written += 1
+            else:
+                result.failed += 1
+                self.complain(f"revision {record['revision']}: {object_name(record)}: {answer.message}")
+        return result
+
+    async def _repeated(self, record: Object) -> ServerAnswer:
+        """Make the write of a record. A creation may be ahead of what the server's controllers make for it."""
+        until = self.reactor.seconds() + PATIENCE_S
+        answer = await self._repeat(record)
+        while record["type"] == "ADDED" and answer.code in _TOO_EARLY and self.reactor.seconds() < until:
+            await deferLater(self.reactor, _LOOK_S)
+            answer = await self._repeat(record)
+        return answer
+
+    async def _repeat(self, record: Object) -> ServerAnswer:
+        """Make the write of a record; an object that is there already is replaced."""
+        writer, manager, verb = self.writer, record.get("manager", ""), record.get("verb", "")
+        if record["type"] == "DELETED":
+            if verb not in _DELETES:  # it went with its last finalizer
+                await writer.patch(record, {"metadata": {"finalizers": None}})
+            return await self._delete(record)
+        if record["type"] == "MODIFIED" and verb in _DELETES:
+            return await self._delete(record)
+        if record["type"] == "ADDED":
+            answer = await writer.create(record, record["object"], manager)
+            if answer.code != EXISTS:
+                return answer
+        subresource = record.get("subresource", "")
+        return await writer.update(
+            record, record["object"], manager, subresource if subresource in SUBRESOURCES else ""
+        )
+
+    async def _delete(self, record: Object) -> ServerAnswer:
+        answer = await self.writer.delete(record)
+        return attrs.evolve(answer, code=FOUND) if answer.code == GONE else answer
+
+
+def _seconds(time: str) -> float:
+    try:
+        return datetime.fromisoformat(time).timestamp()
+    except ValueError:
+        raise ConfigError(f"{time[:100]!r} is not the time of a record") from None

@@ -1,0 +1,30 @@
+"""Settings of the record of writes."""
+
+from __future__ import annotations
+
+import attrs
+
+from orchtw.config.about import about
+from orchtw.flags.flag import BOOLEAN, INTEGER
+
+
+@attrs.frozen(kw_only=True)
+class HistoryOptions:
+    """Options of the record of writes, which `/debug/history` shows."""
+
+    enabled: bool = attrs.field(
+        default=False,
+        metadata=about(
+            "Debugging",
+            "Record every write with its user and serve the record under /debug/history to users who are "
+            "authorized to read it; not together with --workers.",
+            BOOLEAN,
+            flag="enable-history",
+        ),
+    )
+    max_bytes: int = attrs.field(
+        default=64 << 20,
+        metadata=about(
+            "Debugging", "Maximum number of bytes for recorded writes; the oldest are dropped first.", INTEGER
+        ),
+    )

@@ -1,0 +1,66 @@
+"""Keys of the caller's connections, and the destination of each."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from orchtw.outbound.destination import Destination
+from orchtw.outbound.policy import TLSPolicy
+from orchtw.outbound.services import Resolver, ServicePlace, ServiceReference
+
+DIAL_S: Final = 30.0
+"""Time limit of a connection attempt, for any call."""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Way:
+    """Service and TLS settings of a remote, regardless of the URL: no two ways share a connection.
+
+    `mapped` is the place that the administrator has given for the Service; a new one leaves old connections behind.
+    """
+
+    tls: TLSPolicy
+    service: ServiceReference | None = None
+    endpoints_only: bool = False
+    mapped: ServicePlace | None = None
+
+
+@attrs.frozen(slots=True, cache_hash=True)
+class Route:
+    """Key of connections that may carry each other's requests: a way, and scheme, host and port of the URL."""
+
+    way: Way
+    scheme: str
+    host: str
+    port: int
+
+
+class Routes:
+    """Finds the destinations of routes by the Services of the cluster."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self._resolver = resolver
+
+    def mapped(self, service: ServiceReference | None) -> ServicePlace | None:
+        """Return the place that is given for a Service, or None."""
+        return None if service is None else self._resolver.mapped(service)
+
+    async def destination(self, route: Route) -> Destination:
+        """Return the destination to dial. Raises Unresolved, BadTLS."""
+        way = route.way
+        place = ServicePlace(host=route.host, port=route.port, public=False)
+        if way.mapped is not None:
+            place = way.mapped
+        elif way.service is not None:
+            place = await self._resolver.place(way.service, endpoints_only=way.endpoints_only)
+        return Destination(
+            scheme="https" if route.scheme == "https" else "http",
+            host=place.host,
+            port=place.port,
+            tls=way.tls.tls(),
+            timeout_s=DIAL_S,
+            public=place.public,
+            server_name=way.tls.server_name or route.host,
+        )

@@ -1,0 +1,142 @@
+"""Canonical dicts → Protobuf messages, field by field, so that known and unchanged fields keep their bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Final
+
+import attrs
+
+from orchtw.schema.codec.generated import Functions
+from orchtw.schema.codec.mismatch import SchemaError
+from orchtw.schema.codec.unchanged import same_text
+from orchtw.schema.codec.wire import LENGTH, delimited, read_varint, skip
+from orchtw.schema.known_texts import KnownTexts, text_of
+from orchtw.schema.nodes import Field, StructSchema
+from orchtw.schema.part import Parts
+
+_ABSENT: Final = object()
+_NO_SPAN: Final = (0, 0)
+_LEVELS: Final = 2  # an object's fields, and the fields of its metadata, spec and status
+
+
+@attrs.frozen(slots=True)
+class _Part:
+    """One field: its number and key, a struct with this field alone, and the encoder of its own fields, if any.
+
+    `keeps`: its encodings are kept by text.
+    """
+
+    number: int
+    key: str
+    alone: StructSchema
+    inner: FieldEncoder | None
+    keeps: bool
+
+
+class FieldEncoder:
+    """Encoder of the structs of one schema, field by field.
+
+    The result equals that of the whole encoder, byte for byte. The encodings of large structs are kept in `known` by
+    their text; `alone` has the structs of one field. Beside an earlier object, structs are compared `levels` deep.
+    """
+
+    def __init__(
+        self, schema: StructSchema, encode: Functions, alone: Parts, known: KnownTexts, levels: int = _LEVELS
+    ) -> None:
+        self._schema = schema
+        self._encode = encode
+        self._alone = alone
+        self._known = known
+        self._levels = levels
+
+    @cached_property
+    def _parts(self) -> tuple[_Part, ...]:
+        """The fields in the order of their numbers; empty for a struct whose fields cannot be told apart."""
+        if any(field.inline for field in self._schema.fields):
+            return ()
+        return tuple(self._part(field) for field in sorted(self._schema.fields, key=lambda field: field.number))
+
+    def _part(self, field: Field) -> _Part:
+        alone, node = self._alone.of(self._schema, (field.name,)), field.node
+        if not isinstance(node, StructSchema):
+            return _Part(field.number, field.name, alone, None, keeps=False)
+        inner = None
+        if self._levels > 1:
+            inner = FieldEncoder(node, self._encode, self._alone, self._known, self._levels - 1)
+        # Metadata is different in every object.
+        return _Part(field.number, field.name, alone, inner, keeps=field.name != "metadata")
+
+    def new(self, obj: Mapping[str, Any]) -> bytes:
+        """Return a canonical dict as a message."""
+        if not any(part.keeps and part.key in obj for part in self._parts):
+            return self._encode[self._schema](obj)  # type: ignore[no-any-return]
+        return b"".join([self._field(part, obj) for part in self._parts])
+
+    def changed(self, new: Mapping[str, Any], old: Mapping[str, Any], raw: bytes) -> bytes:
+        """Return canonical `new` as a message. `old` is canonical too, and `raw` its encoding by this server."""
+        try:
+            spans = _spans(raw) if self._parts else None
+        except (SchemaError, IndexError):
+            spans = None
+        if spans is None:
+            return self._encode[self._schema](new)  # type: ignore[no-any-return]
+        pieces = []
+        for part in self._parts:
+            start, end = spans.get(part.number, _NO_SPAN)
+            before, after = old.get(part.key, _ABSENT), new.get(part.key, _ABSENT)
+            if (before is after or same_text(before, after)) and (start < end or after is _ABSENT):
+                pieces.append(raw[start:end])
+            elif part.inner is not None and type(before) is dict and type(after) is dict and start < end:
+                content = part.inner.changed(after, before, _content(raw, start))
+                pieces.append(delimited(part.number, content))
+            else:
+                pieces.append(self._field(part, new))
+        return b"".join(pieces)
+
+    def _field(self, part: _Part, obj: Mapping[str, Any]) -> bytes:
+        """Return one field of a canonical dict, tag and all."""
+        text = text_of(obj[part.key]) if part.keeps and part.key in obj else None
+        if text is None:
+            return self._encode[part.alone](obj)  # type: ignore[no-any-return]
+        key = part.alone.name, f"encoded {part.key}", text
+        found = self._known.get(key)
+        if found is None:
+            found = self._encode[part.alone](obj)
+            self._known.put(key, found)
+        return found
+
+
+def _content(raw: bytes, start: int) -> bytes:
+    """Return the content of the length-delimited field that begins at `start`."""
+    length, after = read_varint(raw, read_varint(raw, start)[1])
+    return raw[after : after + length]
+
+
+def _spans(raw: bytes) -> dict[int, tuple[int, int]] | None:
+    """Return where the fields of a message lie, all elements of one together, by number.
+
+    None: the fields are not in ascending order, so that this server has not encoded them. Raises SchemaError or
+    IndexError for malformed data.
+    """
+    spans: dict[int, tuple[int, int]] = {}
+    position, end, last = 0, len(raw), 0
+    while position < end:
+        start, first = position, raw[position]
+        number = first >> 3 if first < 128 else read_varint(raw, position)[0] >> 3
+        if number < last:
+            return None
+        position = skip(raw, position, end, ())
+        if first & 7 == LENGTH and first < 128:
+            # The other elements of a list or map: the loop runs once for each label, so it is short.
+            while position < end and raw[position] == first:
+                length, content = raw[position + 1], position + 2
+                if length > 127:
+                    length, content = read_varint(raw, position + 1)
+                position = content + length
+        if position > end:
+            raise SchemaError("truncated")
+        spans[number] = spans[number][0] if number == last else start, position
+        last = number
+    return spans

@@ -1,0 +1,54 @@
+"""Top-level members of custom objects, such as spec, that are known by their text (see `KnownTexts`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any, Final
+
+import orjson
+
+from orchtw.schema.known_texts import KnownTexts, text_of
+
+_KINDS: Final = count()
+
+
+class KnownMembers:
+    """Cache of the members of objects of one kind, under one schema.
+
+    `name` is that of the function of a member's schema, which is called for members that are not known.
+    """
+
+    def __init__(self, known: KnownTexts) -> None:
+        self._known = known
+        self._schema = f"custom {next(_KINDS)}"  # another schema is another codec: nothing is known of its members
+
+    def fits(self, name: str, check: Callable[[Any], bool], member: Any) -> bool:
+        """Return the result of `check`; that a member fits is known. Raises what `check` raises."""
+        text = text_of(member)
+        if text is None:
+            return check(member)
+        key = self._schema, f"fits {name}", text
+        if self._known.get(key) is not None:
+            return True
+        is_fit = check(member)
+        if is_fit:
+            self._known.put(key, b"")
+        return is_fit
+
+    def shaped(
+        self, name: str, shape: Callable[[Any, bool, list[str]], Any], member: Any, fill: bool, lost: list[str]
+    ) -> Any:
+        """Return the result of `shape`; that of a member that loses nothing is known. Raises what `shape` raises."""
+        text = text_of(member)
+        if text is None:
+            return shape(member, fill, lost)
+        key = self._schema, f"filled {name}" if fill else f"shaped {name}", text
+        canonical = self._known.get(key)
+        if canonical is not None:
+            return orjson.loads(canonical)
+        before = len(lost)
+        found = shape(member, fill, lost)
+        if len(lost) == before and (canonical := text_of(found)) is not None:
+            self._known.put(key, canonical)
+        return found

@@ -1,0 +1,250 @@
+"""The API server for any test: a context manager over a child process.
+
+```python
+from orchtw.testing import ApiServer
+
+with ApiServer() as server:
+    kubernetes.config.load_kube_config(str(server.kubeconfig))
+    ...  # start the operator
+    server.eventually("deployments.apps/web", lambda web: web["status"]["readyReplicas"] == 3, namespace="shop")
+```
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Sequence
+from functools import wraps
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack, overload
+
+from orchtw.testing.control.answers import RawAnswer
+from orchtw.testing.control.blocking import BlockingNetwork, finish
+from orchtw.testing.control.calls import AddedFault, StateSnapshot, Watches
+from orchtw.testing.control.eventually import TIMEOUT_S, Predicate
+from orchtw.testing.control.reader import AsyncReader, Object, Reader
+from orchtw.testing.control.records import ObjectDifference, RecordedWrite
+from orchtw.testing.control.server_control import (
+    AsyncFaults,
+    FaultFields,
+    FaultPlace,
+    ObjectFilters,
+    ServerControl,
+    WriteFilters,
+)
+from orchtw.testing.server_handle import ServerHandle
+
+T = TypeVar("T")
+
+
+class Faults:
+    """Faults on demand: `server.faults.add(status=409, verb="update", resource="configmaps", times=2)`."""
+
+    def __init__(self, faults: AsyncFaults) -> None:
+        self._faults = faults
+
+    def add(self, **fields: Unpack[FaultFields]) -> AddedFault:
+        """Add a rule. Raises ApiError (400) with what is wrong."""
+        return finish(self._faults.add(**fields))
+
+    def chaos(self, seed: int, **place: Unpack[FaultPlace]) -> Sequence[AddedFault]:
+        """Add the rules of the preset `chaos`, under which no correct controller fails. Raises ApiError (400)."""
+        return finish(self._faults.chaos(seed, **place))
+
+    def list(self) -> Sequence[AddedFault]:
+        """Return the rules, with how often each has struck."""
+        return finish(self._faults.list())
+
+    def remove(self, fault: AddedFault | str) -> None:
+        """Remove a rule, or one by its id. Raises ApiError (404)."""
+        finish(self._faults.remove(fault))
+
+    def clear(self) -> None:
+        """Remove all fault rules."""
+        finish(self._faults.clear())
+
+
+class ApiServer(ServerHandle):
+    """API server in a child process, for tests that block and for threads.
+
+    It serves the API under Kubernetes' names out of memory, on a free port of 127.0.0.1, and ends with this process,
+    however that ends. Several servers may run at once; a forked process may use its parent's server but does not end
+    it. Methods raise `ApiError` for refusals and OSError when the server is gone.
+    """
+
+    def __init__(
+        self,
+        *,
+        flags: Sequence[str] = (),
+        vocabulary: str = "kubernetes",
+        storage: str = "memory",
+        data_dir: str | os.PathLike[str] | None = None,
+    ) -> None:
+        super().__init__(flags=flags, vocabulary=vocabulary, storage=storage, data_dir=data_dir)
+        self._control = ServerControl(self._reached)
+
+    def start(self) -> Self:
+        """Start the server and wait until it is ready. Raises StartFailed with its last words."""
+        self._launch(BlockingNetwork())
+        self._control.forget_state()
+        return self
+
+    def stop(self) -> None:
+        """End the server and remove its temporary folder."""
+        self._finish()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def faults(self) -> Faults:
+        """Return the faults on demand."""
+        return Faults(self._control.faults)
+
+    def request(self, method: str, path: str, body: Any = None, content_type: str = "") -> RawAnswer:
+        """Send any request as the administrator, a body other than bytes as JSON; returns a response of any code."""
+        return finish(self._control.request(method, path, body, content_type))
+
+    def reader(self) -> Reader:
+        """Return a reader of the present objects."""
+        return Reader(self._control.reader())
+
+    def reset(self, watches: Watches = "expire") -> int:
+        """Bring back the state after the start, or that of `set_baseline`; returns the revision.
+
+        All faults and mappings that came since then are removed. Revisions go on. Watches end with a 410, or follow
+        with DELETED and ADDED events.
+        """
+        return finish(self._control.reset(watches))
+
+    def set_baseline(self) -> None:
+        """Make the present state, such as one with definitions, that which `reset` brings back."""
+        finish(self._control.set_baseline())
+
+    @property
+    def reset_revision(self) -> int:
+        """Return the revision of the latest reset or restore, 0 before the first: `writes` counts from there."""
+        return self._control.reset_revision
+
+    def snapshot(self) -> StateSnapshot:
+        """Keep the present state for `restore`."""
+        return finish(self._control.snapshot())
+
+    def restore(self, state: StateSnapshot, watches: Watches = "expire") -> int:
+        """Bring back a state; returns the revision. Raises ApiError (404) for one that was released."""
+        return finish(self._control.restore(state, watches))
+
+    def release(self, state: StateSnapshot) -> None:
+        """Let go of a state. Raises ApiError (404)."""
+        finish(self._control.release(state))
+
+    def revision(self) -> int:
+        """Return the latest revision: a mark for `writes`, `history`, `at` and `diff`."""
+        return finish(self._control.revision())
+
+    def history(
+        self, since: int | str = "", until: int | str = "", limit: int = 0, **filters: Unpack[WriteFilters]
+    ) -> list[RecordedWrite]:
+        """Return recorded writes, oldest first. Bounds are revisions, RFC 3339 times or durations ago ("5m").
+
+        `limit` keeps the last ones. Raises ApiError (400).
+        """
+        return finish(self._control.history(since, until, limit, **filters))
+
+    def writes(
+        self, since: int | None = None, ignore: Collection[str] = (), **filters: Unpack[WriteFilters]
+    ) -> list[RecordedWrite]:
+        """Return the writes since a revision, by default the latest reset, without those to resources in `ignore`.
+
+        Without a user among the filters, the server's own writes do not count.
+
+        ```python
+        mark = server.revision()
+        reconcile()
+        assert not server.writes(since=mark, user="system:serviceaccount:shop:operator")
+        ```
+        """
+        return finish(self._control.writes(since, ignore, **filters))
+
+    def quiet(self, for_s: float, ignore: Collection[str] = (), **filters: Unpack[WriteFilters]) -> None:
+        """Wait for `for_s` seconds. Raises NotQuiet if there are such writes as `writes` would return.
+
+        ```python
+        server.quiet(0.5, user="operator", ignore=["leases"])
+        ```
+        """
+        finish(self._control.quiet(for_s, ignore, **filters))
+
+    def at(self, revision: int) -> Reader:
+        """Return a reader of the objects as of a revision. It raises ApiError (410) for one that is not kept."""
+        return Reader(self._control.at(revision))
+
+    def diff(self, before: int, after: int | None = None, **filters: Unpack[ObjectFilters]) -> list[ObjectDifference]:
+        """Return what differs between two revisions, the later by default the latest. Raises ApiError (410)."""
+        return finish(self._control.diff(before, after, **filters))
+
+    @overload
+    def eventually(
+        self,
+        condition: str,
+        predicate: Predicate = ...,
+        *,
+        namespace: str = ...,
+        labels: str = ...,
+        fields: str = ...,
+        timeout_s: float = ...,
+    ) -> Object: ...
+
+    @overload
+    def eventually(self, condition: Callable[[Reader], T], *, timeout_s: float = ...) -> T: ...
+
+    def eventually(
+        self,
+        condition: str | Callable[[Reader], T],
+        predicate: Predicate = bool,
+        *,
+        namespace: str = "",
+        labels: str = "",
+        fields: str = "",
+        timeout_s: float = TIMEOUT_S,
+    ) -> T | Object:
+        """Wait for a condition and return what met it. Raises ConditionNotMet with what was seen last.
+
+        The condition is either a selection, RESOURCE/NAME or RESOURCE with selectors, of which an object meets the
+        predicate (by default, any object; with `absent`, there is no object any more); or a function that reads
+        objects, whose true value counts. Exceptions such as KeyError and AssertionError in them mean "not yet".
+
+        ```python
+        server.eventually("configmaps/out", lambda found: found["data"]["x"] == "2", namespace="shop", timeout_s=5)
+        server.eventually("pods", absent, namespace="shop", labels="app=web")
+        server.eventually(lambda read: len(read.list("pods", "shop")) == 3)
+        ```
+
+        Events of watches wake it, and functions are called again after each write; no state of a selection is
+        missed, however short.
+        """
+        if isinstance(condition, str):
+            waiting = self._control.eventually(
+                condition, predicate, namespace=namespace, labels=labels, fields=fields, timeout_s=timeout_s
+            )
+            return finish(waiting)
+        read = condition
+
+        @wraps(read)
+        async def looked(reader: AsyncReader) -> T:
+            return read(Reader(reader))
+
+        return finish(self._control.eventually(looked, timeout_s=timeout_s))
+
+    def map_service(self, service: str, address: str) -> None:
+        """Dial `address` ("127.0.0.1:10250") for a Service's port ("cert-manager/webhook:443"), until the reset.
+
+        Webhooks and aggregated APIs that name the Service are then answered by the tester's process, under the
+        Service's name in TLS. Raises ValueError for another form.
+        """
+        finish(self._control.map_service(service, address))

@@ -1,0 +1,60 @@
+"""Assertions about who writes: `quiet` and `writes`."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection, Iterable
+from typing import Any, Final
+
+from orchtw.testing.control import calls
+from orchtw.testing.control.failures import NotQuiet
+from orchtw.testing.control.http import HttpClient
+from orchtw.testing.control.reader import Send
+from orchtw.testing.control.records import RecordedWrite
+
+MOST: Final = 20
+"""Writes after which there is no doubt."""
+
+_OWN: Final = re.compile(
+    r"|system:apiserver|system:(kube|orch)-controller-manager|system:serviceaccount:(kube|orch)-system:[^:]+"
+)
+"""Users of the server itself: its endpoints and leases, controllers, and objects that expire."""
+
+
+def counted(writes: Iterable[RecordedWrite], user: str, ignore: Collection[str]) -> list[RecordedWrite]:
+    """Return the writes that count: not those to the resources in `ignore`, plurals with or without their group.
+
+    Without a `user` that was asked for, the server's own do not count either.
+    """
+    return [
+        each
+        for each in writes
+        if each.resource not in ignore
+        and f"{each.resource}.{each.group}" not in ignore
+        and (user or not _OWN.fullmatch(each.user))
+    ]
+
+
+async def quiet(
+    client: HttpClient, send: Send, for_s: float, filters: dict[str, Any], ignore: Collection[str]
+) -> None:
+    """Wait for `for_s` seconds. Raises NotQuiet if anything is written meanwhile that the filters select.
+
+    Without a user among the filters, the server's own writes do not count.
+    """
+    until, found = time.monotonic() + for_s, list[RecordedWrite]()
+    request = calls.history({**filters, "since": await send(calls.revision())}, follow=True).request
+    async with client.lines(request) as lines:
+        while len(found) < MOST:
+            try:
+                line = await lines.next(until - time.monotonic())
+            except TimeoutError:
+                break
+            if line is None:
+                raise ConnectionError("the server ended the record of writes")
+            found += counted([calls.recorded(line)], filters.get("user", ""), ignore)
+    if found:
+        more = " or more" if len(found) == MOST else ""
+        who = filters.get("user") or "anybody"
+        raise NotQuiet(f"{len(found)}{more} writes by {who} within {for_s:g} s that were to be quiet:", found)

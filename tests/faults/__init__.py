@@ -1,0 +1,1 @@
+"""Tests of the rules in `orchtw.faults`, without a server."""
