@@ -195,9 +195,14 @@ class ProgramTests(SynchronousTestCase):
     """Python snippets of the handbook."""
 
     def snippets(self, tests: bool) -> dict[str, str]:
-        """Those that are test modules, or that are not, by page and place."""
+        """Return those that are test modules, or that are not, by page and place.
+
+        The examples of `docs/testing.md` and of the pages below it run in `tests.test_testing_docs`.
+        """
         found = {}
         for page in PAGES:
+            if "testing" in (page.stem, page.parent.name):
+                continue
             for place, block in enumerate(blocks(page.read_text())):
                 if block.language == "python" and ("TestCase)" in block.text) is tests:
                     found[f"{page.name} {place}"] = block.text

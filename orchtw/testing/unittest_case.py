@@ -52,8 +52,13 @@ class ApiServerMixin:
         own.addClassCleanup(cls.server.stop)
 
     def setUp(self) -> None:
-        """Bring back the state that the class's `setUpClass` left."""
+        """Bring back the state that the class's `setUpClass` left.
+
+        Raises RuntimeError under a runner without class fixtures, such as trial.
+        """
         cls = type(self)
+        if not hasattr(cls, "server"):
+            raise RuntimeError("setUpClass was not called: under trial, use orchtw.testing.trial_case")
         if not cls._baseline:
             self.server.set_baseline()
             cls._baseline = True

@@ -231,6 +231,11 @@ class LoopTests(ApiServerMixin, unittest.IsolatedAsyncioTestCase):
         self.assertIn("FAILED (failures=2, skipped=1)", said)
         self.assertReported(said)
 
+    def test_without_class_fixtures(self) -> None:
+        """A runner that does not call setUpClass, as trial does not, is told what to use instead."""
+        case = unittest_case.ApiServerTestCase()
+        self.assertIn("orchtw.testing.trial_case", str(self.assertRaises(RuntimeError, case.setUp)))
+
     def test_pytest(self) -> None:
         """So they do under pytest."""
         said = self.said("-m", "pytest", "-q")

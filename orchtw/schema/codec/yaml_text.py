@@ -23,6 +23,7 @@ EXPANDED_LIMIT = 8 << 20  # characters and values after aliases are followed; mo
 MAX_EVENTS = 300_000  # of the parser: scalars, aliases, beginnings and ends; more than any object of 3 MiB has
 MAX_DOCUMENTS = 16  # all but the first of them empty
 MAX_TAG_HANDLES = 100  # the parser compares each with all others
+_TOO_DEEP = f"expected at most {MAX_DEPTH} levels"
 _INTEGERS = range(-(1 << 63), 1 << 64)  # beyond them Kubernetes' reader makes a float of an integer
 
 _TRUE = frozenset(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"))
@@ -60,7 +61,9 @@ def parse_yaml(body: bytes, repeated: list[str] | None = None) -> Any:
             raise SchemaError(f"more than {MAX_TAG_HANDLES} %TAG directives")
         return _Builder(repeated).build(yaml.parse(_Slices(text), Loader=yaml.CSafeLoader))
     except (yaml.YAMLError, UnicodeDecodeError, SchemaError) as error:
-        raise ValueError(" ".join(str(error).split())) from None
+        text = " ".join(str(error).split())
+        # Since 6.0.4 the parser has a limit of its own, which it may reach while it reads ahead of the builder.
+        raise ValueError(_TOO_DEEP if "maximum nesting depth" in text else text) from None
 
 
 class _Slices:
@@ -122,7 +125,7 @@ class _Builder:
 
     def _open(self, event: Any) -> None:
         if len(self._frames) >= MAX_DEPTH:
-            raise SchemaError(f"line {event.start_mark.line + 1}: expected at most {MAX_DEPTH} levels")
+            raise SchemaError(f"line {event.start_mark.line + 1}: {_TOO_DEEP}")
         if event.tag not in _COLLECTION_TAGS:
             raise SchemaError(f"line {event.start_mark.line + 1}: a value with tag {event.tag} has no form in JSON")
         if event.anchor is not None:
@@ -149,7 +152,7 @@ class _Builder:
             raise SchemaError(f"line {event.start_mark.line + 1}: alias to unknown anchor {event.anchor!r}")
         value, weight, depth = found
         if len(self._frames) + depth > MAX_DEPTH:
-            raise SchemaError(f"line {event.start_mark.line + 1}: expected at most {MAX_DEPTH} levels")
+            raise SchemaError(f"line {event.start_mark.line + 1}: {_TOO_DEEP}")
         self._add(value, weight, depth, None, event)
 
     def _note_repeated(self, key: str, event: Any) -> None:
