@@ -33,6 +33,7 @@ reactor: Any = installed_reactor
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = tuple(ROOT / name for name in ("docs", "docs/operating", "docs/testing"))
 PAGES = (ROOT / "README.md", *(page for folder in FOLDERS for page in sorted(folder.glob("*.md"))))
+OPERATING_WORDS = 1200
 # Flags that the pages show of other programs: twistd, kubectl, curl, pip, kopf, orch-envelope, and in error messages.
 OTHERS_FLAGS = frozenset(
     "pidfile logfile syslog reactor output out-dir kind api-version check help version image replicas watch "
@@ -117,6 +118,19 @@ class LinkTests(SynchronousTestCase):
                 self.assertTrue((ROOT / path).exists() or list(ROOT.glob(path)), f"{page.name}: {path}")
             for module in _MODULE.findall(text):
                 self.assertIsNotNone(importlib.util.find_spec(module), f"{page.name}: {module}")
+
+
+class LengthTests(SynchronousTestCase):
+    """Length of the pages for operators, each of which answers for one subject."""
+
+    def test_operating(self) -> None:
+        """No page of docs/operating has more than 1,200 words, counted as `wc -w` does."""
+        long = {
+            page.name: words
+            for page in sorted((ROOT / "docs/operating").glob("*.md"))
+            if (words := len(page.read_text().split())) > OPERATING_WORDS
+        }
+        self.assertEqual(long, {})
 
 
 class SnippetTests(SynchronousTestCase):
