@@ -185,6 +185,30 @@ class LayersTests(SynchronousTestCase):
         self.assertEqual([self.rows[y] for y in sorted(self.rows)], [set(line.split(" | ")) for line in layers])
 
 
+class IndexTests(SynchronousTestCase):
+    """The index of docs/architecture.md from concepts and rules to files."""
+
+    def setUp(self) -> None:
+        """Read the rows of both tables."""
+        page = (ROOT / "docs" / "architecture.md").read_text()
+        section = page.partition("## Where to look")[2].partition("\n## ")[0]
+        rows = re.findall(r"^\| (?!Rule|Concept)(.+?) \| `(.+?)` \|$", section, re.M)
+        self.rules = {name.partition(",")[0]: path for name, path in rows if re.match(r"[A-Z]+-\d+, ", name)}
+        self.concepts = [name for name, _ in rows if not re.match(r"[A-Z]+-\d+, ", name)]
+
+    def test_size(self) -> None:
+        """At least thirty concepts of kube-apiserver and thirty rules of the reference have their file."""
+        self.assertGreaterEqual(len(self.concepts), 30)
+        self.assertGreaterEqual(len(self.rules), 30)
+
+    def test_cited(self) -> None:
+        """The file of a rule cites it."""
+        elsewhere = [
+            rule for rule, path in self.rules.items() if not re.search(rf"\b{rule}\b", (ROOT / path).read_text())
+        ]
+        self.assertEqual(elsewhere, [])
+
+
 class DependencyTests(SynchronousTestCase):
     """The table of dependencies in docs/architecture.md."""
 
