@@ -87,11 +87,18 @@ def main() -> int:
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))
     errors = 0
+    conditions = {
+        "server": options.label,
+        "kib": options.kib,
+        "http2_streams": options.http2_streams,
+        "quick": options.quick,
+    }
+    about = {name: value for name, value in conditions.items() if value}
 
     def emit(scenario: str, fields: Mapping[str, object]) -> None:
         nonlocal errors
         errors += fields.get("errors") not in (None, 0)
-        line = {"scenario": scenario, **({"server": options.label} if options.label else {}), **fields}
+        line = {"scenario": scenario, **about, **fields}
         print(orjson.dumps(line).decode(), flush=True)
 
     try:

@@ -38,8 +38,9 @@ def lists(bench: Bench) -> None:
         path = subject.within(bench.namespace())
         make = bench.creating(path, subject, "load")
         bench.measure(f"preload_{subject.plural}", PRELOAD_CONNECTIONS, make, count=bench.options.pods)
+        about = {"kind": subject.plural, "objects": bench.options.pods}
         memory = round(bench.machine.rss_mib(), 1)
-        bench.emit("rss_after_preload", {"kind": subject.plural, "rss_total_mib": memory})
+        bench.emit("rss_after_preload", {**about, "rss_total_mib": memory})
         for variant in _variants(bench):
             if variant.accept != bench.types.protobuf or "pb" in subject.forms:
                 _measure(bench, path, variant, {"kind": subject.plural})

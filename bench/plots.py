@@ -1,12 +1,14 @@
-"""Drawings of the figures in docs/performance/figures.json: `python -m bench.plots` writes them as SVG beside it.
+"""Drawings and the table of docs/performance.md, made from docs/performance/figures.json.
 
-Each drawing has horizontal bars: a group for each row, and in it a bar for each series. Text takes the colour of the
-reader's light or dark mode.
+`python -m bench.plots` writes both. With files of lines (`python -m bench > ours.jsonl`, then `python -m bench.plots
+ours.jsonl`), it first takes this server's figures from them. Each drawing has horizontal bars: a group for each row,
+and in it a bar for each series. Text takes the colour of the reader's light or dark mode.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -14,10 +16,10 @@ from typing import Any, Final
 
 import attrs
 
-FOLDER: Final = Path(__file__).resolve().parent.parent / "docs" / "performance"
-FIGURES: Final = FOLDER / "figures.json"
+from bench.figures import FOLDER, PAGE, as_number, first, load, save, updated, with_table
 
-_WIDTH, _LABELS, _NUMBERS = 720, 250, 60
+COMPARED: Final = ("kube-apiserver and etcd", "orchtw beside it", "orchtw today")
+_WIDTH, _LABELS, _NUMBERS = 760, 230, 60
 _BAR, _GAP, _TOP, _LEGEND = 14, 10, 34, 22
 _COLOURS: Final = ("#2f7ed8", "#e08a1e", "#4f9d69")
 _STYLE: Final = """
@@ -38,12 +40,22 @@ class Plot:
     rows: Sequence[tuple[str, Sequence[float | None]]]
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Plot:
-        """Return the plot of an entry in the file. Raises ValueError if a row has not a number for each series."""
-        rows = [(row[0], row[1:]) for row in given["rows"]]
-        if any(len(values) != len(given["series"]) for _, values in rows):
-            raise ValueError(f"{given['title']}: a row has not as many numbers as there are series")
-        return cls(given["title"], given["unit"], given["series"], rows)
+    def of(cls, given: Mapping[str, Any], figures: Mapping[str, Mapping[str, Any]]) -> Plot:
+        """Return the plot of an entry, whose rows name figures: one beside the reference, or one for each series.
+
+        Raises ValueError if a row does not have a figure for each series.
+        """
+        rows: list[tuple[str, Sequence[float | None]]] = []
+        for label, names in given["rows"].items():
+            if isinstance(names, str):
+                figure = figures[names]
+                rows.append((label, [figure["reference"], figure["beside"], as_number(first(figure))]))
+            else:
+                rows.append((label, [name and as_number(first(figures[name])) for name in names]))
+        series = given.get("series", COMPARED)
+        if any(len(values) != len(series) for _, values in rows):
+            raise ValueError(f"{given['title']}: a row has not as many figures as there are series")
+        return cls(given["title"], given["unit"], series, rows)
 
     @property
     def largest(self) -> float:
@@ -108,17 +120,23 @@ def _described(plot: Plot) -> str:
     return f"{', '.join(plot.series)}. {'; '.join(rows)}."
 
 
-def drawings() -> dict[str, str]:
+def drawings(content: Mapping[str, Any]) -> dict[str, str]:
     """Return every drawing by the name of its file."""
-    figures = json.loads(FIGURES.read_text())
-    return {f"{name}.svg": drawing(Plot.of(given)) for name, given in figures.items()}
+    figures = {figure["name"]: figure for part in ("table", "other") for figure in content[part]}
+    return {f"{name}.svg": drawing(Plot.of(given, figures)) for name, given in content["plots"].items()}
 
 
-def main() -> None:
-    """Write every drawing into the folder of the figures."""
-    for name, text in drawings().items():
+def main(files: Sequence[str]) -> None:
+    """Take figures from the files' lines, and write the drawings and the table."""
+    content = load()
+    if files:
+        lines = [json.loads(line) for file in files for line in Path(file).read_text().splitlines()]
+        content = updated(content, lines)
+        save(content)
+    for name, text in drawings(content).items():
         (FOLDER / name).write_text(text)
+    PAGE.write_text(with_table(PAGE.read_text(), content))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

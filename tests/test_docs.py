@@ -33,6 +33,7 @@ reactor: Any = installed_reactor
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = tuple(ROOT / name for name in ("docs", "docs/operating", "docs/testing"))
 PAGES = (ROOT / "README.md", *(page for folder in FOLDERS for page in sorted(folder.glob("*.md"))))
+OPERATING_WORDS = 1200
 # Flags that the pages show of other programs: twistd, kubectl, curl, pip, kopf, orch-envelope, and in error messages.
 OTHERS_FLAGS = frozenset(
     "pidfile logfile syslog reactor output out-dir kind api-version check help version image replicas watch "
@@ -119,6 +120,19 @@ class LinkTests(SynchronousTestCase):
                 self.assertIsNotNone(importlib.util.find_spec(module), f"{page.name}: {module}")
 
 
+class LengthTests(SynchronousTestCase):
+    """Length of the pages for operators, each of which answers for one subject."""
+
+    def test_operating(self) -> None:
+        """No page of docs/operating has more than 1,200 words, counted as `wc -w` does."""
+        long = {
+            page.name: words
+            for page in sorted((ROOT / "docs/operating").glob("*.md"))
+            if (words := len(page.read_text().split())) > OPERATING_WORDS
+        }
+        self.assertEqual(long, {})
+
+
 class SnippetTests(SynchronousTestCase):
     """Python and YAML snippets on the pages."""
 
@@ -169,6 +183,30 @@ class LayersTests(SynchronousTestCase):
         settings.read(ROOT / "setup.cfg")
         layers = settings["importlinter:contract:layers"]["layers"].strip().splitlines()
         self.assertEqual([self.rows[y] for y in sorted(self.rows)], [set(line.split(" | ")) for line in layers])
+
+
+class IndexTests(SynchronousTestCase):
+    """The index of docs/architecture.md from concepts and rules to files."""
+
+    def setUp(self) -> None:
+        """Read the rows of both tables."""
+        page = (ROOT / "docs" / "architecture.md").read_text()
+        section = page.partition("## Where to look")[2].partition("\n## ")[0]
+        rows = re.findall(r"^\| (?!Rule|Concept)(.+?) \| `(.+?)` \|$", section, re.M)
+        self.rules = {name.partition(",")[0]: path for name, path in rows if re.match(r"[A-Z]+-\d+, ", name)}
+        self.concepts = [name for name, _ in rows if not re.match(r"[A-Z]+-\d+, ", name)]
+
+    def test_size(self) -> None:
+        """At least thirty concepts of kube-apiserver and thirty rules of the reference have their file."""
+        self.assertGreaterEqual(len(self.concepts), 30)
+        self.assertGreaterEqual(len(self.rules), 30)
+
+    def test_cited(self) -> None:
+        """The file of a rule cites it."""
+        elsewhere = [
+            rule for rule, path in self.rules.items() if not re.search(rf"\b{rule}\b", (ROOT / path).read_text())
+        ]
+        self.assertEqual(elsewhere, [])
 
 
 class DependencyTests(SynchronousTestCase):

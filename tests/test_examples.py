@@ -152,7 +152,7 @@ class AuthorizerTests(SynchronousTestCase):
 class AdmissionWebhookTests(SynchronousTestCase):
     def test_example(self) -> None:
         """The test that the handbook shows passes."""
-        source = example("extending.md", "admission-webhook")
+        source = example("testing/twisted.md", "admission-webhook")
         folder = Path(self.mktemp())
         folder.mkdir()
         (folder / "test_mine.py").write_text(source)

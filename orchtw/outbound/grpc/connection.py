@@ -1,7 +1,7 @@
 """One HTTP/2 connection to a gRPC server: calls, flow control, and the outcome of each call.
 
-Hand-written for speed: with threads or a general library in between, a call costs several times as much
-(docs/performance.md). No field of a request or response depends on earlier ones (the table size is 0).
+Hand-written for speed: a transaction on etcd costs 48 µs of CPU, where grpcio with its threads took 168 to 193 and
+the library h2 151. No field of a request or response depends on earlier ones (the table size is 0).
 """
 
 from __future__ import annotations
