@@ -72,7 +72,7 @@ class Webhook:
         try:
             key = sha256(orjson.dumps(spec)).digest()
         except TypeError:
-            return self._unanswered("the question is not UTF-8 text")
+            return self._unanswered("the review is not UTF-8 text")
         known = self._allowed.find(key) or self._others.find(key)
         if known is not None:
             return known

@@ -245,7 +245,7 @@ class WebhookTests(WebhookCase):
     def test_not_text(self) -> None:
         """A name that is no text is no opinion."""
         answer = self.webhook.authorize(UserInfo(name="\udcff"), LOG)
-        self.assertEqual(answer, Decision(None, error="the question is not UTF-8 text"))
+        self.assertEqual(answer, Decision(None, error="the review is not UTF-8 text"))
 
     def test_rules(self) -> None:
         """The webhook's rules cannot be listed, and a rules review says so (reference AUTHZ-29)."""

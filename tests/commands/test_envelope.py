@@ -116,7 +116,7 @@ class EnvelopeCommandTests(SynchronousTestCase):
         name = str(FIXTURES / "core.v1.Status.pb")
         status, _, err = self._orch_envelope("decode", "--out-dir", str(self._folder()), name, name)
         self.assertEqual(status, 1)
-        self.assertIn("is the output of another input too", err)
+        self.assertIn("would be the output of two inputs", err)
 
     def test_usage(self) -> None:
         """Several envelopes on one standard output could not be told apart: status 2."""

@@ -95,7 +95,7 @@ class ServerTests(KubeconfigCase):
         remote = self.load(document)
         self.assertEqual((remote.url, remote.credentials), ("https://other/", None))
         del document["current-context"]
-        self.assertEqual(self.refusal(document), "current-context: is missing, and there is not just one context")
+        self.assertEqual(self.refusal(document), "current-context: is missing, and there is not exactly one context")
 
     def test_only_entry(self) -> None:
         """Without a current context the only one is taken, or the only cluster and user."""

@@ -74,19 +74,19 @@ class AuthenticationTests(SynchronousTestCase):
         terminating["metadata"]["deletionTimestamp"] = PAST
         for secret, why in (
             (terminating, "its Secret is being deleted"),
-            (token_secret(token_secret="x"), "its secret is another"),
-            (token_secret(token_secret=None), "its secret is another"),
-            (token_secret("bootstrap-token-abcdef", token_id="abcdeg"), "its Secret is of another id"),
-            (token_secret("bootstrap-token-abcdef", token_id=None), "its Secret is of another id"),
+            (token_secret(token_secret="x"), "the secret does not match"),
+            (token_secret(token_secret=None), "the secret does not match"),
+            (token_secret("bootstrap-token-abcdef", token_id="abcdeg"), "its Secret has another token id"),
+            (token_secret("bootstrap-token-abcdef", token_id=None), "its Secret has another token id"),
             (token_secret(expiration=PAST), "it has expired"),
             (token_secret(expiration="tomorrow"), "it has expired"),
             (token_secret(usage_bootstrap_authentication="True"), "it is not for authentication"),
             (token_secret(usage_bootstrap_authentication=None), "it is not for authentication"),
         ):
             self.assertEqual(self.why(secret), why)
-        self.assertEqual(self.why(token_secret(), "0123456789abcdeg"), "its secret is another")
-        self.assertEqual(self.why({**token_secret(), "data": {"token-secret": "/w=="}}), "its secret is another")
-        self.assertEqual(self.why({"metadata": {"name": "x"}}), "its secret is another")
+        self.assertEqual(self.why(token_secret(), "0123456789abcdeg"), "the secret does not match")
+        self.assertEqual(self.why({**token_secret(), "data": {"token-secret": "/w=="}}), "the secret does not match")
+        self.assertEqual(self.why({"metadata": {"name": "x"}}), "the secret does not match")
 
     def test_groups(self) -> None:
         """The default group and the extra ones, each once, in order (reference AUTHN-22)."""

@@ -109,7 +109,7 @@ def open_readable(path: Path) -> sqlite3.Connection:
         connection = connect(path, timeout_s=BUSY_S, read_only=True)
         refusal = schema.unlike(connection)
         if not refusal and (why := foreign(connection)):
-            refusal = f"is no store of this program: {why}"
+            refusal = f"is not an orchtw store: {why}"
     except sqlite3.Error as error:
         refusal = sentence(error)
     if refusal or connection is None:

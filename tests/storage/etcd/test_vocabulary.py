@@ -144,7 +144,7 @@ class VocabularyTests(TestCase):
     async def test_objects_that_cannot_be_read(self) -> None:
         """A server without the keys does not guess."""
         await self.fill("sealed", "")
-        why = "and the objects that would tell cannot be read: /a/0: there is no key"
+        why = "and the objects that would show it cannot be read: /a/0: there is no key"
         self.assertIn(why, await self.refused(self.vocabulary))
 
     async def test_a_record_that_nobody_knows(self) -> None:
