@@ -65,10 +65,10 @@ def facts(
     keys = accounts.keys
     return [
         Equal(name="--vocabulary", text=naming.vocabulary, fatal=True),
-        Believed(name="client CAs", used=used, believed=clients),
-        Believed(name="serving CAs", used=(), believed=published),
+        Believed(name="authorities of clients", used=used, believed=clients),
+        Believed(name="authorities of servers", used=(), believed=published),
         Believed(
-            name="service account keys",
+            name="keys of service accounts",
             used={keys.signing.public.kid, keys.in_secrets.public.kid},
             believed={key.kid for key in keys.verifying},
         ),

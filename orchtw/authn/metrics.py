@@ -24,7 +24,7 @@ class AuthenticationMetrics:
     def __init__(self) -> None:
         self.cache = TokenCache()
         legacy = counters(f"{_PREFIX}legacy_tokens_total", "Uses of service account tokens kept in Secrets.")
-        stale = counters(f"{_PREFIX}stale_tokens_total", "Uses of stale tokens, which the client should have renewed.")
+        stale = counters(f"{_PREFIX}stale_tokens_total", "Uses of tokens that should have been renewed.")
         valid = counters(f"{_PREFIX}valid_tokens_total", "Uses of valid tokens that are not due for renewal.")
         lifetimes = histograms(
             "apiserver_client_certificate_expiration_seconds",

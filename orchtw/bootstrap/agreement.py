@@ -48,7 +48,11 @@ class Agreement:
     def families(self) -> Iterator[Read]:
         """Yield the number of servers that differ, by fact."""
         yield Read(
-            self._counts, "orchtw_server_disagreements", GAUGE, "Other servers whose configuration differs from this server's, by fact.", ("fact",)
+            self._counts,
+            "orchtw_server_disagreements",
+            GAUGE,
+            "Other servers whose configuration differs from this server's, by fact.",
+            ("fact",),
         )
 
     def _counts(self) -> Iterator[tuple[Values, float]]:

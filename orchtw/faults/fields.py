@@ -111,7 +111,8 @@ def shown(text: str) -> str:
 
 def _text(name: str, value: object, *, empty: bool) -> str:
     if not isinstance(value, str) or len(value) > MOST_CHARACTERS or not (value or empty):
-        raise refused(f"{name}: must be a {'' if empty else 'non-empty '}string of at most {MOST_CHARACTERS} characters")
+        kind = "string" if empty else "non-empty string"
+        raise refused(f"{name}: must be a {kind} of at most {MOST_CHARACTERS} characters")
     return value
 
 

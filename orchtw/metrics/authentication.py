@@ -22,7 +22,8 @@ class Attempts:
 
     def __init__(self, registry: Registry, names: tuple[str, ...]) -> None:
         attempts = registry.add(counters(
-            "authentication_attempts", "Authentication attempts: success, error (wrong credentials) or failure (no credentials).",
+            "authentication_attempts",
+            "Authentication attempts: success, error (wrong credentials) or failure (no credentials).",
             ("result",)))  # fmt: skip
         users = registry.add(counters("authenticated_user_requests", "Requests by class of user.", ("username",)))
         durations = registry.add(histograms(

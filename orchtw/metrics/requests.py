@@ -85,11 +85,12 @@ class RequestMetrics:
             "apiserver_request_duration_seconds", "Response latency in seconds; for a watch, the time until it ends.",
             DURATIONS_S, ("verb", "dry_run", *NAMES[1:]), stability=STABLE, most=most))  # fmt: skip
         self.less_webhooks = add(histograms(
-            "apiserver_request_slo_duration_seconds", "Response latency in seconds, less the time taken by admission webhooks.",
+            "apiserver_request_slo_duration_seconds",
+            "Response latency in seconds, less the time taken by admission webhooks.",
             DURATIONS_S, NAMES, most=most))  # fmt: skip
         self.sizes = add(histograms(
-            "apiserver_response_sizes", "Size of responses to reads in bytes, before compression.", SIZES_BYTES, NAMES,
-            stability=STABLE, most=most))  # fmt: skip
+            "apiserver_response_sizes", "Size of responses to reads in bytes, before compression.", SIZES_BYTES,
+            NAMES, stability=STABLE, most=most))  # fmt: skip
         self.running = add(gauges(
             "apiserver_longrunning_requests", "Open watches, logs and upgraded connections.", NAMES,
             stability=STABLE, most=most))  # fmt: skip
@@ -100,7 +101,8 @@ class RequestMetrics:
             "apiserver_request_terminations_total", "Requests that the server terminated in self-defense.",
             (*NAMES, "code"), most=most))  # fmt: skip
         self.aborts = add(counters(
-            "apiserver_request_aborts_total", "Requests whose client disconnected, or whose response could not be sent.",
+            "apiserver_request_aborts_total",
+            "Requests whose client disconnected, or whose response could not be sent.",
             NAMES[:-1], most=most))  # fmt: skip
         self.late = add(counters(
             "apiserver_request_post_timeout_total", "Requests that finished after their client had been sent a 504.",

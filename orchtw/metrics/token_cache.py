@@ -23,7 +23,9 @@ class TokenCache:
         durations = histograms(
             f"{_PREFIX}request_duration_seconds", "Time to authenticate a token in seconds.", _BOUNDS_S, _STATUS
         )
-        fetched = counters(f"{_PREFIX}fetch_total", "Calls to authenticate a token: ok, or error if there was no response.", _STATUS)
+        fetched = counters(
+            f"{_PREFIX}fetch_total", "Calls to authenticate a token: ok, or error if there was no response.", _STATUS
+        )
         active = gauges(
             f"{_PREFIX}active_fetch_count",
             "Token lookups in progress: fetching, or blocked while waiting for an equal one.",

@@ -27,7 +27,7 @@ class CallMetrics:
 
         self.missing_names = registry.add(counters(
             "apiserver_webhooks_x509_missing_san_total",
-            "Outbound requests that failed because the server's certificate has no alternative names.")).of()  # fmt: skip
+            "Outbound requests failed because the certificate has no alternative names.")).of()  # fmt: skip
 
     def called(self, method: str, host: str, code: int, seconds: float) -> None:
         """Count a call that has ended; `code` 0: without a response."""

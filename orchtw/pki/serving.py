@@ -182,5 +182,5 @@ def _warn_of_names(options: ServingOptions, file: Path, certificate: x509.Certif
     """Log the names given by flags that the operator's own certificate lacks."""
     lacking = [name for name in _of_flags(options) if not certificates.covers(certificate, name)]
     if lacking:
-        text = "{file}: does not cover {names} and is kept: the server never replaces a certificate that it did not generate"
+        text = "{file}: does not cover {names}, and is kept: the server replaces only certificates that it generated"
         _log.warn(text, file=str(file), names=", ".join(lacking))

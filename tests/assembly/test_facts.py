@@ -57,7 +57,7 @@ class FactsTests(SynchronousTestCase):
     def test_keys(self) -> None:
         """Folders that were made apart differ in all keys, and nothing else."""
         found = self.differ(self.facts(self.folder), self.facts(self.other))
-        names = ["client CAs", "serving CAs", "service account keys"]
+        names = ["authorities of clients", "authorities of servers", "keys of service accounts"]
         self.assertEqual(found, (names, []))
 
     def test_fatal_settings(self) -> None:

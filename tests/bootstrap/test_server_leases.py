@@ -212,7 +212,7 @@ class EndpointTests(SynchronousTestCase):
         self.assertEqual(code, 500)
         why = "differs from server 192.0.2.1:6443 ("
         self.assertIn(f"[-]servers-agree failed: {why}", text)
-        self.assertIn("in service account keys\n", text)
+        self.assertIn("in keys of service accounts\n", text)
         code, text = self.ready(first)
         self.assertEqual(code, 200, text)
         self.assertIn("[+]servers-agree ok: differs from server 192.0.2.2:6443", text)

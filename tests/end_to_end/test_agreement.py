@@ -41,14 +41,14 @@ class AgreementTests(ServersCase):
         self.assertEqual(code, 500, text)
         why = f"differs from server 127.0.0.1:{first.port} ({socket.gethostname()} "
         self.assertIn(f"[-]servers-agree failed: {why}", text)
-        self.assertIn("in client CAs, serving CAs, service account keys\n", text)
+        self.assertIn("in authorities of clients, authorities of servers, keys of service accounts\n", text)
         self.assertIn("[-]poststarthook/bootstrap-controller failed", text)
         self.assertIn(why, second.log)
         self.assertEqual((await other.get("/livez")).code, 200)
         self.assertEqual((await self.readyz(client))[0], 200)
 
         async def measured() -> bool:
-            line = b'orchtw_server_disagreements{fact="service account keys"} 1'
+            line = b'orchtw_server_disagreements{fact="keys of service accounts"} 1'
             return line in (await client.get("/metrics")).body
 
         await self.until(measured)

@@ -232,7 +232,7 @@ class SqliteStore(Store):
             Read(one(file.wal_bytes), "orchtw_store_log_bytes", GAUGE, "Bytes of the write-ahead log."),
             Single(measured.batches, "orchtw_store_batch_writes", "Writes committed in one transaction."),
             Single(measured.commits, "orchtw_store_commit_seconds", "Commit latency in seconds."),
-            Single(measured.checkpoints, "orchtw_store_checkpoint_seconds", "Time to checkpoint the write-ahead log."),
+            Single(measured.checkpoints, "orchtw_store_checkpoint_seconds", "Time of a checkpoint of the log."),
             Single(measured.cuts, "orchtw_store_log_cut_seconds", "Time to truncate the write-ahead log."),
             Single(measured.slices, "orchtw_store_background_seconds", "Time of a slice of background work."),
         )

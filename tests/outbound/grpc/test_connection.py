@@ -266,7 +266,8 @@ class NonsenseTests(ConnectionCase):
             (frame(FrameKind.HEADERS, padded, 1, b""), "more padding than content"),
             (frame(FrameKind.HEADERS, padded, 1, b"\5abc"), "more padding than content"),
             (frames.settings([(Setting.MAX_FRAME_SIZE, 1)]), "maximum frame size of 1 bytes is out of range"),
-            (frames.settings([(Setting.INITIAL_WINDOW_SIZE, 1 << 31)]), "initial window of 2147483648 bytes is out of range"),
+            (frames.settings([(Setting.INITIAL_WINDOW_SIZE, 1 << 31)]),
+             "initial window of 2147483648 bytes is out of range"),
         ):
             self.setUp()
             _, asked = self.ask()
