@@ -52,8 +52,8 @@ class AuthzWebhookSettings:
 class Webhook:
     """Authorizer that calls a webhook through `ask`; concurrent identical reviews share one call.
 
-    A failed call is no opinion and is not cached. Allowed decisions have a cache of their own, so that users without
-    permissions cannot evict them.
+    A failed call means no opinion and is not cached. Allowed decisions have a cache of their own, so that users
+    without permissions cannot evict them.
     """
 
     _log = Logger()

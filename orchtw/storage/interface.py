@@ -48,8 +48,8 @@ class Change:
     was damaged. `note` is the `Op.note` of a write that this process made while the subscriber was live, or `Locked`,
     or the `Terms` that another process of this server has sent with its write, else None.
 
-    With an empty key it is no write: the store has reached `revision` without further changes. Shared stores send it
-    when others write outside of the subscribers' keys.
+    With an empty key it is not a write: the store has reached `revision` without further changes. Shared stores send
+    it when others write outside of the subscribers' keys.
     """
 
     revision: int

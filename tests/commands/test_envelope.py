@@ -106,7 +106,7 @@ class EnvelopeCommandTests(SynchronousTestCase):
         self.assertEqual([path.name for path in (folder / "out").iterdir()], ["good.pb"])
 
     def test_not_an_envelope(self) -> None:
-        """Decoding what is no envelope says so."""
+        """Decoding anything but an envelope says so."""
         status, out, err = self._orch_envelope("decode", stdin=b"{}")
         self.assertEqual((status, out), (1, b""))
         self.assertIn("expected prefix [107 56 115 0]", err)

@@ -103,7 +103,7 @@ class RefusedTests(SynchronousTestCase):
         self.assertLess(len(error.message), 2000)
 
     def test_not_an_object(self) -> None:
-        """Other bodies than JSON objects are refused, and so are repeated fields and what is no JSON value."""
+        """Other bodies than JSON objects are refused, and so are repeated fields and what is not a JSON value."""
         for body in (b"", b"x", b"\xff", b"{", b"[" * 60_000, b'{"fault":NaN}', b'{"seed":' + b"1" * 5000 + b"}"):
             self.refused(body, "the body is not JSON")
         self.refused(b'{"status":409,"status":410}', 'the body is not JSON: field "status" is repeated')

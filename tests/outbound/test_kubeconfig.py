@@ -82,7 +82,7 @@ class KubeconfigCase(SynchronousTestCase):
 
 
 class ServerTests(KubeconfigCase):
-    """Which server, and how it is believed."""
+    """The server of a kubeconfig, and its trust roots."""
 
     def test_current_context(self) -> None:
         """The current context says which cluster and user."""

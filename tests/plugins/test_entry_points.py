@@ -60,7 +60,7 @@ class LoadTests(EntryPointCase):
         )
 
     def test_wrong_object(self) -> None:
-        """An object that is no record, or another group's, cannot be used (reference EXT-3)."""
+        """An object that is not a record, or another group's, cannot be used (reference EXT-3)."""
         for record in (make, ControllerPlugin(make=make), AdmissionPlugin):
             self.assertEqual(
                 self.problems(load([self.entry_point(record)])),

@@ -23,7 +23,7 @@ VALUES = {
 
 
 def token_secret(name: str = "", /, **values: Any) -> Object:
-    """A Secret with these keys; underscores are dashes, None is no key."""
+    """A Secret with these keys; underscores are dashes, None is not a key."""
     given = {**VALUES, **{key.replace("_", "-"): value for key, value in values.items()}}
     data = {key: b64encode(str(value).encode()).decode() for key, value in given.items() if value is not None}
     return {
@@ -55,7 +55,7 @@ class AuthenticationTests(SynchronousTestCase):
     """Authentication with bootstrap tokens (reference AUTHN-21)."""
 
     def why(self, secret: Object, token: str = "0123456789abcdef") -> str:
-        """Why not; empty: it is."""
+        """Return the reason for refusing the token, or ""."""
         try:
             TokenSecret.of(secret).groups("abcdef", token, NOW)
         except BadSecret as problem:
@@ -110,7 +110,7 @@ class AuthenticationTests(SynchronousTestCase):
 
 
 class SigningTests(SynchronousTestCase):
-    """Which tokens sign (reference AUTHN-45)."""
+    """Tokens that sign (reference AUTHN-45)."""
 
     def test_good(self) -> None:
         """One that says so; it need not be for authentication, nor have a secret that is (reference AUTHN-45)."""

@@ -131,7 +131,7 @@ class RestoreTests(StateCase):
             self.assertEqual((await self.got(path) or {})["status"]["used"], {"count/secrets": "0"})
 
     async def test_keys_beside_objects_stay(self) -> None:
-        """Keys that are no API objects and belong to servers are neither deleted nor brought back."""
+        """Keys that are not API objects and belong to servers are neither deleted nor brought back."""
         from orchtw.storage.interface import Op
 
         store = self.server.instance.resources.store

@@ -23,7 +23,7 @@ class ComponentStatusTests(Case):
         self.assertEqual((condition["type"], condition["status"]), ("Healthy", "True"))
 
     async def test_unhealthy(self) -> None:
-        """When the store is not well, that is the answer, with the reason; it is no failure of the request."""
+        """When the store is not well, that is the answer, with the reason; it is not a failure of the request."""
         os.unlink(self.folder / "store.sqlite")
         condition = {"status": "True"}
         while condition["status"] == "True":  # until it has noticed

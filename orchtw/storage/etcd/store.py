@@ -227,7 +227,7 @@ class EtcdStore(Store):
         return self._writing.write(op, raw)
 
     async def keep(self, key: str, value: bytes, life_s: float) -> KeptValue:
-        """Keep a value with a lease of its own, as `Store.keep`: its renewal is no write."""
+        """Keep a value with a lease of its own, as `Store.keep`: its renewal is not a write."""
         self._must_be_open()
         raw = self._keys.stored(key)
         try:

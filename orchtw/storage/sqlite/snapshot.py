@@ -39,7 +39,7 @@ class Sizes:
 class Snapshot:
     """State of a store at the time of opening, until `close`.
 
-    Raises ConfigError with one line for a file that is missing, is no store, or is of another format.
+    Raises ConfigError with one line for a file that is missing, is not a store, or is of another format.
     """
 
     def __init__(self, path: Path) -> None:

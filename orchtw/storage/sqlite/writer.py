@@ -126,7 +126,7 @@ class Writer:
     def alive(self) -> Deferred[None]:
         """Check that the files are there and that the thread answers, or was active just now.
 
-        A busy reactor may keep a waiting thread from the interpreter for long, which is no sign of trouble.
+        A busy reactor may keep a waiting thread from the interpreter for long, which is not a sign of trouble.
         """
         if not self.missing and time.monotonic() - self._turned_at < ALIVE_S:
             return succeed(None)

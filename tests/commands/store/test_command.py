@@ -66,7 +66,7 @@ class CheckTests(CommandCase):
         self.assertIn("/registry/services/a/one at 10: cannot be read: ConfigMap is stored where Service", errors)
 
     async def test_files(self) -> None:
-        """A file can be named in place of the folder; what is no store is one line."""
+        """A file can be named in place of the folder; a file that is not a store is one line."""
         await self.filled()
         self.assertIn("6 objects", await self.run_command("check", self.store, folder=self.folder))
         missing = self.folder / "none"

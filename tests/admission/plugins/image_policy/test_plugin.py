@@ -378,7 +378,7 @@ class WebhookTests(CallerCase):
         return Chain([ImagePolicyWebhook.of(host(clock=reactor, caller=self.caller), given)])
 
     async def why(self, **more: Any) -> str:
-        """Why a pod is refused."""
+        """Return the reason for refusing a pod."""
         try:
             await pass_chain(self.make(**more), created(pod("i")))
         except Forbidden as error:
