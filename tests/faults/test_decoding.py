@@ -145,7 +145,7 @@ class RefusedTests(SynchronousTestCase):
 
     def test_names(self) -> None:
         """Resources are plurals without a group, and groups and sub-resources are lower-case names."""
-        self.refused({"status": 409, "resource": "deployments.apps"}, 'resource: "deployments.apps" has a dot')
+        self.refused({"status": 409, "resource": "deployments.apps"}, 'resource: "deployments.apps" contains a dot')
         self.refused({"status": 409, "resource": "ConfigMap"}, 'resource: "ConfigMap" cannot be a resource')
         self.refused({"status": 409, "group": "apps/v1"}, 'group: "apps/v1" cannot be a group')
         self.refused({"status": 409, "subresource": "Status"}, 'subresource: "Status" cannot be a subresource')
@@ -167,8 +167,8 @@ class RefusedTests(SynchronousTestCase):
             ({"fault": "late"}, "seconds: is required for the fault late"),
             ({"fault": "stale", "seconds": 1, "revisions": 1}, "seconds and revisions cannot both be given"),
             ({"status": 409, "seed": 1}, "seed: is only for rules with a probability below 1"),
-            ({"fault": "cut", "labels": "a=b"}, "labels: are those of one object"),
-            ({"status": 429, "verb": ["list", "watch"], "labels": "a=b"}, "labels: are those of one object"),
+            ({"fault": "cut", "labels": "a=b"}, "labels: match requests for one object"),
+            ({"status": 429, "verb": ["list", "watch"], "labels": "a=b"}, "labels: match requests for one object"),
             ({"fault": "cut", "subresource": "status"}, "subresource: the fault cut strikes objects"),
             ({"fault": "reset", "when": "during"}, 'when: "during" is not one of before, after'),
         ):  # fmt: skip

@@ -29,7 +29,7 @@ class ComponentStatusTests(Case):
         while condition["status"] == "True":  # until it has noticed
             (condition,) = (await self.send("GET", f"{STATUSES}/etcd-0", 200)).json["conditions"]
         self.assertEqual((condition["type"], condition["status"]), ("Healthy", "False"))
-        self.assertIn("has been removed or moved: the store takes no writes", condition["error"])
+        self.assertIn("has been removed or moved: writes are refused", condition["error"])
         self.assertEqual(condition["message"], condition["error"])
 
     async def test_others(self) -> None:

@@ -43,7 +43,7 @@ class ReadTests(SynchronousTestCase):
             record(object=OBJECT, time=None), record(object={"metadata": None}),
         ):  # fmt: skip
             error = self.assertRaises(ConfigError, list, read(written(good, bad), "e"))
-            self.assertIn("e: line 3 is not that of", str(error), orjson.dumps(bad))
+            self.assertIn("e: line 3 is neither", str(error), orjson.dumps(bad))
 
 
 class StateTests(SynchronousTestCase):

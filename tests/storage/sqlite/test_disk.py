@@ -212,6 +212,6 @@ class CheckTests(FileCase):
         """A missing file, another program's and one of format 1 are said to be that."""
         self.assertIn("cannot be opened", next(check.findings(self.path)))
         self.make_format_1([])
-        self.assertIn("format 1 becomes one", next(check.findings(self.path)))
+        self.assertIn("converts a store of format 1", next(check.findings(self.path)))
         self.overwrite(0, b"kind: Pod\n" * 1000)
         self.assertIn("not a store", next(check.findings(self.path)))
