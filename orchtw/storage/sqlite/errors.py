@@ -23,8 +23,8 @@ _PLAIN: Final = {
     sqlite3.SQLITE_FULL: "the disk is full, or a quota is reached; make room",
     sqlite3.SQLITE_READONLY: "the store is read-only for this user or on this file system ({name}); let the server"
     " write to the file and its folder",
-    sqlite3.SQLITE_IOERR: "I/O error ({name}); look for a quota, a limit on the size of files, and errors in the"
-    " system's log",
+    sqlite3.SQLITE_IOERR: "the disk reports an I/O error ({name}); look for a quota, a limit on the size of files,"
+    " and errors in the system's log",
     sqlite3.SQLITE_BUSY: "the store is locked by another program, such as a shell or a backup; end that one",
     sqlite3.SQLITE_LOCKED: "the store is locked by another program, such as a shell or a backup; end that one",
     sqlite3.SQLITE_PROTOCOL: "the store is locked by another program, such as a shell or a backup; end that one",
