@@ -306,5 +306,5 @@ class _words:
         words = tuple(text.split(","))
         for word in words:
             if word not in self._known:
-                raise argparse.ArgumentTypeError(f"{word!r} is none of {', '.join(self._known)}")
+                raise argparse.ArgumentTypeError(f"{word!r} is not one of {', '.join(self._known)}")
         return words

@@ -129,7 +129,7 @@ class WarmRequests:
             if not all(isinstance(user, UserInfo) for user in users):
                 raise RuntimeError("a user is not known at once")
             if not all(isinstance(each, Decision) and each.allowed for each in decisions):
-                raise RuntimeError(f"{users[0].name} may not do what is asked")
+                raise RuntimeError(f"{users[0].name} is not allowed to make its request")
             best = [min(best[0], (between - began) / BATCH), min(best[1], (ended - between) / BATCH)]
         who, may = (each / 1000 for each in best)
         return {

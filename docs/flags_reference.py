@@ -22,10 +22,10 @@ OPENING = """\
 
 *Written by `python -m docs.flags_reference`; do not edit.*
 
-`twistd [options] orch-apiserver [flags]` reads the flags below. What stands before `orch-apiserver` are
-`twistd`'s own options: `-n` (stay in the foreground), `--pidfile`, `--logfile`, `--syslog`, `--reactor`.
+`twistd [options] orch-apiserver [flags]` reads the flags below. The options before `orch-apiserver`
+are `twistd`'s own: `-n` (stay in the foreground), `--pidfile`, `--logfile`, `--syslog`, `--reactor`.
 
-How to write them:
+Syntax:
 
 * `--flag=value` and `--flag value` mean the same; a flag of kind *boolean* may stand alone for `true`.
 * A *duration* is written as in Go: `30s`, `5m0s`, `1h30m`, `250ms`.

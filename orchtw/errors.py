@@ -315,7 +315,7 @@ class TooManyRequests(StatusError):
     @classmethod
     def no_room(cls) -> TooManyRequests:
         """Return the budget of bytes is spent (reference LIMIT-9)."""
-        text = "the server holds too many bytes of unfinished requests and answers, please try again later"
+        text = "the server holds too many bytes of unfinished requests and responses, please try again later"
         return cls(text, {"retryAfterSeconds": 1})
 
 

@@ -402,8 +402,8 @@ def tell(listeners: Iterable[Callable[[Ending], None]], ending: Ending) -> None:
 
 
 def utf8_text(header: str, errors: str = "replace") -> str:
-    """Return the text of a header's value, whose characters are bytes; `errors` says what becomes of what is no
-    UTF-8.
+    """Return the text of a header's value, whose characters are bytes; `errors` is the handling of other
+    bytes than UTF-8.
     """
     return header if header.isascii() else header.encode("latin-1").decode("utf-8", errors)
 

@@ -108,7 +108,7 @@ class Attributes:
         It may share unchanged parts. Raises TypeError in the validating pass, and for a write without an object.
         """
         if self.finished or self._obj is None:
-            raise TypeError("only a mutating plugin may change an object, and only one that there is")
+            raise TypeError("only a mutating plugin may change the object, and only if there is one")
         self._obj = obj
         self.changes += 1
 

@@ -64,25 +64,25 @@ class WebhookMetrics:
         labels = ("name", "type", "operation")
         self.durations = Durations(
             "apiserver_admission_webhook_admission_duration_seconds",
-            "Time that calls of admission webhooks take in seconds, by webhook, operation and type "
+            "Latency of admission webhook calls in seconds, by webhook, operation and type "
             "(admit or validating).",
             (*labels, "rejected"),
         )
         self.requests = _calls(
             "apiserver_admission_webhook_request_total",
-            "Calls of admission webhooks, by webhook, operation, type, HTTP status and whether the request "
-            "was refused.",
+            "Admission webhook calls, by webhook, operation, type, HTTP status and whether the request was "
+            "rejected.",
             (*labels, "code", "rejected"),
         )
         self.rejections = _calls(
             "apiserver_admission_webhook_rejection_count",
-            "Requests that admission webhooks refused, by webhook, operation, type, kind of error "
-            "(calling_webhook_error, apiserver_internal_error or no_error) and status of the answer.",
+            "Requests rejected by admission webhooks, by webhook, operation, type, kind of error "
+            "(calling_webhook_error, apiserver_internal_error or no_error) and response status.",
             (*labels, "error_type", "rejection_code"),
         )
         self.failed_open = _calls(
             "apiserver_admission_webhook_fail_open_count",
-            "Requests that went on though a webhook could not be called, by webhook and type.",
+            "Requests admitted although a webhook could not be called, by webhook and type.",
             ("name", "type"),
         )
 
@@ -107,12 +107,12 @@ class AdmissionMetrics:
     def __init__(self) -> None:
         self.steps = Durations(
             "apiserver_admission_step_admission_duration_seconds",
-            "Time that admission takes in seconds, by operation and half (admit or validate).",
+            "Admission latency in seconds, by operation and phase (admit or validate).",
             ("type", "operation", "rejected"),
         )
         self.controllers = Durations(
             "apiserver_admission_controller_admission_duration_seconds",
-            "Time that admission plugins take in seconds, by plugin, operation and half (admit or validate).",
+            "Latency of admission plugins in seconds, by plugin, operation and phase (admit or validate).",
             ("name", "type", "operation", "rejected"),
         )
         self.webhooks = WebhookMetrics()
@@ -127,7 +127,7 @@ class AdmissionMetrics:
     def families(self) -> tuple[ShownFamily[Any], ...]:
         """Return the families, for a registry."""
         hooks = self.webhooks
-        summary = Summary(self.steps, "Time that admission takes in seconds, by operation and half.")
+        summary = Summary(self.steps, "Admission latency in seconds, by operation and phase.")
         shown = (self.steps, summary, self.controllers, hooks.durations)
         return *shown, hooks.requests, hooks.rejections, hooks.failed_open, *self._own
 

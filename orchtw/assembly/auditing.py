@@ -44,7 +44,7 @@ def _auditor(base: Foundation, caller: Caller) -> Auditor | None:
         return None
     policy = load(options.policy_file, resources.naming)
     if not asked:
-        _log.warn("neither --audit-log-path nor --audit-webhook-config-file is given: audit events go nowhere")
+        _log.warn("neither --audit-log-path nor --audit-webhook-config-file is given: audit events are discarded")
         return None
     from orchtw.audit.backends import AuditHost, sinks
 

@@ -111,7 +111,7 @@ class SealedTranslation:
         except Unreadable as problem:
             raise ConfigError(f"{FLAG}: {key} cannot be read, so the store cannot be rewritten: {problem}") from None
         except KeyMissing:
-            why = "a store whose keys a service keeps cannot be rewritten for another vocabulary"
+            why = "a store encrypted with keys of a KMS service cannot be rewritten for another vocabulary"
             raise ConfigError(f"{FLAG}: {why}") from None
 
 

@@ -52,7 +52,7 @@ def faults(base: Foundation, metrics: Instruments) -> Faults | None:
     spared = (naming.api_server_user, naming.controller_manager_user)
     rules = FaultRules(time.time, spared, lambda rule: freeze(targets.served(), rule))
     struck = metrics.registry.add(counters(
-        "orchtw_faults_struck_total", "Requests that fault rules have struck, by fault.", ("fault",)))  # fmt: skip
+        "orchtw_faults_struck_total", "Requests affected by fault rules, by fault.", ("fault",)))  # fmt: skip
     random = SystemRandom()
     _log.warn("faults are enabled: authorized users can make requests fail at {path}", path=PATH)
     subjects = FaultSubjects(targets, resources.offload, Negotiator(naming))

@@ -54,7 +54,7 @@ def _asked(config: Config, made: bytes) -> bytes:
     try:
         ended = subprocess.run(command, input=given, capture_output=True, env=_environment(), timeout=ASK_S)
     except subprocess.TimeoutExpired:
-        raise ConfigError(f"--{FLAG}: the store does not answer") from None
+        raise ConfigError(f"--{FLAG}: the store does not respond") from None
     if not ended.returncode:
         return ended.stdout
     if ended.returncode == REFUSED:

@@ -87,24 +87,24 @@ class Instruments:
         resources.targets.listen(self.requests.resources_changed)
         self.attempts = Attempts(self.registry, told_apart(naming))
         self._own_requests = add(counters(
-            "apiserver_selfrequest_total", "Requests of the server's own controllers.",
+            "apiserver_selfrequest_total", "Requests made by the server's own controllers.",
             ("verb", "resource", "subresource")))  # fmt: skip
         self.lists = ListMetrics(self.registry)
         self.store_times = StoreTimes(self.registry)
         self.calls = CallMetrics(self.registry)
         self.queues = Queues(self.registry, resources.clock.seconds)
         self.events = add(histograms(
-            "apiserver_watch_events_sizes", "Bytes of events that watches were sent, by kind.", FRAME_BYTES, KIND,
+            "apiserver_watch_events_sizes", "Size of watch events in bytes, by kind.", FRAME_BYTES, KIND,
             most=MOST_KINDS_WATCHED))  # fmt: skip
-        add(Read(self._events, "apiserver_watch_events_total", COUNTER, "Events that watches were sent, by kind.",
+        add(Read(self._events, "apiserver_watch_events_total", COUNTER, "Watch events sent, by kind.",
                  KIND))  # fmt: skip
-        add(Read(self._watchers, "apiserver_registered_watchers", GAUGE, "Watches that are open, by kind.", KIND,
+        add(Read(self._watchers, "apiserver_registered_watchers", GAUGE, "Open watches, by kind.", KIND,
                  since="1.23.0"))  # fmt: skip
         show_caches(self.registry, resources.cacher)
         show_store(self.registry, resources.store, config.storage.backend)
         self._show_threads(resources)
         add(Read(one(lambda: resources.codecs.generated.known_texts.size_bytes), "orchtw_known_texts_bytes", GAUGE,
-                 "Texts of parts of objects that need not be worked on again."))  # fmt: skip
+                 "Bytes of cached object parts, which need not be processed again."))  # fmt: skip
         show_process(self.registry)
         build_info(self.registry, naming)
 
@@ -125,11 +125,11 @@ class Instruments:
     def _show_threads(self, resources: Resources) -> None:
         add, offload, self.lag = self.registry.add, resources.offload, ReactorLag(resources.clock)
         self.collector = Collector(resources.clock)
-        add(Single(self.lag.seconds, "orchtw_reactor_lag_seconds", "For how long what is ready waits to be run."))
-        add(Single(self.collector.seconds, "orchtw_gc_pause_seconds", "Time of a search for reference cycles."))
-        add(Single(offload.seconds, "orchtw_offload_seconds", "Seconds until a computation in the thread has ended."))
+        add(Single(self.lag.seconds, "orchtw_reactor_lag_seconds", "Delay of callbacks that are ready to run."))
+        add(Single(self.collector.seconds, "orchtw_gc_pause_seconds", "Duration of a garbage collection."))
+        add(Single(offload.seconds, "orchtw_offload_seconds", "Latency of computations in the worker thread."))
         add(Read(one(lambda: offload.waiting_bytes), "orchtw_offload_waiting_bytes", GAUGE,
-                 "Input of computations that wait for the thread or run in it."))  # fmt: skip
+                 "Bytes of input to computations that are queued or running in the worker thread."))  # fmt: skip
 
     def self_request(self, verb: str, resource: Resource, subresource: str) -> None:
         """Count a request of the server to itself."""
@@ -150,18 +150,18 @@ class Instruments:
         if manager.leading is not None:
             self.registry.add(Read(
                 lambda: [((name,), int(bool(manager.leading)))], "leader_election_master_status", GAUGE,
-                "Whether this process holds the lease of that name.", ("name",)))  # fmt: skip
+                "1 if this process holds the lease of that name, else 0.", ("name",)))  # fmt: skip
 
     def show_listener(self, listener: Listener) -> None:
         """Show connections, and what they hold."""
         add, edge = self.registry.add, listener.edge
         add(Read(one(lambda: listener.failed_handshakes), "apiserver_tls_handshake_errors_total", COUNTER,
-                 "Connections that TLS has refused."))  # fmt: skip
-        add(Read(one(lambda: len(edge.channels)), "orchtw_connections", GAUGE, "Connections that are open."))
+                 "Connections whose TLS handshake failed."))  # fmt: skip
+        add(Read(one(lambda: len(edge.channels)), "orchtw_connections", GAUGE, "Open connections."))
         add(Read(one(lambda: edge.in_flight), "orchtw_requests_in_flight", GAUGE,
-                 "Requests, watches and upgraded connections that are not over."))  # fmt: skip
+                 "Requests, watches and upgraded connections in progress."))  # fmt: skip
         add(Read(one(lambda: edge.budget.used_bytes), "orchtw_inflight_bytes", GAUGE,
-                 "Bytes held for requests and answers, of --max-inflight-bytes."))  # fmt: skip
+                 "Bytes held for requests and responses, out of --max-inflight-bytes."))  # fmt: skip
 
     def _served(
         self, group: str, version: str, resource: str, subresource: str
@@ -190,5 +190,5 @@ def told_apart(naming: Naming) -> tuple[str, ...]:
 def build_info(registry: Registry, naming: Naming) -> None:
     """Register the build info, as `/version` reports it."""
     document = version_of(naming)
-    family = gauges(naming.build_info_metric, "What the server was built from.", tuple(_BUILD))
+    family = gauges(naming.build_info_metric, "Build information, in the labels of a constant 1.", tuple(_BUILD))
     registry.add(family).of(*(document[key] for key in _BUILD.values())).value = 1

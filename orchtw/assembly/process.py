@@ -208,7 +208,7 @@ class APIServer(Service):
             self._reload.startService()
         self._parts.metrics.collector.startService()
         if self._owner is not None:
-            self._log.info("worker {number} serves", number=self._config.worker)
+            self._log.info("worker {number} is ready", number=self._config.worker)
             return
         if self._workers is not None:
             await self._workers.start(self._listener.port)
@@ -284,7 +284,7 @@ class APIServer(Service):
         )
         answered = await self._listener.finish_requests()
         await self._listener.stop_accepting()
-        self._log.info("shutdown: requests are answered" if answered else "shutdown: requests took too long")
+        self._log.info("shutdown: all requests are finished" if answered else "shutdown: requests took too long")
 
     def _tls_options(self) -> TLSOptions:
         """Read the TLS files as they are now. Raises ConfigError."""

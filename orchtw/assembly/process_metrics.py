@@ -13,7 +13,7 @@ def show_process(registry: Registry) -> None:
     """Show memory, files, time and the passes of the garbage collector."""
     registry.show(_collectors)
     registry.add(Read(
-        one(_most_memory), "process_virtual_memory_max_bytes", GAUGE, "Bytes of address space that are allowed."
+        one(_most_memory), "process_virtual_memory_max_bytes", GAUGE, "Maximum size of the address space in bytes."
     ))  # fmt: skip
 
 

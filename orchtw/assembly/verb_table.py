@@ -1,4 +1,4 @@
-"""Which function does which verb."""
+"""Functions of the verbs."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Counts:
             Read(one(lambda: self.rejected), f"{_PREFIX}requests_rejected_total", COUNTER,
                  "API requests rejected due to an error in the audit logging backend."),
             Read(each(lambda: {name: size() for name, size in self.waiting.items()}), f"{_PREFIX}waiting_bytes",
-                 GAUGE, "Bytes of audit events that have not arrived yet, by backend.", ("backend",)),
+                 GAUGE, "Bytes of audit events not yet delivered, by backend.", ("backend",)),
         )  # fmt: skip
 
     def _levels(self) -> dict[str, int]:

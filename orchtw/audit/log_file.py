@@ -107,7 +107,7 @@ class LogFile:
         try:
             fd = self._open()
         except OSError as error:
-            self._say(f"{self._path} cannot be opened again: {error.strerror}; the old file is written on")
+            self._say(f"{self._path} cannot be opened again: {error.strerror}; logging continues to the old file")
             return
         os.close(self._fd)
         self._fd, self._torn = fd, False
@@ -121,7 +121,7 @@ class LogFile:
             fd = self._moved()
         except OSError as error:
             self._limit = self._size + self._settings.max_bytes
-            self._say(f"{self._path} cannot be rotated: {error.strerror}; it grows on")
+            self._say(f"{self._path} cannot be rotated: {error.strerror}; it keeps growing")
             return
         os.close(self._fd)
         self._fd, self._torn = fd, False

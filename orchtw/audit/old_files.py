@@ -96,7 +96,7 @@ class Keeper:
                 with self.alone():
                     self.tidy(datetime.now(UTC))
             except OSError as error:
-                self._say(f"old files of {self._path} cannot be looked after: {error}")
+                self._say(f"old files of {self._path} cannot be compressed or removed: {error}")
 
     def tidy(self, now: datetime) -> None:
         """Remove files beyond the limits of number and age, and compress the rest if configured. Raises OSError."""

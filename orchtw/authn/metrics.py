@@ -23,12 +23,12 @@ class AuthenticationMetrics:
 
     def __init__(self) -> None:
         self.cache = TokenCache()
-        legacy = counters(f"{_PREFIX}legacy_tokens_total", "Uses of tokens of Secrets.")
+        legacy = counters(f"{_PREFIX}legacy_tokens_total", "Uses of service account tokens kept in Secrets.")
         stale = counters(f"{_PREFIX}stale_tokens_total", "Uses of tokens that should have been renewed.")
-        valid = counters(f"{_PREFIX}valid_tokens_total", "Uses of tokens that should be renewed later.")
+        valid = counters(f"{_PREFIX}valid_tokens_total", "Uses of valid tokens that are not due for renewal.")
         lifetimes = histograms(
             "apiserver_client_certificate_expiration_seconds",
-            "For how long the certificate of a request still holds.",
+            "Remaining lifetime of the client certificates of requests, in seconds.",
             BOUNDS_S,
         )
         self.families = (legacy, stale, valid, lifetimes, *self.cache.families)

@@ -67,7 +67,7 @@ def _source(found: Any) -> ClaimSource | None:
     if not url:
         return None
     if not is_https(url):
-        raise _bad(f"the endpoint {go_quote(url[:_SHOWN])} is no https URL")
+        raise _bad(f"the endpoint {go_quote(url[:_SHOWN])} is not an https URL")
     if not access_token.isascii() or not access_token.isprintable():
         raise _bad("oidc: could not parse claim sources")
     return ClaimSource(url, access_token)
@@ -129,7 +129,7 @@ class DistributedClaims:
         finally:
             self._seats.release()
         if token is None:
-            raise self._failed("the answer is no signed token")
+            raise self._failed("the answer is not a signed token")
         try:
             self._rules.check(token)
         except BadToken as problem:

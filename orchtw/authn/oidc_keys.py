@@ -82,7 +82,7 @@ def keys_of(document: Object) -> tuple[Key, ...]:
     """
     listed = document.get("keys")
     if not isinstance(listed, list):
-        raise NoKeys("the issuer's answer is no set of keys")
+        raise NoKeys("the issuer's answer is not a set of keys")
     return tuple(_keys(listed[:KEYS]))
 
 
@@ -129,7 +129,7 @@ class Provider:
             )
         url = document.get("jwks_uri")
         if not isinstance(url, str) or not is_https(url):
-            raise NoKeys(f"oidc: the issuer's jwks_uri {go_quote(str(url)[:_SHOWN])} is no https URL")
+            raise NoKeys(f"oidc: the issuer's jwks_uri {go_quote(str(url)[:_SHOWN])} is not an https URL")
         answer = await self._document(url)
         return Fetched(keys_of(_object(answer)), fresh_s(answer.headers))
 
@@ -161,7 +161,7 @@ def _object(answer: CallAnswer) -> Object:
     except ValueError:
         raise NoKeys("the issuer's answer is not JSON") from None
     if not isinstance(found, dict):
-        raise NoKeys("the issuer's answer is no JSON object")
+        raise NoKeys("the issuer's answer is not a JSON object")
     return found
 
 
@@ -255,7 +255,7 @@ class IssuerKeys(Service):
         if keys:
             self._told = ""
         else:
-            self._tell("the issuer has no keys that can be used: its tokens are refused")
+            self._tell("the issuer has no usable keys: its tokens are rejected")
 
     def _tell(self, why: str) -> None:
         if why != self._told:

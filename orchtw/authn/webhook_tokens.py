@@ -152,7 +152,7 @@ def verdict_of(body: bytes, api_version: str, audiences: Sequence[str] = (), own
     except ValueError:
         raise BadTokenReview("the answer is not JSON") from None
     if not isinstance(review, dict) or review.get("kind") != "TokenReview":
-        raise BadTokenReview("the answer is no TokenReview")
+        raise BadTokenReview("the answer is not a TokenReview")
     if review.get("apiVersion") != api_version:
         raise BadTokenReview(f"the answer's apiVersion is {_shown(review.get('apiVersion'))}, expected {api_version}")
     status = _typed(review, "status", dict, {})
@@ -181,14 +181,14 @@ def _typed(obj: Object, name: str, kind: type, default: Any) -> Any:
     if value is None:
         return default
     if not isinstance(value, kind):
-        raise BadTokenReview(f"the answer's {_shown(name)} is of another type")
+        raise BadTokenReview(f"the answer's {_shown(name)} has the wrong type")
     return value
 
 
 def _texts(obj: Object, name: str) -> tuple[str, ...]:
     found = _typed(obj, name, list, [])
     if not all(isinstance(each, str) for each in found):
-        raise BadTokenReview(f"the answer's {_shown(name)} holds what is no text")
+        raise BadTokenReview(f"the answer's {_shown(name)} contains a non-string value")
     return tuple(found)
 
 

@@ -52,8 +52,8 @@ class AuthzWebhookSettings:
 class Webhook:
     """Authorizer that calls a webhook through `ask`; concurrent identical reviews share one call.
 
-    A failed call is no opinion and is not cached. Allowed decisions have a cache of their own, so that users without
-    permissions cannot evict them.
+    A failed call means no opinion and is not cached. Allowed decisions have a cache of their own, so that users
+    without permissions cannot evict them.
     """
 
     _log = Logger()
@@ -72,7 +72,7 @@ class Webhook:
         try:
             key = sha256(orjson.dumps(spec)).digest()
         except TypeError:
-            return self._unanswered("the question is not UTF-8 text")
+            return self._unanswered("the review is not UTF-8 text")
         known = self._allowed.find(key) or self._others.find(key)
         if known is not None:
             return known

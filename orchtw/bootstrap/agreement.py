@@ -10,7 +10,7 @@ from orchtw.bootstrap.server_leases import Record, ServerLeases
 from orchtw.metrics.series import GAUGE, Read, Values
 from orchtw.rules.agreement import Difference, Fact, differences
 
-UNKNOWN = "it is not known yet which other servers there are"
+UNKNOWN = "the other servers are not known yet"
 
 
 class Agreement:
@@ -48,7 +48,11 @@ class Agreement:
     def families(self) -> Iterator[Read]:
         """Yield the number of servers that differ, by fact."""
         yield Read(
-            self._counts, "orchtw_server_disagreements", GAUGE, "Other servers that differ in a fact.", ("fact",)
+            self._counts,
+            "orchtw_server_disagreements",
+            GAUGE,
+            "Other servers whose configuration differs from this server's, by fact.",
+            ("fact",),
         )
 
     def _counts(self) -> Iterator[tuple[Values, float]]:

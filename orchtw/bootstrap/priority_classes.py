@@ -7,12 +7,12 @@ from orchtw.bootstrap.maker import Maker
 NODE_CRITICAL = (
     "system-node-critical",
     2_000_001_000,
-    "For pods that their node must not lose: they are preempted by nothing else.",
+    "For critical pods that must stay on their node. No other pods preempt them.",
 )
 CLUSTER_CRITICAL = (
     "system-cluster-critical",
     2_000_000_000,
-    "For pods that the cluster must not lose; they give way to those that their node needs.",
+    "For critical pods of the cluster, which may move to another node. Only node-critical pods preempt them.",
 )
 
 

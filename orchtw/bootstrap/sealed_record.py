@@ -16,8 +16,8 @@ _NAMESPACES: Final = f"{REGISTRY}namespaces/"
 class Reason(Enum):
     """Reason why a server without keys must not make new ones."""
 
-    SERVERS = "a server is alive that has not handed over its keys"
-    OBJECTS = "it has objects, whose servers have not handed over their keys"
+    SERVERS = "a live server has not handed over its keys"
+    OBJECTS = "it has objects from servers that have not handed over their keys"
 
 
 async def found_or_made(store: Store, made: bytes) -> bytes | Reason:

@@ -173,7 +173,7 @@ class LeaderElector:
             if not self.leading:
                 self._lead()
         elif held is False and self.leading:
-            self._lose("another holds it")
+            self._lose("another candidate holds it")
             return
         spread = 1.0 if self.leading else 1.0 + (JITTER - 1.0) * self._random.random()
         self._next = self._clock.callLater(self._terms.retry_period_s * spread, self._try)

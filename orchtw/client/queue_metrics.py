@@ -20,18 +20,18 @@ class Queues:
         self._seconds = seconds
         self._queues: dict[str, Queue] = {}
         add = registry.add
-        self.adds = add(counters("workqueue_adds_total", "Keys that a queue was given.", _LABELS))
-        self.depth = add(gauges("workqueue_depth", "Keys that wait in a queue.", _LABELS))
+        self.adds = add(counters("workqueue_adds_total", "Keys added to a queue.", _LABELS))
+        self.depth = add(gauges("workqueue_depth", "Keys waiting in a queue.", _LABELS))
         self.waits = add(histograms(
-            "workqueue_queue_duration_seconds", "Seconds that a key waits in a queue.", _BOUNDS_S,
+            "workqueue_queue_duration_seconds", "Time that a key waits in a queue, in seconds.", _BOUNDS_S,
             _LABELS))  # fmt: skip
         self.work = add(histograms(
-            "workqueue_work_duration_seconds", "Seconds that a key is worked on.", _BOUNDS_S, _LABELS))  # fmt: skip
-        self.retries = add(counters("workqueue_retries_total", "Keys that came back after a failure.", _LABELS))
+            "workqueue_work_duration_seconds", "Time to process a key, in seconds.", _BOUNDS_S, _LABELS))  # fmt: skip
+        self.retries = add(counters("workqueue_retries_total", "Keys retried after a failure.", _LABELS))
         add(Read(self._unfinished, "workqueue_unfinished_work_seconds", GAUGE,
-                 "Seconds that what is being worked on has taken so far, together.", _LABELS))  # fmt: skip
+                 "Total time that the keys in progress have taken so far, in seconds.", _LABELS))  # fmt: skip
         add(Read(self._longest, "workqueue_longest_running_processor_seconds", GAUGE,
-                 "Seconds that the longest of what is being worked on has taken so far.", _LABELS))  # fmt: skip
+                 "Time that the longest-running key in progress has taken so far, in seconds.", _LABELS))  # fmt: skip
 
     def of(self, name: str) -> Queue:
         """Return the metrics of the queue with this name."""

@@ -86,8 +86,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add("files", nargs="*", default=[_STDIN], metavar="FILE", help="input files; none or - means standard input")
     add("--out-dir", type=Path, metavar="DIR", help="folder for the outputs, named after their inputs")
     add("--vocabulary", choices=VOCABULARIES, default=VOCABULARIES[0], help="vocabulary of group and field names")
-    add("--kind", default="", help="kind of inputs without one")
-    add("--api-version", default="", help="apiVersion of inputs without one")
+    add("--kind", default="", help="kind of inputs that do not name one")
+    add("--api-version", default="", help="apiVersion of inputs that do not name one")
     parser = argparse.ArgumentParser(prog="orch-envelope", description="Converts API objects between encodings.")
     commands = parser.add_subparsers(dest="command", required=True)
     decode = commands.add_parser("decode", parents=[shared], help="convert envelopes to JSON or YAML")
@@ -139,7 +139,7 @@ def _writer(arguments: argparse.Namespace, stdout: BinaryIO) -> Callable[[str, b
     def write(name: str, data: bytes) -> None:
         path = folder / f"{'stdin' if name == _STDIN else Path(name).stem}.{arguments.output}"
         if path in taken:
-            raise OSError(f"{path} is the output of another input too")
+            raise OSError(f"{path} would be the output of two inputs")
         taken.add(path)
         folder.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)

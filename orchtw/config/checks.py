@@ -158,9 +158,9 @@ def _numbers(config: Config) -> list[str]:
     elif config.serving.workers > 1 and config.storage.backend == "memory":
         problems.append("--workers: not with --storage memory, which is the memory of one process")
     elif config.serving.workers > 1 and config.storage.backend != "sqlite":
-        problems.append("--workers: only with --storage-backend sqlite; on another start several servers")
+        problems.append("--workers: only with --storage-backend sqlite; otherwise run several servers")
     elif config.serving.workers > 1 and sys.platform != "linux":
-        problems.append("--workers: only on Linux, which spreads the connections to one port")
+        problems.append("--workers: only on Linux, where the kernel spreads connections over the processes")
     if config.generic.enable_faults and config.serving.workers > 1:
         problems.append("--enable-faults: not with --workers above 1, since each process would count on its own")
     if 0 != config.storage.watch_cache_bytes < MIN_WATCH_CACHE_BYTES:
@@ -331,7 +331,7 @@ def _oidc(options: OIDCOptions) -> list[str]:
         parts = urlsplit(url)
         good = bool(parts.hostname) and parts.port != 0
     except ValueError:
-        return [*problems, f'--oidc-issuer-url: "{url}" is no URL']
+        return [*problems, f'--oidc-issuer-url: "{url}" is not a URL']
     if parts.scheme != "https":
         problems.append(f"'oidc-issuer-url' (\"{url}\") has invalid scheme (\"{parts.scheme}\"), require 'https'")
     elif not good or parts.query or parts.fragment or parts.username is not None:

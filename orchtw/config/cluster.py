@@ -42,7 +42,7 @@ class ClusterOptions:
         default=True,
         metadata=about(
             "Cluster",
-            "Create and maintain what every cluster has: namespaces, roles, priority classes, the "
+            "Create and maintain the objects that every cluster has: namespaces, roles, priority classes, the "
             "server's Service, APIServices.",
             BOOLEAN,
         ),
@@ -78,7 +78,7 @@ class ClusterOptions:
         default="lease",
         metadata=about(
             "Cluster",
-            "How the endpoints of the server's own Service are maintained: lease (all live servers), "
+            "Maintenance of the endpoints of the server's own Service: lease (all live servers), "
             "master-count (up to --apiserver-count servers that have started) or none.",
             TEXT,
         ),

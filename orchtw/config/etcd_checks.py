@@ -21,7 +21,7 @@ def etcd_problems(options: StorageOptions) -> list[str]:
                  for url in etcd.servers if not _is_endpoint(url)]  # fmt: skip
     if etcd.servers_overrides:
         problems.append(
-            "--etcd-servers-overrides: all objects have one order of revisions and are kept in one cluster"
+            "--etcd-servers-overrides: not supported, all objects share one sequence of revisions in one cluster"
         )
     if (etcd.certfile is None) != (etcd.keyfile is None):
         problems.append("--etcd-certfile and --etcd-keyfile must be given together")

@@ -213,7 +213,7 @@ class GarbageCollector(Controller):
         if node is None or node.presence is not Presence.PRESENT:
             return None
         if not (self.synced if node.orphaning or node.foreground else self._knows_owners):
-            raise Retry("not everything has been listed")
+            raise Retry("not all resources have been listed")
         if node.orphaning:
             await self._orphan(node)
         elif node.foreground:

@@ -123,7 +123,7 @@ class NamespaceController(Controller):
         found = await self.client.find(self._namespaces, "", namespace)
         meta = None if found is None else found.owner_metadata()
         if ("" if meta is None else meta.uid) != uid or (meta is not None and not meta.terminating):
-            raise Retry("another namespace has the name")
+            raise Retry("another namespace now has this name")
 
     async def _delete_all(self, resource: Resource, namespace: str, uid: str, progress: Progress) -> None:
         """Delete the namespace's objects of one resource, and count what is left of them."""

@@ -286,7 +286,7 @@ class ResourceQuotaController(Controller):
         found = {home: self._tally(home) for home in known.homes if home is not None}
         tallies = {home: tally for home, tally in found.items() if tally is not None}
         if not all(tally.reflector.synced for tally in tallies.values()):
-            raise Retry("what is limited has not been listed")
+            raise Retry("the limited resources have not been listed")
         uses = {home: await tally.uses(namespace) for home, tally in tallies.items()}
         counted, until = self._counted(known, uses)
         pending, size = self._pending(key), item.size_bytes

@@ -47,8 +47,8 @@ class Condition:
 class StartStep(Condition):
     """Check of a start step (post-start hook), which is retried if it fails, for example because of a full disk.
 
-    A failed attempt is no reason to restart the process: `/livez` only requires that the step has been `tried`, and
-    not even that until the condition `after` is met. `progress` describes the progress of a long step.
+    A failed attempt does not justify a restart of the process: `/livez` only requires that the step has been `tried`,
+    and not even that until the condition `after` is met. `progress` describes the progress of a long step.
     """
 
     reason: str = "not finished"

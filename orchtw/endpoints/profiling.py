@@ -34,7 +34,7 @@ ABOUT: Final = {
     "goroutine": "The stack of each thread.",
     "heap": "Objects by type, and the memory of the process.",
     "profile": f"Stacks sampled for ?seconds= ({USUAL_S}), as lines for flame graphs.",
-    "reactor": "What the reactor waits for: timers, sockets, threads.",
+    "reactor": "Timers, sockets and threads that the reactor is waiting for.",
     "threads": "The stack of each thread.",
 }
 
@@ -78,7 +78,7 @@ class Profiling:
             return _plain(await self._in_thread(held))
         seconds = _seconds(request.param("seconds"))
         if seconds > LONGEST_S:
-            return _plain(b"profile duration exceeds the most, %d seconds\n" % LONGEST_S, 400)
+            return _plain(b"profile duration exceeds the maximum of %d seconds\n" % LONGEST_S, 400)
         sampler = Sampler(seconds)
         return _plain(await self._in_thread(sampler.run, sampler.stop))
 

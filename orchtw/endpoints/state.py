@@ -105,7 +105,7 @@ def _read(body: bytes) -> Mapping[str, str]:
     except ValueError as error:
         raise BadRequest(f"the body is not JSON: {error}") from None
     if not isinstance(asked, dict) or not all(isinstance(value, str) for value in asked.values()):
-        raise BadRequest("the body must be a JSON object with texts as values")
+        raise BadRequest("the body must be a JSON object with string values")
     known = _FIELDS.get(asked.get("action", ""))
     if known is None:
         raise BadRequest(f"action: must be one of {', '.join(_FIELDS)}")

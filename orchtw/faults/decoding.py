@@ -140,7 +140,7 @@ def _selection(fields: FaultFields, verbs: tuple[str, ...]) -> FaultSelection:
     resources = fields.texts("resource")
     for each in resources:
         if "." in each:
-            raise refused(f"resource: {shown(each)} has a dot; put the part behind it into group")
+            raise refused(f"resource: {shown(each)} contains a dot; put the part after it into group")
     return FaultSelection(
         users=fields.texts("user"),
         verbs=verbs,
@@ -164,7 +164,7 @@ def _labels(fields: FaultFields) -> LabelSelector:
 def _checked(selection: FaultSelection, kind: str) -> FaultSelection:
     """Return the selection; refuse one that can select nothing that the fault strikes."""
     if not selection.labels.empty and all(verb in (*LISTS, "deletecollection") for verb in selection.verbs):
-        raise refused("labels: are those of one object; lists, watches and deletecollections have none")
+        raise refused("labels: match requests for one object only, not lists, watches or deletecollections")
     if kind in (CUT, BOOKMARKS, STALE, EXPIRED) and any(selection.subresources):
         raise refused(f"subresource: the fault {kind} strikes objects and collections only")
     return selection

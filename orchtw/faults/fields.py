@@ -46,7 +46,7 @@ class FaultFields:
         value = self._sent[name]
         values = value if isinstance(value, list) else [value]
         if not 0 < len(values) <= MOST_TEXTS:
-            raise refused(f"{name}: must be a text, or a list of 1 to {MOST_TEXTS} texts")
+            raise refused(f"{name}: must be a string, or a list of 1 to {MOST_TEXTS} strings")
         texts = tuple(_text(name, each, empty=empty) for each in values)
         for each in texts:
             if pattern is not None and each and not pattern.fullmatch(each):
@@ -111,7 +111,8 @@ def shown(text: str) -> str:
 
 def _text(name: str, value: object, *, empty: bool) -> str:
     if not isinstance(value, str) or len(value) > MOST_CHARACTERS or not (value or empty):
-        raise refused(f"{name}: must be {'' if empty else 'non-empty '}text of at most {MOST_CHARACTERS} characters")
+        kind = "string" if empty else "non-empty string"
+        raise refused(f"{name}: must be a {kind} of at most {MOST_CHARACTERS} characters")
     return value
 
 

@@ -20,7 +20,7 @@ from orchtw.rules.options import parse_revision
 
 _THROTTLED: Final = "the server has received too many requests and has asked us to try again later"
 _UNAVAILABLE: Final = "the server is currently unable to handle the request"
-_INTERNAL: Final = "a fault rule of this server has struck the request"
+_INTERNAL: Final = "a fault rule of this server failed the request"
 
 
 def error_of(rule: FaultRule, info: RequestInfo, name: str, version: str) -> StatusError:

@@ -102,7 +102,7 @@ class Plans:
         except StatusError:
             return None  # the whole way refuses it, and counts the refusal
         except Exception:
-            self._log.failure("a plan failed: its requests go the whole way")
+            self._log.failure("a request plan failed; handling the request normally")
             self._drop(key)
             return None
 
@@ -119,10 +119,10 @@ class Plans:
     def families(self) -> tuple[Read, ...]:
         """Return the metrics of plans."""
         return (
-            Read(one(lambda: len(self._plans)), "orchtw_request_plans", GAUGE, "Plans of equal requests."),
-            Read(one(lambda: self._bytes), "orchtw_request_plan_bytes", GAUGE, "Bytes of these plans."),
+            Read(one(lambda: len(self._plans)), "orchtw_request_plans", GAUGE, "Cached request plans."),
+            Read(one(lambda: self._bytes), "orchtw_request_plan_bytes", GAUGE, "Bytes of cached request plans."),
             Read(one(lambda: self.answered), "orchtw_planned_requests_total", COUNTER,
-                 "Requests that were answered by a plan."),
+                 "Requests handled by a cached plan."),
         )  # fmt: skip
 
     def _answer(self, plan: Plan, key: Key, request: Request) -> Response | None:
@@ -173,7 +173,7 @@ class Plans:
             try:
                 plan = self._made(shown, response, key)
             except Exception:
-                self._log.failure("a plan could not be made")
+                self._log.failure("failed to make a request plan")
             else:
                 self._keep(key, plan)
         return response

@@ -11,7 +11,7 @@ from orchtw.filters.plan import NOTHING, Part
 from orchtw.filters.shutting_down import Doors
 from orchtw.request import Request, Response
 
-MESSAGE: Final = "the server is starting: what is stored is being read, please try again"
+MESSAGE: Final = "the server is starting and still reading stored objects, please try again"
 RETRY_AFTER_S: Final = 1
 
 Answer = Callable[[Request, str], Awaitable[Response]]

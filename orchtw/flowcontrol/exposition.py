@@ -18,11 +18,11 @@ Value = Callable[[Stats], float]
 _NUMBERS: Final[tuple[tuple[str, str, str, Value], ...]] = (
     (
         "dispatched_requests_total", COUNTER,
-        "Requests that have begun, by priority level and flow schema.", lambda stats: stats.dispatched,
+        "Requests dispatched, by priority level and flow schema.", lambda stats: stats.dispatched,
     ),
-    ("current_inqueue_requests", GAUGE, "Requests that wait in queues.", lambda stats: stats.waiting),
-    ("current_executing_requests", GAUGE, "Requests that are being served.", lambda stats: stats.executing),
-    ("request_concurrency_in_use", GAUGE, "Seats that requests occupy.", lambda stats: stats.seats),
+    ("current_inqueue_requests", GAUGE, "Requests waiting in queues.", lambda stats: stats.waiting),
+    ("current_executing_requests", GAUGE, "Requests being executed.", lambda stats: stats.executing),
+    ("request_concurrency_in_use", GAUGE, "Seats occupied by requests.", lambda stats: stats.seats),
 )  # fmt: skip
 
 
@@ -37,13 +37,13 @@ def in_flight_families(in_flight: InFlight, seconds: Callable[[], float]) -> tup
 
     return (
         Read(executing, "apiserver_current_inflight_requests", GAUGE,
-             "The most requests that were being served at once in the last second, by kind.", _KIND,
+             "Maximum number of requests executing at once in the last second, by kind.", _KIND,
              stability=STABLE),
         Read(waiting, "apiserver_current_inqueue_requests", GAUGE,
-             "The most requests that waited at once in the last second, by kind.", _KIND),
+             "Maximum number of requests queued at once in the last second, by kind.", _KIND),
         Read(lambda: [((kind,), count) for kind, count in in_flight.dropped.items()],
              "apiserver_dropped_requests_total", COUNTER,
-             "Requests that were answered with 'Try again later', by kind.", _KIND, since="1.24.0"),
+             "Requests rejected with 'Try again later', by kind.", _KIND, since="1.24.0"),
     )  # fmt: skip
 
 
@@ -58,19 +58,19 @@ class FlowMetrics:
         for name, kind, text, value in _NUMBERS:
             yield Read(self._reader(value), _PREFIX + name, kind, text, _LABELS)
         yield Read(self._rejected, f"{_PREFIX}rejected_requests_total", COUNTER,
-                   "Requests that were sent away, and why.", (*_LABELS, "reason"))  # fmt: skip
-        yield Read(self._limits, f"{_PREFIX}request_concurrency_limit", GAUGE, "Seats of a priority level.",
+                   "Requests rejected, by reason.", (*_LABELS, "reason"))  # fmt: skip
+        yield Read(self._limits, f"{_PREFIX}request_concurrency_limit", GAUGE, "Number of seats of a priority level.",
                    _LABELS[:1])  # fmt: skip
         yield ReadHistograms(self._waited, f"{_PREFIX}request_wait_duration_seconds",
-                             "Time for which a request waited in its queue.", TIMES_S,
+                             "Time that a request waited in its queue.", TIMES_S,
                              (*_LABELS, "execute"))  # fmt: skip
         yield ReadHistograms(lambda: [(labels, stats.durations) for labels, stats in self._stats()],
                              f"{_PREFIX}request_execution_seconds",
-                             "Time for which a request was served; of a watch, until it had begun.", TIMES_S,
+                             "Execution time of a request; for a watch, until it has started.", TIMES_S,
                              _LABELS)  # fmt: skip
         yield ReadHistograms(lambda: [(labels, stats.lengths) for labels, stats in self._stats()],
                              f"{_PREFIX}request_queue_length_after_enqueue",
-                             "Length of a queue, as each request found it that joined it.", LENGTHS,
+                             "Length of a queue, as seen by each request that joins it.", LENGTHS,
                              _LABELS)  # fmt: skip
 
     def _stats(self) -> list[tuple[tuple[str, str], Stats]]:

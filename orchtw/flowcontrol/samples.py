@@ -27,9 +27,9 @@ class _Pair:
 
     def __init__(self, what: str, text: str, labels: Values) -> None:
         self.samples: Family[Histogram] = histograms(
-            f"{_PREFIX}{what}_count_samples", f"{text}, ten times a second.", SHARES, labels)  # fmt: skip
+            f"{_PREFIX}{what}_count_samples", f"{text}, sampled ten times a second.", SHARES, labels)  # fmt: skip
         self.marks: Family[Histogram] = histograms(
-            f"{_PREFIX}{what}_count_watermarks", f"{text}: the most and the least between two samples.", SHARES,
+            f"{_PREFIX}{what}_count_watermarks", f"{text}: maximum and minimum between two samples.", SHARES,
             ("mark", *labels))  # fmt: skip
         self._series: dict[Values, tuple[Histogram, Histogram, Histogram]] = {}
 
@@ -66,9 +66,9 @@ class Samples(Service):
         self._in_flight = in_flight
         self._live = live
         self._limits = limits
-        text = "Requests of a priority level, as a share of its limit"
+        text = "Requests of a priority level, as a fraction of its limit"
         self._requests = _Pair("priority_level_request", text, ("phase", "priority_level"))
-        text = "Seats that requests of a priority level occupy, as a share of its limit"
+        text = "Seats that requests of a priority level occupy, as a fraction of its limit"
         self._seats = _Pair("priority_level_seat", text, ("priority_level",))
         self._kinds = _Pair("read_vs_write_request", "Requests of a kind", ("phase", "request_kind"))
         self._known: set[str] = set()

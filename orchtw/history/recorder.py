@@ -123,10 +123,10 @@ class Recorder:
         """Return the metrics of the record."""
         return (
             Read(one(lambda: self.ring.used_bytes), "orchtw_history_bytes", GAUGE,
-                 "Bytes of the recorded writes, of --history-max-bytes."),
-            Read(one(lambda: len(self.ring)), "orchtw_history_records", GAUGE, "Writes that are recorded."),
+                 "Bytes of the recorded writes, out of --history-max-bytes."),
+            Read(one(lambda: len(self.ring)), "orchtw_history_records", GAUGE, "Recorded writes."),
             Read(one(lambda: self.ring.start), "orchtw_history_dropped_total", COUNTER,
-                 "Recorded writes that have been dropped to make room for others."),
+                 "Recorded writes dropped to make room for others."),
             Read(one(lambda: self.readers.count + self.state_readers.count), "orchtw_history_readers", GAUGE,
-                 "Responses that are being read from the record."),
+                 "Responses being streamed from the record."),
         )  # fmt: skip

@@ -74,7 +74,7 @@ class StateAnswers:
         """Yield the JSON of an object or a collection, named by its API path in `path`, as of a resolved revision.
 
         `labelSelector` and `fieldSelector` select from a collection. Raises BadRequest (400), Expired (410), and
-        NotFound (404) if there was no such object, or is no such resource.
+        NotFound (404) if there was no such object, or there is no such resource.
         """
         target, info = self._resolved(parameter(params, "path"))
         namespace = info.namespace if target.resource.namespaced else ""

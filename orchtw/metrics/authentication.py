@@ -22,14 +22,15 @@ class Attempts:
 
     def __init__(self, registry: Registry, names: tuple[str, ...]) -> None:
         attempts = registry.add(counters(
-            "authentication_attempts", "Authentications: success, error for wrong credentials, failure for none.",
+            "authentication_attempts",
+            "Authentication attempts: success, error (wrong credentials) or failure (no credentials).",
             ("result",)))  # fmt: skip
         users = registry.add(counters("authenticated_user_requests", "Requests by class of user.", ("username",)))
         durations = registry.add(histograms(
-            "authentication_duration_seconds", "Time that authentication takes in seconds.", doubling(0.001, 15),
+            "authentication_duration_seconds", "Authentication latency in seconds.", doubling(0.001, 15),
             ("result",)))  # fmt: skip
         self._filter = registry.add(histograms(
-            "apiserver_request_filter_duration_seconds", "Seconds that a stage in front of the verbs takes.",
+            "apiserver_request_filter_duration_seconds", "Latency of a filter in seconds.",
             FILTERS_S, ("filter",)))  # fmt: skip
         self._authentication, self.authorization = map(self._filter.of, ("authentication", "authorization"))
         self._succeeded = attempts.of(SUCCESS)

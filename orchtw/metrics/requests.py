@@ -79,35 +79,37 @@ class RequestMetrics:
         self._kinds: dict[tuple[object, ...], RequestSeries] = {}
         add, most = registry.add, MOST_KINDS
         self.total = add(counters(
-            "apiserver_request_total", "Requests by verb, dry run, resource, scope and code of the answer.",
+            "apiserver_request_total", "Requests by verb, dry run, resource, scope and response code.",
             ("verb", "dry_run", *NAMES[1:], "code"), stability=STABLE, most=4 * most))  # fmt: skip
         self.durations = add(histograms(
-            "apiserver_request_duration_seconds", "Time to the answer in seconds, of a watch to its end.",
+            "apiserver_request_duration_seconds", "Response latency in seconds; for a watch, the time until it ends.",
             DURATIONS_S, ("verb", "dry_run", *NAMES[1:]), stability=STABLE, most=most))  # fmt: skip
         self.less_webhooks = add(histograms(
-            "apiserver_request_slo_duration_seconds", "Time to the answer less that of admission webhooks.",
+            "apiserver_request_slo_duration_seconds",
+            "Response latency in seconds, less the time taken by admission webhooks.",
             DURATIONS_S, NAMES, most=most))  # fmt: skip
         self.sizes = add(histograms(
-            "apiserver_response_sizes", "Bytes of answers to reads, before they are compressed.", SIZES_BYTES, NAMES,
-            stability=STABLE, most=most))  # fmt: skip
+            "apiserver_response_sizes", "Size of responses to reads in bytes, before compression.", SIZES_BYTES,
+            NAMES, stability=STABLE, most=most))  # fmt: skip
         self.running = add(gauges(
-            "apiserver_longrunning_requests", "Watches, logs and connections that are open.", NAMES,
+            "apiserver_longrunning_requests", "Open watches, logs and upgraded connections.", NAMES,
             stability=STABLE, most=most))  # fmt: skip
         self._running_deprecated = add(gauges(
-            "apiserver_longrunning_gauge", "Watches, logs and connections that are open.", NAMES, since="1.23.0",
+            "apiserver_longrunning_gauge", "Open watches, logs and upgraded connections.", NAMES, since="1.23.0",
             most=most))  # fmt: skip
         self.terminations = add(counters(
-            "apiserver_request_terminations_total", "Requests that the server gave up to defend itself.",
+            "apiserver_request_terminations_total", "Requests that the server terminated in self-defense.",
             (*NAMES, "code"), most=most))  # fmt: skip
         self.aborts = add(counters(
-            "apiserver_request_aborts_total", "Requests whose client left, or whose answer could not be sent.",
+            "apiserver_request_aborts_total",
+            "Requests whose client disconnected, or whose response could not be sent.",
             NAMES[:-1], most=most))  # fmt: skip
         self.late = add(counters(
-            "apiserver_request_post_timeout_total", "Requests that ended after they had been answered with 504.",
+            "apiserver_request_post_timeout_total", "Requests that finished after their client had been sent a 504.",
             ("source", "status")))  # fmt: skip
         validations = add(histograms(
             "field_validation_request_duration_seconds",
-            "Time to the answer of writes in seconds, by what becomes of unknown fields.", DURATIONS_S,
+            "Response latency of writes in seconds, by handling of unknown fields.", DURATIONS_S,
             ("field_validation", "enabled")))  # fmt: skip
         self._validations = {each: validations.of(each, "true") for each in VALIDATIONS}
         self.deprecated = add(gauges(

@@ -19,14 +19,16 @@ class TokenCache:
     """Counts remembered tokens (hit) and others (miss), and the reviews that these lead to."""
 
     def __init__(self) -> None:
-        requests = counters(f"{_PREFIX}request_total", "Tokens: hit for remembered ones, else miss.", _STATUS)
+        requests = counters(f"{_PREFIX}request_total", "Token lookups: hit if cached, else miss.", _STATUS)
         durations = histograms(
-            f"{_PREFIX}request_duration_seconds", "Seconds until a token's user is known.", _BOUNDS_S, _STATUS
+            f"{_PREFIX}request_duration_seconds", "Time to authenticate a token in seconds.", _BOUNDS_S, _STATUS
         )
-        fetched = counters(f"{_PREFIX}fetch_total", "Questions about tokens: ok, or error for no answer.", _STATUS)
+        fetched = counters(
+            f"{_PREFIX}fetch_total", "Calls to authenticate a token: ok, or error if there was no response.", _STATUS
+        )
         active = gauges(
             f"{_PREFIX}active_fetch_count",
-            "Tokens asked about now: fetching, or blocked for another's answer.",
+            "Token lookups in progress: fetching, or blocked while waiting for an equal one.",
             _STATUS,
         )
         self.families = (requests, durations, fetched, active)

@@ -39,5 +39,5 @@ def field(fields: dict[str, Any], name: str, kind: type, missing: Any) -> Any:
     if value is None:
         return missing
     if not isinstance(value, kind):
-        raise BadResponse(f"the webhook's answer has a wrong type of {name}")
+        raise BadResponse(f"the webhook's answer has {name} of the wrong type")
     return value

@@ -149,5 +149,5 @@ def _expires(text: str) -> float | None:
 def _text(status: Object, name: str) -> str:
     found = status.get(name)
     if found is not None and not isinstance(found, str):
-        raise CredentialsError(f"decoding stdout: {name} is no string")
+        raise CredentialsError(f"decoding stdout: {name} is not a string")
     return found or ""

@@ -71,7 +71,7 @@ def _selected(file: Fields) -> tuple[Fields, Fields | None]:
     if not chosen and not contexts and len(clusters) == 1 and len(users) < 2:
         return next(iter(clusters.values())), next(iter(users.values()), None)
     if not chosen and len(contexts) != 1:
-        raise file.wrong("current-context", "is missing, and there is not just one context")
+        raise file.wrong("current-context", "is missing, and there is not exactly one context")
     context = contexts[chosen] if chosen else next(iter(contexts.values()))
     cluster, user = context.text("cluster"), context.text("user")
     if cluster not in clusters:
@@ -160,7 +160,7 @@ class _Reader:
         user = self._user
         for name in ("as", "as-uid", "as-groups", "as-user-extra"):
             if user.value.get(name):
-                raise user.wrong(name, "is not supported: the server acts as itself")
+                raise user.wrong(name, "is not supported: the server does not impersonate users")
         if user.value.get("auth-provider") is not None:
             name = user.section("auth-provider").text("name")
             raise user.wrong("auth-provider", f"no Auth Provider found for name {name!r}; use exec")

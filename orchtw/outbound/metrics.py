@@ -19,15 +19,15 @@ class CallMetrics:
 
     def __init__(self, registry: Registry) -> None:
         self._requests = registry.add(counters(
-            "rest_client_requests_total", "Calls of other servers, by code of the answer, method and host.",
+            "rest_client_requests_total", "Outbound requests, by response code, method and host.",
             ("code", "method", "host")))  # fmt: skip
         self._durations = registry.add(histograms(
-            "rest_client_request_duration_seconds", "Seconds to the end of a call's answer, by method and host.",
+            "rest_client_request_duration_seconds", "Latency of outbound requests in seconds, by method and host.",
             _BOUNDS_S, ("verb", "url")))  # fmt: skip
 
         self.missing_names = registry.add(counters(
             "apiserver_webhooks_x509_missing_san_total",
-            "Calls refused because the other server's certificate has no alternative names.")).of()  # fmt: skip
+            "Outbound requests failed because the certificate has no alternative names.")).of()  # fmt: skip
 
     def called(self, method: str, host: str, code: int, seconds: float) -> None:
         """Count a call that has ended; `code` 0: without a response."""

@@ -69,7 +69,7 @@ async def post(
                 raise
         await deferLater(clock, wait_s)
         pause_s *= FACTOR
-    raise AssertionError("the last try has returned or raised")
+    raise AssertionError("the last attempt must return or raise")
 
 
 def _passes(problem: CallFailed) -> bool:

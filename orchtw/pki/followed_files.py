@@ -14,7 +14,7 @@ from orchtw.pki.timer import Timer
 INTERVAL_S = 60.0
 """Interval at which the files are checked: certificates are renewed days before they expire."""
 
-_STAYS = "{what}: the new files cannot be used, what was read before stays"
+_STAYS = "{what}: the new files cannot be used; keeping the old ones"
 _log = Logger()
 
 

@@ -31,7 +31,7 @@ def addresses() -> tuple[str, ...]:
     """
     found = sorted(_reachable(), key=lambda each: (each.version, each))
     if len(found) > MOST_ADDRESSES:
-        text = "the certificate is for {most} of the {count} addresses of this machine; name others by --tls-san"
+        text = "the certificate is for {most} of the {count} addresses of this machine; add others with --tls-san"
         _log.warn(text, most=MOST_ADDRESSES, count=len(found))
     return tuple(map(str, found[:MOST_ADDRESSES]))
 

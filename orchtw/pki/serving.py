@@ -98,7 +98,7 @@ def _cert_dir(path: Path, making: _Making) -> Path:
     if len(there) == 1:
         missing = certificate if there[0] == key else key
         raise ConfigError(
-            f"{missing}: No such file; {there[0].name} is used with it; without either, both are generated"
+            f"{missing}: No such file, though {there[0].name} exists; if both are missing, both are generated"
         )
     if not there:
         fresh = certificates.new_key()
@@ -182,5 +182,5 @@ def _warn_of_names(options: ServingOptions, file: Path, certificate: x509.Certif
     """Log the names given by flags that the operator's own certificate lacks."""
     lacking = [name for name in _of_flags(options) if not certificates.covers(certificate, name)]
     if lacking:
-        text = "{file}: is not for {names}, and is left as it is: a certificate of your own is never made anew"
+        text = "{file}: does not cover {names}, and is kept: the server replaces only certificates that it generated"
         _log.warn(text, file=str(file), names=", ".join(lacking))

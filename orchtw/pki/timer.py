@@ -28,7 +28,7 @@ class Timer(Service):
         """Make the first call."""
         super().startService()  # type: ignore[no-untyped-call]
         self._loop.start(self._interval_s).addErrback(
-            lambda failure: self._log.failure("a timer has failed", failure=failure)
+            lambda failure: self._log.failure("a timer failed", failure=failure)
         )
 
     def stopService(self) -> Deferred[None]:

@@ -115,13 +115,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--group", action="append", default=[], help="group of the user; repeatable")
     parser.add_argument("--data-dir", type=Path, default=Path("orch-data"), help="the server's data folder")
     parser.add_argument(
-        "--days", type=_days, default=certificates.LEAF_LIFE.days, help="days for which the certificate is valid"
+        "--days", type=_days, default=certificates.LEAF_LIFE.days, help="validity of the certificate in days"
     )
     parser.add_argument(
         "--output",
         type=Path,
         help="kubeconfig to write (default: users/NAME.kubeconfig in the data folder); NAME.crt, NAME.key and "
-        "NAME-ca.crt go beside it",
+        "NAME-ca.crt are written next to it",
     )
     return parser
 

@@ -131,7 +131,7 @@ def clashes(plugins: Plugins, built_in: Mapping[type[Plugin], Iterable[str]], fl
     """Return a line for each plugin whose name is built in, and for each plugin's flag whose name is taken."""
     taken = {record: frozenset(names) for record, names in built_in.items()}
     problems = [
-        f"{each}: the server has one of that name itself"
+        f"{each}: the server has a built-in one of that name"
         for each in plugins.entry_points
         if each.name in taken[RECORDS[each.group]]
     ]

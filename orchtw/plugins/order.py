@@ -38,7 +38,7 @@ def misplaced_admission(built_in: Sequence[str], plugins: Mapping[str, Admission
     return [
         f"plugin {name} of orchtw.admission: both before={each.before} and after={each.after} are set"
         if each.before and each.after
-        else f'plugin {name} of orchtw.admission: there is no plugin "{_anchor(each)}" to be placed beside'
+        else f'plugin {name} of orchtw.admission: there is no plugin "{_anchor(each)}" to place it next to'
         for name, each in plugins.items()
         if name not in placed or (each.before and each.after)
     ]

@@ -27,7 +27,7 @@ from orchtw.verbs.repeated import Repeated
 
 TEXT: Final = "text/plain; charset=utf-8"
 UNAVAILABLE: Final = "service unavailable"
-LOOP: Final = b"this request has been passed on by this server before\n"
+LOOP: Final = b"this request has already been proxied by this server\n"
 REDIRECTED: Final = b"the backend attempted to redirect this request, which is not permitted"
 
 _NO_SNIFFING: Final = ("X-Content-Type-Options", "nosniff")

@@ -73,7 +73,7 @@ def _across_namespaces(parts: list[str]) -> list[str]:
 
 
 def _query(query: str, params: Mapping[str, list[str]]) -> str:
-    """Return the query with only the first of each deciding parameter; `;` is escaped, as it is no separator here."""
+    """Return the query with only the first of each deciding parameter; `;` is escaped: it separates nothing here."""
     query = query.replace(";", "%3B")
     if all(len(params.get(name, ())) < 2 for name in _DECIDING):
         return query

@@ -78,7 +78,7 @@ class Offload:
         if self.inline(size_bytes):
             return work()
         if self._waiting_bytes + size_bytes > MAX_WAITING_BYTES:
-            raise TooManyRequests("too many large requests are being worked on", {"retryAfterSeconds": 1})
+            raise TooManyRequests("too many large requests are being processed", {"retryAfterSeconds": 1})
         self._waiting_bytes += size_bytes
         began = perf_counter()
         try:

@@ -259,7 +259,7 @@ class Targets:
             raise ValueError(f"the versions of {first.qualified} do not belong together")
         coming = {name for others in self._opening.values() for each in others for name in _names(each)}
         if home in self._release or home in self._opening or any(coming & _names(each) for each in resources):
-            raise ValueError(f"{first.qualified} is there already, or is being added")
+            raise ValueError(f"{first.qualified} already exists or is being added")
         self._check_place(home, storage_prefix(first, self._catalogue.naming))
         return home
 

@@ -16,12 +16,12 @@ class ListMetrics:
     def __init__(self, registry: Registry) -> None:
         add = registry.add
         self._cached = (
-            add(counters("apiserver_cache_list_total", "Lists out of the cache.", _CACHED)),
+            add(counters("apiserver_cache_list_total", "Lists served from the cache.", _CACHED)),
             add(counters("apiserver_cache_list_fetched_objects_total", "Objects that these looked at.", _CACHED)),
             add(counters("apiserver_cache_list_returned_objects_total", "Objects that these gave.", _CACHED)),
         )
         self._stored = (
-            add(counters("apiserver_storage_list_total", "Lists out of the store's history.", _STORED)),
+            add(counters("apiserver_storage_list_total", "Lists served from the store's history.", _STORED)),
             add(counters("apiserver_storage_list_fetched_objects_total", "Objects that these read.", _STORED)),
             add(counters("apiserver_storage_list_evaluated_objects_total", "Objects that these looked at.", _STORED)),
             add(counters("apiserver_storage_list_returned_objects_total", "Objects that these gave.", _STORED)),

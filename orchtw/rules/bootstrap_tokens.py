@@ -86,9 +86,9 @@ class TokenSecret:
         if self.terminating:
             raise BadSecret("its Secret is being deleted")
         if not hmac.compare_digest(self.token_secret.encode(), token_secret.encode()):
-            raise BadSecret("its secret is another")
+            raise BadSecret("the secret does not match")
         if self.token_id != token_id:
-            raise BadSecret("its Secret is of another id")
+            raise BadSecret("its Secret has another token id")
         if self.has_expired(now):
             raise BadSecret("it has expired")
         if self._value("usage-bootstrap-authentication") != "true":
@@ -96,7 +96,7 @@ class TokenSecret:
         extra = self._value("auth-extra-groups")
         groups = {DEFAULT_GROUP, *(extra.split(",") if extra else ())}
         if not all(map(_GROUP.fullmatch, groups - {DEFAULT_GROUP})):
-            raise BadSecret("its extra groups are not all of bootstrappers")
+            raise BadSecret("its extra groups must all be bootstrapper groups")
         return tuple(sorted(groups))
 
     def signs(self, now: float) -> bool:

@@ -55,7 +55,7 @@ class Tokens:
     def check(self, position: Position, prefix: str) -> None:
         """Raise BadRequest (400) for a position that was not issued for `prefix` with this key."""
         if not hmac.compare_digest(position.signature, self._sign(position.revision, position.start, prefix)):
-            raise _invalid("it was not given out for this list")
+            raise _invalid("it was not issued for this list")
 
     def _sign(self, revision: int, start: str, prefix: str) -> str:
         text = f"{revision}\0{prefix}\0{start}".encode("utf-8", "surrogatepass")

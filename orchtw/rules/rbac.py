@@ -132,15 +132,15 @@ def uncovered(held: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> list[
             continue
         steps_left -= len(owned)
         if steps_left < 0:
-            raise TooManyRules("the rules are too many to be compared with those that are held")
+            raise TooManyRules("too many rules to compare with the writer's own")
         near = [each for each in owned if each.meets(rule)]
         for atom in _atoms(rule):
             left -= 1
             steps_left -= len(near)
             if left < 0:
-                raise TooManyRules(f"the rules stand for more than {MAX_ATOMS} combinations")
+                raise TooManyRules(f"the rules expand to more than {MAX_ATOMS} combinations")
             if steps_left < 0:
-                raise TooManyRules("the rules are too many to be compared with those that are held")
+                raise TooManyRules("too many rules to compare with the writer's own")
             if atom not in missing and not any(each.covers(atom) for each in near):
                 missing[atom] = None
     return list(missing)

@@ -11,7 +11,7 @@ from orchtw.naming.names import Naming
 class GroupKind:
     """A kind of an API group; the group is in neutral spelling, and "" is the core group.
 
-    Equal names in different groups are different kinds: a `Job` of `batch.volcano.sh` is no `Job` of `batch`.
+    Equal names in different groups are different kinds: a `Job` of `batch.volcano.sh` is not a `Job` of `batch`.
     """
 
     group: str

@@ -113,7 +113,7 @@ class Edge:
         budget = self.budget
         if budget.ended or budget.refused:
             _log.warn(
-                "connections hold all of --max-inflight-bytes: {ended} were ended, {refused} refused",
+                "connections have used up --max-inflight-bytes: {ended} were closed, {refused} refused",
                 ended=budget.ended,
                 refused=budget.refused,
             )

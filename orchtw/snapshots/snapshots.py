@@ -62,13 +62,13 @@ class Snapshots:
     def release(self, name: str) -> None:
         """Forget a snapshot. Raises NotFound (404), and Forbidden (403) for that of the start."""
         if name == START:
-            raise Forbidden.of("snapshots", "", name, "the state after the start is kept as long as the server runs")
+            raise Forbidden.of("snapshots", "", name, "the startup snapshot is kept as long as the server runs")
         del self._kept[self.get(name).name]
 
     async def take(self, extent: Extent, now: float, name: str = "") -> Snapshot:
         """Keep the present state, by default under a new name. Raises Forbidden (403) beyond the limits."""
         if len(self._kept) >= self._most:
-            raise self._refusal(f"there are {self._most} snapshots, the most that are kept; release some")
+            raise self._refusal(f"there are {self._most} snapshots already, which is the maximum; release some")
         items: dict[str, KeyValue] = {}
         unreadable: set[str] = set()
         room = self._max_bytes - sum(each.size_bytes for each in self._kept.values())

@@ -90,7 +90,7 @@ class StateControl:
         try:
             await self._snapshots.take(self._extent, self._host.now(), START)
         except StatusError as error:
-            _log.warn("the state after the start is not kept for resets: {why}", why=error.message)
+            _log.warn("failed to take the startup snapshot, so the state cannot be reset: {why}", why=error.message)
 
     def kept(self) -> Sequence[Snapshot]:
         """Return all snapshots. Raises MethodNotAllowed (405) on a shared store."""
@@ -176,7 +176,7 @@ class StateControl:
                     host.cacher.expire(revision)
                     host.cacher.forget_past()
                 return found, revision
-        raise ServiceUnavailable("the state could not be restored: it is written too fast")
+        raise ServiceUnavailable("the state could not be restored: writes keep changing it")
 
     async def _quiet(self) -> None:
         """Wait until the controllers have nothing to do."""
@@ -188,7 +188,7 @@ class StateControl:
             if self._host.synced() and not busy and not self._host.gate.under_way:
                 return
             await deferLater(clock, LOOK_S)
-        _log.warn("controllers are still busy: their work goes on after the snapshot of the start")
+        _log.warn("controllers are still busy; they continue after the startup snapshot")
 
 
 def undisturbed(work: Coroutine[Any, Any, T]) -> Deferred[T]:
@@ -199,7 +199,7 @@ def undisturbed(work: Coroutine[Any, Any, T]) -> Deferred[T]:
         if not waiting.called:
             waiting.callback(result)
         elif isinstance(result, Failure):
-            _log.failure("a restore that nobody waits for has failed", failure=result)
+            _log.failure("an unawaited restore failed", failure=result)
 
     Deferred.fromCoroutine(work).addBoth(ended)
     return waiting

@@ -48,8 +48,8 @@ class Change:
     was damaged. `note` is the `Op.note` of a write that this process made while the subscriber was live, or `Locked`,
     or the `Terms` that another process of this server has sent with its write, else None.
 
-    With an empty key it is no write: the store has reached `revision` without further changes. Shared stores send it
-    when others write outside of the subscribers' keys.
+    With an empty key it is not a write: the store has reached `revision` without further changes. Shared stores send
+    it when others write outside of the subscribers' keys.
     """
 
     revision: int
@@ -354,7 +354,7 @@ class Store(abc.ABC):
         call of their own, and no read shows a part of them. The ops have no `expected` and no `guard`. Fails as
         `commit`; with MethodNotAllowed (405) on stores without it, which are those that are shared.
         """
-        return fail(errors.MethodNotAllowed.at_present("this store cannot replace its state at once"))
+        return fail(errors.MethodNotAllowed.at_present("this store cannot replace its state atomically"))
 
     async def keep(self, key: str, value: bytes, life_s: float) -> KeptValue:
         """Write a value that ends `life_s` seconds after its last renewal, which need not be a write.

@@ -28,7 +28,7 @@ class StoreTimes:
 
     def __init__(self, registry: Registry) -> None:
         self._family = registry.add(histograms(
-            "etcd_request_duration_seconds", "Time that the store takes in seconds, by operation and resource.",
+            "etcd_request_duration_seconds", "Latency of store operations in seconds, by operation and resource.",
             BOUNDS_S, ("operation", "type")))  # fmt: skip
         self._series: dict[tuple[str, str], Histogram] = {}
 
@@ -51,7 +51,7 @@ def show_store(registry: Registry, store: Store, backend: str) -> None:
 
     registry.add(Read(
         sizes, "etcd_db_total_size_in_bytes", GAUGE,
-        "Bytes that the store takes on disk.", ("endpoint",)))  # fmt: skip
+        "Size of the store on disk in bytes.", ("endpoint",)))  # fmt: skip
     for family in store.metrics():
         registry.add(family)
 
@@ -75,13 +75,13 @@ def show_caches(registry: Registry, cacher: Cacher) -> None:
         Read(by_resource(len), "apiserver_storage_objects", GAUGE, objects, _RESOURCE, stability=STABLE),
         Read(by_resource(len), "etcd_object_counts", GAUGE, objects, _RESOURCE, since="1.22.0"),
         Read(one(lambda: cacher.damaged), "apiserver_storage_damaged_objects", GAUGE,
-             "Stored objects that cannot be read and are set aside; the log names them."),
+             "Stored objects that are damaged and set aside; the log names them."),
         Read(by_resource(lambda cache: len(cache.log)), "watch_cache_capacity", GAUGE,
-             "Events of each resource that watches can begin from.", _RESOURCE),
+             "Events of each resource in the watch history.", _RESOURCE),
         Read(one(lambda: 0 if cacher.ready or cacher.loading is None else cacher.loading.left),
-             "orchtw_cache_objects_to_load", GAUGE, "Objects that the start has yet to read, if that is known."),
+             "orchtw_cache_objects_to_load", GAUGE, "Objects still to be read at startup, if known."),
         Read(by_resource(lambda cache: cache.loaded), "apiserver_init_events_total", COUNTER,
-             "Objects that were read when a resource's cache was filled.", _RESOURCE),
+             "Objects read to fill a resource's cache.", _RESOURCE),
         Read(by_resource(lambda cache: cache.dispatcher.expired), "apiserver_terminated_watchers_total", COUNTER,
              "Watches that ended because they had fallen behind the history.", _RESOURCE),
         Read(by_resource(lambda cache: cache.raw_bytes), "orchtw_cache_object_bytes", GAUGE,
@@ -91,10 +91,10 @@ def show_caches(registry: Registry, cacher: Cacher) -> None:
              " states of the history, snapshots that are read, recent batches, indexes, compressed lists;"
              " --watch-cache-bytes bounds the sum.",
              ("what",)),
-        Read(watchers, "orchtw_watchers", GAUGE, "Watches that have everything, and those that catch up.",
+        Read(watchers, "orchtw_watchers", GAUGE, "Watches that are up to date, and watches that are catching up.",
              ("state",)),
         Read(one(lambda: sum(cache.dispatcher.groups for cache in cacher.caches)), "orchtw_watch_groups", GAUGE,
              "Groups of equal watches, which share their events."),
-        Read(one(lambda: cacher.revision), "orchtw_cache_revision", GAUGE, "The store's revision that is served."),
+        Read(one(lambda: cacher.revision), "orchtw_cache_revision", GAUGE, "Revision of the store that is served."),
     ):  # fmt: skip
         registry.add(family)

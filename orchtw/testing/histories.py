@@ -116,7 +116,7 @@ class Register:
         for revision in states:
             write = located.get(revision)
             if write is not None and write.expected != before:
-                yield f"the write at {revision} was for {write.expected}, but {before} stood there"
+                yield f"the write at {revision} was for {write.expected}, but {before} was stored"
             before = revision
 
     def _untimely(self, located: dict[int, Operation]) -> Iterator[str]:
@@ -130,9 +130,9 @@ class Register:
                 newest = max(newest, ends[place][1])
                 place += 1
             if each.write and revision <= newest:
-                yield f"the write at {revision} began after {newest} had been told"
+                yield f"the write at {revision} began after {newest} had been reported"
             elif not each.write and revision < newest:
-                yield f"a read saw {revision} after {newest} had been told"
+                yield f"a read saw {revision} after {newest} had been reported"
         for each, revision in reads:
             if revision in located and each.ended < located[revision].began:
                 yield f"a read saw {revision} before it was written"
@@ -150,7 +150,7 @@ class Register:
             follower = located.get(after.get(each.expected, 0))
             gone = NEVER if follower is None else follower.began
             if told.get(each.expected, NEVER) < each.began and each.ended < gone:
-                yield f"the write of {each.value!r} was refused, though {each.expected} stood there"
+                yield f"the write of {each.value!r} was refused, though {each.expected} was stored"
 
     def _unlike(self, wanted: list[int]) -> Iterator[str]:
         """Yield watchers that missed events, or received them twice or out of order."""
@@ -161,9 +161,9 @@ class Register:
             twice = [revision for revision, times in Counter(seen).items() if times > 1]
             missed = sorted(set(wanted).difference(seen))
             if twice:
-                yield f"{name} was told of {twice[0]} twice"
+                yield f"{name} received {twice[0]} twice"
             elif seen != sorted(seen):
-                yield f"{name} was told in another order"
+                yield f"{name} received events in another order"
             if missed:
                 yield f"{name} missed {len(missed)} of {len(wanted)} events, the first at {missed[0]}"
 

@@ -92,7 +92,7 @@ class InProcessServer:
         """Start a watch, such as `/api/v1/configmaps?watch=1`. Raises ValueError with any other response."""
         response = await self._respond("GET", url, None, headers)
         if not isinstance(response.stream, WatchStream):
-            raise ValueError(f"{url} is no watch: {_answer(response)}")
+            raise ValueError(f"{url} is not a watch: {_answer(response)}")
         return InProcessWatch(response)
 
     async def _respond(self, method: str, url: str, body: Any, headers: Mapping[str, str] | None) -> Response:

@@ -39,7 +39,7 @@ async def update(context: Writing, call: VerbCall) -> Response:
 
 
 def _load(target: Target, write: Write) -> Object | None:
-    """Return the object that a body is to replace, which it mostly equals; None where finding it is no gain.
+    """Return the object that a body is to replace, which it mostly equals; None where finding it gains nothing.
 
     It stays at hand for the write, so nothing may change it.
     """

@@ -103,5 +103,5 @@ class MetricsExchange:
         try:
             return await answer
         except StatusError as problem:
-            self._log.warn("a worker does not answer: {why}", why=problem.message)
+            self._log.warn("a worker does not respond: {why}", why=problem.message)
             return None

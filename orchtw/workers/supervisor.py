@@ -70,7 +70,7 @@ class Workers:
         try:
             await tried.addTimeout(FIRST_S, self._reactor)
         except DeferredTimeout:
-            self._log.warn("not all workers serve yet")
+            self._log.warn("not all workers are ready")
 
     def reload(self) -> None:
         """Have them read files again."""
@@ -182,7 +182,7 @@ class _Slot:
         now = self._reactor.seconds()
         steady = now - self._began_s >= STEADY_S
         self._delay_s = 0.0 if steady else min(MOST_DELAY_S, max(0.5, 2 * self._delay_s))
-        text = "worker {number} has ended ({why}); another takes its place in {delay_s} s"
+        text = "worker {number} has ended ({why}); starting another in {delay_s} s"
         self._log.error(text, number=self.number, why=why, delay_s=self._delay_s)
         self._next = self._reactor.callLater(self._delay_s, self._begin)
 

@@ -218,7 +218,7 @@ def _warn(write: Write, warnings: list[str]) -> None:
 
 
 def _keep_times(new: Object, old: Object) -> None:
-    """Keep the old times of unchanged field owners: a time alone is no change (reference APPLY-23)."""
+    """Keep the old times of unchanged field owners: a time alone is not a change (reference APPLY-23)."""
     _set_owners(new, with_old_times(new.get("managedFields"), old.get("managedFields")))
 
 

@@ -120,7 +120,7 @@ class WritePath:
         admission = self._admissions.of(write, "CREATE", obj, None, size)
         if admission is not None:
             await admission.admit()
-            write.step("Admission changed what it wanted to")
+            write.step("Mutating admission finished")
         await self._check_grants(write, size, obj, None, admission)
         # 3. The strategy and validation see what plugins made of the object, and the name is generated.
         generated, new, check = await self._run(size, partial(self._drafts.begin_create, write, obj, admission))
@@ -130,7 +130,7 @@ class WritePath:
             # 5. Validating admission sees the object as it will be stored; quota is charged last of all.
             if admission is not None and admission.validates:
                 await admission.validate()
-                write.step("Admission agreed")
+                write.step("Validating admission finished")
             prepared = await self._run(size, partial(prepared_object, target, new))
             draft = target.for_writer(new)
             del obj, new, check  # what waits for the disk are bytes: see `Prepared`
@@ -200,7 +200,7 @@ class WritePath:
         in_force = write.target.stored.in_force
         if in_force is not None and write.request is not None and not (write.subresource or write.dry_run):
             await in_force(written.entry)
-            write.step("Object in force")
+            write.step("Object took effect")
 
     async def discard(self, stored: Stored, key: str, revision: int) -> None:
         """Remove an unreadable object, unless it has changed; admission cannot be asked about its content."""
@@ -244,7 +244,7 @@ class WritePath:
         admission = self._admissions.of(write, "UPDATE", change.wanted, change.shown, size)
         if admission is not None:
             await admission.admit()
-            write.step("Admission changed what it wanted to")
+            write.step("Mutating admission finished")
         await self._check_grants(write, size, change.wanted, change.shown, admission)
         # 3. The strategy and validation, against the live object; 4. reservations.
         new, check = await self._run(size, partial(self._drafts.begin_update, write, change, admission))
@@ -253,7 +253,7 @@ class WritePath:
             # 5. Validating admission.
             if admission is not None and admission.validates:
                 await admission.validate()
-                write.step("Admission agreed")
+                write.step("Validating admission finished")
             # An update that changes nothing ends here: it has been admitted, and no revision is used up for it.
             prepared = await self._run(size, partial(prepared_update, target, new, old, live))
             if prepared is None:

@@ -1,4 +1,4 @@
-"""Which plugins see a write, in which pass and in which order (reference ADM-1, ADM-2, ADM-3, ADM-18)."""
+"""Plugins that see a write, by pass and in order (reference ADM-1, ADM-2, ADM-3, ADM-18)."""
 
 from __future__ import annotations
 

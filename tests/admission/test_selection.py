@@ -1,4 +1,4 @@
-"""Which plugins run, by default and by the flags (reference ADM-4, ADM-5, ADM-6)."""
+"""Selection of plugins, by default and by the flags (reference ADM-4, ADM-5, ADM-6)."""
 
 from __future__ import annotations
 

@@ -253,7 +253,7 @@ class ApplyTests(SynchronousTestCase):
         self.assertIs(applied.obj, self.live)
 
     def test_noop_in_other_spelling(self) -> None:
-        """A quantity spelled otherwise is no change once the object is canonical."""
+        """A quantity spelled otherwise is not a change once the object is canonical."""
         manager = field_manager(kind="Pod")
         resources = {"requests": {"cpu": "1000m"}}
         pod = {
@@ -406,7 +406,7 @@ class LastAppliedTests(SynchronousTestCase):
         self.assertRaises(Conflict, field_manager().on_apply, live, config_map({"a": "2"}), "me", LATER)
 
     def test_spoilt_annotation_excuses_nothing(self) -> None:
-        """An annotation that is no object of the version is passed over."""
+        """An annotation that is not an object of the version is passed over."""
         live = self._live({"a": "1"}, {"a": "1"})
         live["metadata"]["annotations"][ANNOTATION] = "{"
         self.assertRaises(Conflict, field_manager().on_apply, live, config_map({"a": "2"}), "kubectl", LATER)

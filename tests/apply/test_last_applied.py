@@ -53,7 +53,7 @@ class NamesTests(SynchronousTestCase):
 
 class DisputeTests(SynchronousTestCase):
     def disputed(self, live: dict[str, Any], *fields: str) -> list[str]:
-        """Which of the fields, which another manager has, are still in dispute."""
+        """Return those of the fields, owned by another manager, that are still in dispute."""
         owner = FieldOwner.updater("other", "v1")
         claimed = FieldSet.named(*fields)
         conflict = FieldConflict(owner, Owned(claimed, "v1", None), claimed)
@@ -76,7 +76,7 @@ class DisputeTests(SynchronousTestCase):
         self.assertEqual(self.disputed(live, "box.width", "size"), [".box.width"])
 
     def test_unusable_annotations(self) -> None:
-        """No annotation, or one that is no such object of this version, excuses nothing."""
+        """A missing annotation, or one that is not such an object of this version, excuses nothing."""
         for live in (
             {"apiVersion": "v1", "size": 1},
             {"apiVersion": "v1", "metadata": {"annotations": None}, "size": 1},

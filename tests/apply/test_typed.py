@@ -28,7 +28,7 @@ def changes(left: dict[str, Any], right: dict[str, Any]) -> list[list[str]]:
 
 class FieldsTests(SynchronousTestCase):
     def test_default_keys_are_in_the_step_only(self) -> None:
-        """A key field left out is in the item's step by its default, and is no field of the applier
+        """A key field left out is in the item's step by its default, and is not a field of the applier
         (reference APPLY-5).
         """
         key = Key.of(port=1, protocol="TCP")

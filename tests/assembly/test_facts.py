@@ -73,7 +73,7 @@ class FactsTests(SynchronousTestCase):
         self.assertIn("--vocabulary", self.differ(mine, self.facts(self.folder, "kubernetes"))[0])
 
     def test_a_second_issuer(self) -> None:
-        """One more that is accepted is no difference: so an issuer is exchanged."""
+        """One more that is accepted makes no difference: so an issuer is exchanged."""
         first, second = ("https://a.example.com",), ("https://b.example.com", "https://a.example.com")
         both = ("https://a.example.com", "https://b.example.com")
         steps = [self.facts(self.folder, service_account_issuer=each) for each in (first, both, second)]

@@ -189,7 +189,7 @@ class ServedTests(SynchronousTestCase):
         self.assertEqual(self.value("authentication_attempts_total", result="error"), 1)
 
     def test_made_up_names(self) -> None:
-        """Names that clients make up are no labels (reference METRIC-8)."""
+        """Names that clients make up are not labels (reference METRIC-8)."""
         for url in ("/apis/evil.example.com/v1/evils/a", f"{MAPS}/a/evil", "/evil", "/api/v1/evils"):
             self.ask("GET", url)
         self.ask("EVIL", MAPS)

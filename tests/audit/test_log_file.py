@@ -94,7 +94,8 @@ class LogFileTests(SynchronousTestCase):
             for _ in range(4):
                 file.write(LINE)
         self.assertEqual((self.names(), self.path.read_bytes()), (["audit.log"], LINE * 4))
-        self.assertEqual(self.said, [f"{self.path.absolute()} cannot be rotated: Permission denied; it grows on"])
+        said = f"{self.path.absolute()} cannot be rotated: Permission denied; it keeps growing"
+        self.assertEqual(self.said, [said])
 
     def test_cannot_be_begun(self) -> None:
         """Without a way to begin a new file the old one gets its name back."""

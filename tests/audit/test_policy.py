@@ -1,4 +1,4 @@
-"""Which rule of a policy decides (reference AUDIT-8, AUDIT-9)."""
+"""Choice of the deciding rule of a policy (reference AUDIT-8, AUDIT-9)."""
 
 from __future__ import annotations
 

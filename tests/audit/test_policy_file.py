@@ -145,7 +145,7 @@ class PolicyFileTests(SynchronousTestCase):
             self.assertProblems(text, *problems)
 
     def test_unreadable(self) -> None:
-        """A file that is not there, or is no YAML, ends the start with one line."""
+        """A file that is not there, or is not YAML, ends the start with one line."""
         error = self.assertRaises(ConfigError, load, Path("/nowhere/p"), Naming.orch())
         text = '--audit-policy-file: failed to read file path "/nowhere/p": No such file or directory'
         self.assertEqual(str(error), text)

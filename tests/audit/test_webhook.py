@@ -110,7 +110,7 @@ class WebhookTests(SynchronousTestCase):
         self.assertEqual((self.counts.errors, self.backend.bytes), ({"webhook": 2}, 0))
 
     def test_refused(self) -> None:
-        """A 4xx is no reason to try again; a 429 and a 5xx are."""
+        """A 4xx is not retried; a 429 and a 5xx are."""
         for code, tries in ((400, 1), (429, 5), (503, 5)):
             self.server.up, self.server.code, self.server.tries = False, code, 0
             self.backend.deliver([numbered(1)])

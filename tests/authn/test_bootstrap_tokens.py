@@ -52,7 +52,7 @@ class LookupTests(WorldTestCase):
         """A token with a known ID and a wrong secret is refused; the reason names nothing else."""
         self.create()
         refusal = self.assertRaises(Unauthorized, self.method.find, "abcdef.aaaaaaaaaaaaaaaa")
-        self.assertEqual(refusal.why, "bootstrap token abcdef: its secret is another")
+        self.assertEqual(refusal.why, "bootstrap token abcdef: the secret does not match")
 
     def test_deleted(self) -> None:
         """A token ends with its Secret, at once."""

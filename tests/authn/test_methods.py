@@ -69,7 +69,7 @@ class CertificateTests(SynchronousTestCase):
         self.assertIs(first, second)
 
     def test_no_certificate(self) -> None:
-        """A connection without a certificate is no matter of this method."""
+        """A connection without a certificate does not concern this method."""
         self.assertIsNone(self.method.authenticate(request()))
 
     def test_stranger(self) -> None:
@@ -137,7 +137,7 @@ class TokenFileTests(SynchronousTestCase):
         self.assertEqual([bool(found.find(token)) for token in ("t1", "#t2")], [True, True])
 
     def test_byte_order_mark(self) -> None:
-        """A byte-order mark, as editors on Windows write it, is no part of the first token."""
+        """A byte-order mark, as editors on Windows write it, is not part of the first token."""
         found = self.load("\xef\xbb\xbft1,alice,1\r\nt2,bob,2\r\n")
         self.assertEqual([bool(found.find(token)) for token in ("t1", "t2")], [True, True])
 
@@ -201,7 +201,7 @@ class BearerTests(SynchronousTestCase):
         self.tokens = ForThisAPI(tokens.StaticTokens([("t", ALICE)], KEY), ("api", "more"))
 
     def test_header(self) -> None:
-        """The scheme's case and spaces around do not matter; other schemes are no token (reference AUTHN-8)."""
+        """The scheme's case and spaces around do not matter; other schemes are not tokens (reference AUTHN-8)."""
         for header, token in (
             ("Bearer t", "t"),
             ("bearer t", "t"),

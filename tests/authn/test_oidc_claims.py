@@ -24,7 +24,7 @@ class CheckTests(SynchronousTestCase):
     """Validity of an ID token's claims (reference AUTHN-33)."""
 
     def why(self, **claims: Any) -> str:
-        """Why not; empty: it does."""
+        """Return the reason for refusing the claims, or "" if they are accepted."""
         try:
             mapping().check({**CLAIMS, **claims}, NOW)
         except BadToken as problem:

@@ -92,7 +92,7 @@ class DocumentTests(SynchronousTestCase):
         compact(f"{encoded({})}.{encoded({})}.{text}")
 
     def test_deep(self) -> None:
-        """Brackets within brackets are no token."""
+        """Brackets within brackets do not make a token."""
         deep = base64.urlsafe_b64encode(b"[" * 100_000).decode()
         self.assertIsNone(compact(f"{deep}.{deep}.AA"))
         self.assertIsNone(compact(f"{encoded({})}.{deep}.AA"))

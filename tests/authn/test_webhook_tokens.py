@@ -343,7 +343,7 @@ class WebhookTests(CallerCase):
 
 class FlagTests(SynchronousTestCase):
     def test_file(self) -> None:
-        """A file that is no good ends the start with the flag's name."""
+        """A file that is invalid ends the start with the flag's name."""
         path = Path(self.mktemp())
         config = Config.of(authentication_token_webhook_config_file=path).authn
         error = self.assertRaises(ConfigError, chain, a_host(), config)

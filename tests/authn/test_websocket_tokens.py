@@ -92,7 +92,7 @@ class WebSocketTokensTests(SynchronousTestCase):
         self.refused(sub_protocol(b"s3cret~?>"), sub_protocol(b"x", "example.com"))
 
     def test_undecodable(self) -> None:
-        """Padding, other alphabets, impossible lengths, bytes that are no text, blanks and nothing are a 401."""
+        """Padding, other alphabets, impossible lengths, bytes that are not text, blanks and nothing are a 401."""
         prefix = "base64url.bearer.authorization.k8s.io."
         blanks = encoded(b"s3cret~?> x"), encoded(b" ")
         for text in ("eA==", "e+/x", "abcde", "\xe9", "", encoded(b"\xff\xfe"), *blanks):

@@ -112,7 +112,7 @@ class ReadTests(SynchronousTestCase):
         self.assertTrue(self.problem("[" * 10_000).startswith(f"line 1: {'[' * 200}...: is not JSON"))
 
     def test_no_file(self) -> None:
-        """A file that cannot be read, or is no text, ends the start in one line."""
+        """A file that cannot be read, or is not text, ends the start in one line."""
         missing = Path(self.mktemp())
         error: ConfigError = self.assertRaises(ConfigError, load, missing, Naming.orch())
         self.assertEqual(error.problems, (f"--authorization-policy-file: {missing}: No such file or directory",))

@@ -132,7 +132,7 @@ class UnionTests(SynchronousTestCase):
         self.assertEqual(self.ask(), Decision(None))
 
     def test_errors(self) -> None:
-        """An error is no opinion, and a refusal lists the errors (reference AUTHZ-5)."""
+        """An error means no opinion, and a refusal lists the errors (reference AUTHZ-5)."""
         lost, late = Decision(None, error="lost"), Decision(None, error="late")
         self.assertEqual(self.ask(lost, ALLOWED), ALLOWED)
         self.assertEqual(self.ask(Decision(None, "a"), lost), Decision(None, "a", "lost"))

@@ -226,7 +226,7 @@ class EscalationTests(RbacCase):
         aggregation = {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}
         answer = self.ask("POST", f"{ALL}/clusterroles", role("x", aggregationRule=aggregation))
         self.assertEqual(answer[0], 403)
-        self.assertIn("too many to be compared", answer[1]["message"])
+        self.assertIn("too many rules to compare", answer[1]["message"])
 
 
 class RightsTests(RbacCase):

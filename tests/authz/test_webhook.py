@@ -79,7 +79,7 @@ class ReviewTests(SynchronousTestCase):
         self.assertEqual(spec, {"nonResourceAttributes": {"path": "/version", "verb": "get"}, "user": "ann"})
 
     def test_answers(self) -> None:
-        """allowed allows, denied denies also beside it, neither is no opinion (reference AUTHZ-34)."""
+        """allowed allows, denied denies also beside it, neither means no opinion (reference AUTHZ-34)."""
         both = "webhook subject access review returned both allow and deny response"
         for fields, decision in (
             ({"allowed": True}, Decision(True)),
@@ -243,9 +243,9 @@ class WebhookTests(WebhookCase):
         self.assertEqual(len(self.asked), 3)
 
     def test_not_text(self) -> None:
-        """A name that is no text is no opinion."""
+        """A name that is not text means no opinion."""
         answer = self.webhook.authorize(UserInfo(name="\udcff"), LOG)
-        self.assertEqual(answer, Decision(None, error="the question is not UTF-8 text"))
+        self.assertEqual(answer, Decision(None, error="the review is not UTF-8 text"))
 
     def test_rules(self) -> None:
         """The webhook's rules cannot be listed, and a rules review says so (reference AUTHZ-29)."""
@@ -326,13 +326,13 @@ class RealWebhookTests(TestCase):
         self.assertEqual(waits, [])
 
     async def test_refusal_is_final(self) -> None:
-        """An answer that blames the question is not tried again, and is no opinion (reference AUTHZ-37)."""
+        """An answer that blames the question is not tried again, and means no opinion (reference AUTHZ-37)."""
         self.replies = [Reply(code=403, body=b"go away", content_type="text/plain")]
         self.assertEqual(await self.decided(self.made()), Decision(None, error="go away"))
         self.assertEqual(len(self.server.asked), 1)
 
     async def test_large_answer(self) -> None:
-        """An answer without end is no opinion (reference AUTHZ-37)."""
+        """An answer without end means no opinion (reference AUTHZ-37)."""
         self.replies = [Reply(body=b'{"status":{"allowed":true,"reason":"' + b"x" * (300 << 10) + b'"}}')]
         decision = await self.decided(self.made())
         self.assertEqual((decision.allowed, bool(decision.error)), (None, True))
@@ -349,7 +349,7 @@ class RealWebhookTests(TestCase):
         self.assertIs((await waiting).allowed, False)
 
     def test_bad_file(self) -> None:
-        """A configuration that is no good ends the start, in a line that names flag and file (reference AUTHZ-36)."""
+        """A configuration that is invalid ends the start, in a line that names flag and file (reference AUTHZ-36)."""
         path = Path(self.mktemp())
         options = Config.of(authorization_webhook_config_file=path).authz
         error: ConfigError = self.assertRaises(ConfigError, from_flags, self.host, options)

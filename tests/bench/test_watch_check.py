@@ -29,7 +29,7 @@ class ExpectedTests(SynchronousTestCase):
         return tally.lost, tally.duplicated, tally.out_of_order, tally.rv_mismatch
 
     def test_all_in_order(self) -> None:
-        """Every write once, in order, is no fault; latencies run from the sending and from the answer."""
+        """Every write once, in order, is not a fault; latencies run from the sending and from the answer."""
         tally = checked((write.number, write.revision) for write in WRITES)
         self.assertEqual((tally.deliveries, tally.lost, tally.duplicated, tally.out_of_order), (4, 0, 0, 0))
         self.assertEqual(tally.latencies_ns, array("Q", [700] * 4))

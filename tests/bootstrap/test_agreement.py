@@ -1,4 +1,4 @@
-"""Which of several servers that disagree may serve (reference CTRL-52)."""
+"""Agreement of several servers: the earlier one may serve (reference CTRL-52)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which servers are endpoints of their Service: those that live (reference CTRL-7)."""
+"""Endpoints of the servers' own Service: the live servers (reference CTRL-7)."""
 # covers: orchtw.assembly.bootstrap, orchtw.assembly.readiness, orchtw.bootstrap.server_service
 
 from __future__ import annotations
@@ -197,8 +197,8 @@ class EndpointTests(SynchronousTestCase):
         return answer.code, answer.body.decode()
 
     def test_servers_that_disagree(self) -> None:
-        """The later of two servers with other keys is not ready, is no endpoint, and says why; it makes nothing. When
-        the earlier one has gone it is ready, and makes what is missing (CTRL-52).
+        """The later of two servers with other keys is not ready, is not an endpoint, and says why; it makes nothing.
+        When the earlier one has gone it is ready, and makes what is missing (CTRL-52).
         """
         first = self.server("192.0.2.1")
         self.key = new_key()

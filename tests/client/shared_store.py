@@ -37,7 +37,7 @@ class SharedStore(MemoryStore):
 
 
 class KeepingStore(SharedStore):
-    """As on etcd, to renew a value that is kept is no write."""
+    """As on etcd, renewing a value that is kept is not a write."""
 
     async def keep(self, key: str, value: bytes, life_s: float) -> KeptValue:
         return _Held(self, key, (await self.commit(Op(key, value))).revision, life_s)

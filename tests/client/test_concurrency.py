@@ -43,7 +43,7 @@ class EachTests(SynchronousTestCase):
         self.assertEqual((list(self.running), self.ended), ([0, 1], []))
 
     def test_fewer_than_the_bound(self) -> None:
-        """Fewer items than places, or none, are no trouble."""
+        """Fewer items than places, or none, cause no trouble."""
         self.successResultOf(self.begin(0, 3))
         done = self.begin(1, 3)
         self.running[0].callback(None)

@@ -195,7 +195,7 @@ class InProcessClientTests(WorldTestCase):
         self.assertEqual(self.world.run(self.client.delete_collection(widgets, "a")), 1)
 
     def test_watch_on_a_removed_resource(self) -> None:
-        """A watch ends when its resource is removed, which is no error; another one is not found."""
+        """A watch ends when its resource is removed, which is not an error; another one is not found."""
         self.world.add_widgets()
         widgets = self.client.resource(GROUP, "v1", "widgets")
         recorder = Recorder()

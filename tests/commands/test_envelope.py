@@ -106,7 +106,7 @@ class EnvelopeCommandTests(SynchronousTestCase):
         self.assertEqual([path.name for path in (folder / "out").iterdir()], ["good.pb"])
 
     def test_not_an_envelope(self) -> None:
-        """Decoding what is no envelope says so."""
+        """Decoding anything but an envelope says so."""
         status, out, err = self._orch_envelope("decode", stdin=b"{}")
         self.assertEqual((status, out), (1, b""))
         self.assertIn("expected prefix [107 56 115 0]", err)
@@ -116,7 +116,7 @@ class EnvelopeCommandTests(SynchronousTestCase):
         name = str(FIXTURES / "core.v1.Status.pb")
         status, _, err = self._orch_envelope("decode", "--out-dir", str(self._folder()), name, name)
         self.assertEqual(status, 1)
-        self.assertIn("is the output of another input too", err)
+        self.assertIn("would be the output of two inputs", err)
 
     def test_usage(self) -> None:
         """Several envelopes on one standard output could not be told apart: status 2."""

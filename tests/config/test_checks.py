@@ -132,7 +132,7 @@ class CheckTests(SynchronousTestCase):
                 ["--oidc-issuer-url=https://h?a=b", "--oidc-client-id=c"],
                 '--oidc-issuer-url: "https://h?a=b" must be a URL such as https://host:port/path',
             ),
-            (["--oidc-issuer-url=https://[", "--oidc-client-id=c"], '--oidc-issuer-url: "https://[" is no URL'),
+            (["--oidc-issuer-url=https://[", "--oidc-client-id=c"], '--oidc-issuer-url: "https://[" is not a URL'),
             (
                 ["--oidc-required-claim=hd"],
                 'invalid argument "hd" for "--oidc-required-claim" flag: malformed pair, expect string=string',

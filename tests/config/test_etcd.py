@@ -35,7 +35,7 @@ class EtcdFlagTests(SynchronousTestCase):
             ([SERVERS, "--lease-reuse-duration-seconds=0"], "--lease-reuse-duration-seconds: must be greater than 0"),
             (
                 [SERVERS, "--etcd-servers-overrides=/events#http://c"],
-                "--etcd-servers-overrides: all objects have one order of revisions and are kept in one cluster",
+                "--etcd-servers-overrides: not supported, all objects share one sequence of revisions in one cluster",
             ),
         ):
             error = self.assertRaises(ConfigError, parse, arguments)

@@ -82,7 +82,7 @@ class GateTests(SynchronousTestCase):
         self.assertEqual(self.problem("NoSuchGate", "true"), "unrecognized feature gate: NoSuchGate")
 
     def test_no_boolean(self) -> None:
-        """A value that is no boolean is shown with its gate."""
+        """A value that is not a boolean is shown with its gate."""
         self.assertTrue(self.problem("DryRun", "maybe").startswith("invalid value of DryRun=maybe, "))
 
     def test_every_problem(self) -> None:

@@ -40,7 +40,7 @@ class MetricsTests(SynchronousTestCase):
             self.assertEqual(config.metrics.allowed_labels, expected)
 
     def test_wrong_labels(self) -> None:
-        """A key that is no metric and label is refused in one line, as the release words it."""
+        """A key that is not a metric and label is refused in one line, as the release words it."""
         text = (
             "--allow-metric-labels must has a list of kv pair with format "
             "`metricName:labelName=labelValue, labelValue,...`"

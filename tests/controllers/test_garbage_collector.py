@@ -244,7 +244,7 @@ class ScopeTests(GarbageCollectorCase):
         self.assertEqual(self.left(), [])
 
     def test_owner_in_another_namespace(self) -> None:
-        """An owner in another namespace is no owner: the dependent goes, and an event says why
+        """An owner in another namespace is not an owner: the dependent goes, and an event says why
         (reference CTRL-15).
         """
         self.world.namespace("b")
@@ -294,7 +294,7 @@ class ScopeTests(GarbageCollectorCase):
         self.assertEqual(self.left(), ["owner", "right"])
 
     def test_events_are_ignored(self) -> None:
-        """Events are no dependents (reference CTRL-17)."""
+        """Events are not dependents (reference CTRL-17)."""
         ghost = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ghost", "uid": "no"}}
         event = {"metadata": {"name": "e", "ownerReferences": [reference(ghost)]},
                  "involvedObject": {"namespace": "a"}}

@@ -1,4 +1,4 @@
-"""Which controllers run, and when."""
+"""Selection and start of the controllers."""
 # covers: orchtw.controllers.controller
 
 from __future__ import annotations

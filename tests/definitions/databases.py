@@ -54,7 +54,7 @@ SCALE = {
 def definitions() -> list[Object]:
     """Five kinds, nine versions; clusters can be scaled, and have rules of their own."""
     cluster_columns = [
-        AGE, column("Instances", ".status.instances", "integer", description="How many servers there are"),
+        AGE, column("Instances", ".status.instances", "integer", description="Number of servers"),
         column("Ready", ".status.readyInstances", "integer"), column("Status", ".status.phase"),
         column("Primary", ".status.currentPrimary"), column("Load", ".status.load", "number", priority=1),
     ]  # fmt: skip

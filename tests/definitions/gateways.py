@@ -54,7 +54,7 @@ def definitions() -> list[Object]:
                 version("v1alpha2", _class(), _class_status(), deprecated=True, additionalPrinterColumns=classes,
                         deprecationWarning="The v1alpha2 version of GatewayClass is deprecated; use v1beta1."),
                 version("v1beta1", _class(), _class_status(), additionalPrinterColumns=classes,
-                        description="What kind of gateway there may be."),
+                        description="The class of the gateway."),
             ],
             plural="gatewayclasses", short="gc", category="gateway-api", cluster=True,
         ),

@@ -90,7 +90,7 @@ class StartTests(TestCase):
     timeout = 120
 
     async def test_contradictions(self) -> None:
-        """A mode without its file, or with one that is no good, ends the start in one line (reference AUTHZ-36)."""
+        """A mode without its file, or with one that is invalid, ends the start in one line (reference AUTHZ-36)."""
         folder = Path(self.mktemp())
         folder.mkdir()
         bad = folder / "policies"

@@ -36,7 +36,7 @@ LOOK_S = 0.1
 
 
 def missing(*packages: str) -> str | None:
-    """Why a test cannot run without these."""
+    """Return the reason for skipping a test without these packages."""
     absent = [each for each in packages if importlib.util.find_spec(each) is None]
     return f"not installed (extra `test`): {', '.join(absent)}: not run" if absent else None
 

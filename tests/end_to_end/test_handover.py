@@ -89,7 +89,7 @@ class HandoverTests(ServersCase):
         """Another secret, no keys in the store, and no shared store: a line each, and no folder is made."""
         await self.start(folder=self.empty[0])
         said = await self.refused(self.flag)
-        self.assertIn("--join-secret-file: there are no keys in the store, and a server is alive", said)
+        self.assertIn("--join-secret-file: there are no keys in the store, and a live server", said)
         first = self.servers[0]
         await first.terminate()
         self.servers.clear()

@@ -179,7 +179,7 @@ class HostileWebhookTests(TokenCase):
         }.get(token, good)
 
     async def test_whims(self) -> None:
-        """Each is a 401, for all of them at once, and what was no verdict is forgotten."""
+        """Each is a 401, for all of them at once, and what was not a verdict is forgotten."""
         whims = ("gone", "failing", "forbidden", "html", "long", "cut", "version", "kind", "types", "groups")
         codes = await gatherResults([ensureDeferred(self.code(f"web-{whim}")) for whim in whims])
         self.assertEqual(dict(zip(whims, codes, strict=True)), dict.fromkeys(whims, 401))

@@ -103,7 +103,7 @@ class RefusingTests(BackendCase):
         self.assertEqual(sum(b'"bad"' in each.body for each in self.webhook.asked), 1)
         self.forbidden(await self.tried("failing"), "Error contacting webhook: 500")
         self.assertEqual(sum(b'"failing"' in each.body for each in self.webhook.asked), 5)
-        self.forbidden(await self.tried("lying"), "the webhook's answer has a wrong type of allowed")
+        self.forbidden(await self.tried("lying"), "the webhook's answer has allowed of the wrong type")
         self.forbidden(await self.tried("html"), "the webhook's answer is not JSON")
         await self.check_updates(why)
         answers = await gatherResults([ensureDeferred(self.client.get(PODS)) for _ in range(20)])

@@ -116,7 +116,7 @@ class BakeryTests(CustomKubectlCase):
         ):
             self.assertRegex(shown, line)
         field = await self.run_ok("explain", "bakeries.spec.flour")
-        self.assertIn("What the bread is made of.", field)
+        self.assertIn("The flour of the bread.", field)
         self.assertRegex(field, r"flour <string>")
         tree = await self.run_ok("explain", "bk.status", "--recursive")
         for line in (r"conditions\s+<\[\]Object>", r"observedGeneration\s+<integer>", r"selector\s+<string>"):

@@ -165,7 +165,7 @@ class PatchTests(ServerCase):
                 self.assertRefused(await self.patch(kind, path, body), 404, "NotFound", text)
 
     async def test_not_a_patch(self) -> None:
-        """A body that is no patch of its kind is a 400 (reference PATCH-10, PATCH-12, PATCH-17)."""
+        """A body that is not a patch of its kind is a 400 (reference PATCH-10, PATCH-12, PATCH-17)."""
         path = await self.config_map(a="1")
         for kind, bodies in (("merge", (b"{", b"[]")), ("strategic", (b"{", b"[]")), ("json", (b"[", b"{}", b"[1]"))):
             for body in (b"", *bodies):

@@ -391,7 +391,7 @@ class ExportTests(ProcessCase):
         self.assertEqual(again, (1, "", f"orch-record: {file}: File exists\n"))
         status, output, errors = await orch_record(other, "import", file)
         self.assertEqual((status, errors), (0, ""), output)
-        self.assertRegex(output, r"^6 objects created, \d+ there already, 0 refused\n$")
+        self.assertRegex(output, r"^6 objects created, \d+ already present, 0 refused\n$")
         here, there = self.client(server), self.client(other)
         self.assertEqual(await self.contents(there), await self.contents(here))
         thing = (await there.get("/apis/example.com/v1/namespaces/shop/things/t")).json
@@ -401,7 +401,7 @@ class ExportTests(ProcessCase):
         self.assertEqual(secret["data"], {"k": "PHJlZGFjdGVkPg=="})
         head = (await there.get("/api/v1/namespaces/shop/configmaps")).json["metadata"]["resourceVersion"]
         status, output, errors = await orch_record(other, "import", file)
-        self.assertRegex(output, r"^0 objects created, \d+ there already, 0 refused\n$")
+        self.assertRegex(output, r"^0 objects created, \d+ already present, 0 refused\n$")
         await self.unchanged(there, head)
 
     async def unchanged(self, client: Client, revision: str) -> None:
@@ -428,7 +428,7 @@ class ExportTests(ProcessCase):
         await orch_record(server, "export", "--output", file)
         status, output, errors = await orch_record(other, "replay", file, "--speed", "10")
         self.assertEqual((status, errors), (0, ""), output)
-        self.assertRegex(output.splitlines()[-1], r"^10 writes repeated, \d+ left out, 0 refused$")
+        self.assertRegex(output.splitlines()[-1], r"^10 writes replayed, \d+ skipped, 0 refused$")
         here, there = self.client(server), self.client(other)
         self.assertEqual(await self.contents(there), await self.contents(here))
         self.assertEqual(await self.written(there), await self.written(here))

@@ -332,7 +332,7 @@ class PresenceTests(PairCase):
         await killed.start()
 
     async def leading(self) -> list[bool]:
-        """Which of the two runs the controllers, by what they measure; nothing when none does."""
+        """Report for each of the two, by its metrics, whether it runs the controllers; empty if neither does."""
         texts = [(await client.get("/metrics")).body.decode() for client in (self.a, self.b)]
         status = f'leader_election_master_status{{name="{self.naming.controller_manager}"}} 1'
         leads = [status in text for text in texts]

@@ -142,7 +142,7 @@ class RefusedStartTests(ProcessCase):
         self.assertIn(os.path.basename(path), await self.refusal(self.server(folder=path)))
 
     async def test_damaged_store(self) -> None:
-        """A store that is no database is named."""
+        """A store that is not a database is named."""
         server = self.server()
         await server.start()
         await server.terminate()

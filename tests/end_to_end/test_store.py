@@ -180,7 +180,7 @@ class PlaceTests(StoreCase):
         self.assertEqual((await client.get("/readyz")).code, 500)
         answer = await client.post(CONFIG_MAPS, config_map("lost"))
         self.assertEqual((answer.code, answer.json["reason"]), (500, "InternalError"))
-        self.assertIn("store.sqlite has been removed or moved: the store takes no writes", answer.json["message"])
+        self.assertIn("store.sqlite has been removed or moved: writes are refused", answer.json["message"])
         self.assertEqual(len((await client.get(CONFIG_MAPS)).json["items"]), 2)
         self.assertEqual(server.log.count("all can still be read until the server ends"), 1)
         self.assertEqual(await server.terminate(), 0)

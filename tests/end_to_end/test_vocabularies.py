@@ -160,7 +160,7 @@ class EtcdTests(VocabularyCase):
         server = self.on(self.folders[0], *await self.cluster_flags(), "--workers=2")
         self.assertEqual(
             await self.refusal(server),
-            "Error: --workers: only with --storage-backend sqlite; on another start several servers",
+            "Error: --workers: only with --storage-backend sqlite; otherwise run several servers",
         )
 
     async def test_commands(self) -> None:

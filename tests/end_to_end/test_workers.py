@@ -214,7 +214,7 @@ class WorkersTests(ProcessCase):
             self.assertEqual(list(dict.fromkeys(each)), [str(number) for number in range(LAST + 1)])
         while not (now := workers_of(server)) or now == [worker]:
             await deferLater(reactor, 0.05)
-        while server.log.count("worker 1 serves") < 2:
+        while server.log.count("worker 1 is ready") < 2:
             await deferLater(reactor, 0.05)
         self.assertIn("worker 1 has ended (signal 9)", server.log)
 

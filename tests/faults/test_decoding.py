@@ -103,7 +103,7 @@ class RefusedTests(SynchronousTestCase):
         self.assertLess(len(error.message), 2000)
 
     def test_not_an_object(self) -> None:
-        """Other bodies than JSON objects are refused, and so are repeated fields and what is no JSON value."""
+        """Other bodies than JSON objects are refused, and so are repeated fields and what is not a JSON value."""
         for body in (b"", b"x", b"\xff", b"{", b"[" * 60_000, b'{"fault":NaN}', b'{"seed":' + b"1" * 5000 + b"}"):
             self.refused(body, "the body is not JSON")
         self.refused(b'{"status":409,"status":410}', 'the body is not JSON: field "status" is repeated')
@@ -128,12 +128,12 @@ class RefusedTests(SynchronousTestCase):
             ({"status": 409, "probability": 1.1}, "probability: must be a number above 0, at most 1"),
             ({"status": 409, "probability": 0.5, "seed": -1}, "seed: must be an integer from 0"),
             ({"status": 409, "probability": 0.5, "seed": 1 << 53}, "seed: must be an integer from 0"),
-            ({"status": 409, "user": 1}, "user: must be non-empty text"),
-            ({"status": 409, "user": ""}, "user: must be non-empty text"),
-            ({"status": 409, "user": []}, "user: must be a text, or a list of 1 to"),
-            ({"status": 409, "user": ["u"] * (MOST_TEXTS + 1)}, "user: must be a text, or a list of 1 to"),
-            ({"status": 409, "user": "u" * (MOST_CHARACTERS + 1)}, "user: must be non-empty text"),
-            ({"status": 409, "message": "x" * (MOST_CHARACTERS + 1)}, "message: must be non-empty text"),
+            ({"status": 409, "user": 1}, "user: must be a non-empty string"),
+            ({"status": 409, "user": ""}, "user: must be a non-empty string"),
+            ({"status": 409, "user": []}, "user: must be a string, or a list of 1 to"),
+            ({"status": 409, "user": ["u"] * (MOST_TEXTS + 1)}, "user: must be a string, or a list of 1 to"),
+            ({"status": 409, "user": "u" * (MOST_CHARACTERS + 1)}, "user: must be a non-empty string"),
+            ({"status": 409, "message": "x" * (MOST_CHARACTERS + 1)}, "message: must be a non-empty string"),
             ({"status": 410, "inStream": 1}, "inStream: must be true or false"),
             ({"status": 429, "retryAfterSeconds": 0}, "retryAfterSeconds: must be an integer from 1 to 3600"),
             ({"fault": "late", "seconds": 601}, "seconds: must be a number above 0, at most 600"),
@@ -145,7 +145,7 @@ class RefusedTests(SynchronousTestCase):
 
     def test_names(self) -> None:
         """Resources are plurals without a group, and groups and sub-resources are lower-case names."""
-        self.refused({"status": 409, "resource": "deployments.apps"}, 'resource: "deployments.apps" has a dot')
+        self.refused({"status": 409, "resource": "deployments.apps"}, 'resource: "deployments.apps" contains a dot')
         self.refused({"status": 409, "resource": "ConfigMap"}, 'resource: "ConfigMap" cannot be a resource')
         self.refused({"status": 409, "group": "apps/v1"}, 'group: "apps/v1" cannot be a group')
         self.refused({"status": 409, "subresource": "Status"}, 'subresource: "Status" cannot be a subresource')
@@ -167,8 +167,8 @@ class RefusedTests(SynchronousTestCase):
             ({"fault": "late"}, "seconds: is required for the fault late"),
             ({"fault": "stale", "seconds": 1, "revisions": 1}, "seconds and revisions cannot both be given"),
             ({"status": 409, "seed": 1}, "seed: is only for rules with a probability below 1"),
-            ({"fault": "cut", "labels": "a=b"}, "labels: are those of one object"),
-            ({"status": 429, "verb": ["list", "watch"], "labels": "a=b"}, "labels: are those of one object"),
+            ({"fault": "cut", "labels": "a=b"}, "labels: match requests for one object"),
+            ({"status": 429, "verb": ["list", "watch"], "labels": "a=b"}, "labels: match requests for one object"),
             ({"fault": "cut", "subresource": "status"}, "subresource: the fault cut strikes objects"),
             ({"fault": "reset", "when": "during"}, 'when: "during" is not one of before, after'),
         ):  # fmt: skip

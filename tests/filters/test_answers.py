@@ -73,7 +73,7 @@ class AnswersTests(SynchronousTestCase):
         self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 1)
 
     def test_cancelled(self) -> None:
-        """A read whose client has left gets no answer, and is no fault."""
+        """A read whose client has left gets no answer, and is not a fault."""
         self.raised = CancelledError()
         self.failureResultOf(self.serve(), CancelledError)
 

@@ -245,7 +245,7 @@ class AuditStageTests(AuditStageCase):
             self.assertNotIn(b"s3cret", self.sink.events[0].json)
 
     def test_refused_by_its_head(self) -> None:
-        """So has a request that is refused before anybody asks who it is from; others' 400s are no matter of it."""
+        """So has a request that is refused before anybody asks who it is from; others' 400s do not concern it."""
         auditor = self.auditor()
 
         def early(_request: Request) -> Coroutine[Any, Any, Response]:

@@ -153,7 +153,7 @@ class ChosenTests(FaultCase):
         self.assertEqual((self.code("GET", "secrets"), self.code("GET", "/api/v1/secrets")), (200, 503))
 
     def test_name_of_create(self) -> None:
-        """The name of a create is that in its body, in any format; one that the server makes is no name."""
+        """The name of a create is that in its body, in any format; one that the server makes is not a name."""
         rule = self.rule(status=503, verb="create", name="wanted")
         self.done("POST", MAPS, config_map("other"))
         self.done("POST", MAPS, {"metadata": {"generateName": "wanted"}})

@@ -68,7 +68,7 @@ class StageTests(SynchronousTestCase):
             self.assertEqual(sizes.total, SHORT_BYTES + 1)
 
     def test_no_room(self) -> None:
-        """A long answer in whose place a 429 is sent is counted as that, and is no abort."""
+        """A long answer in whose place a 429 is sent is counted as that, and is not an abort."""
         self.answer.callback(Response(body=bytes(SHORT_BYTES + 1)))
         response = self.successResultOf(self.handle(asked("GET", MAPS)))
         response.end(Ending.NO_ROOM)

@@ -247,7 +247,7 @@ class RevokedTests(PlanCase):
         self.assertEqual((self.plans.answered, self.get(f"{MAPS}/b").code), (0, 403))
 
     def test_account(self) -> None:
-        """A service account's token ends with the account, and is no other's when there is a new one of its name."""
+        """A service account's token ends with the account, and does not apply to a new one of its name."""
         account = f"{DEFAULT}/serviceaccounts/bot"
         token = self.account_token()
         self.changed(lambda: self.done("DELETE", account), 401, token=token)

@@ -83,7 +83,7 @@ class KindTests(SynchronousTestCase):
         return values["x"]
 
     def refused(self, kind: FlagKind, *texts: str) -> str:
-        """Why a value is refused."""
+        """Return the reason for refusing a value."""
         values, (problem,) = convert({"x": texts}, [flag("x", kind)])
         self.assertEqual(values, {})
         self.assertTrue(problem.startswith(f'invalid argument "{texts[-1]}" for "--x" flag: '), problem)

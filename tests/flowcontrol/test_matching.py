@@ -1,4 +1,4 @@
-"""Which schema a request belongs to."""
+"""Matching of requests to flow schemas."""
 
 from __future__ import annotations
 

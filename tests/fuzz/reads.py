@@ -1,4 +1,4 @@
-"""Requests that only look, and those that are odd in themselves: paths, methods, and what is no HTTP at all."""
+"""Requests that only look, and those that are odd in themselves: paths, methods, and what is not HTTP at all."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ class ChangesTests(SynchronousTestCase):
         )
 
     def test_unusual_names(self) -> None:
-        """A key that is no identifier stands in brackets, as a JSON string."""
+        """A key that is not an identifier stands in brackets, as a JSON string."""
         found = changes(None, {"a/b": 1, "c-d": 1, "e_1": 1, 'f"': 1}, {"a/b": 2, "c-d": 2, "e_1": 2, 'f"': 2})
         paths = [path_text(each.path) for each in found]
         self.assertEqual(paths, ['$["a/b"]', '$["c-d"]', "$.e_1", '$["f\\""]'])

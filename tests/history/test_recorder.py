@@ -229,7 +229,7 @@ class UnitTests(SynchronousTestCase):
         self.assertEqual(last_manager({}), "")
 
     def test_surrogates(self) -> None:
-        """Texts that are no Unicode do not keep a record from being shown."""
+        """Texts that are not Unicode do not keep a record from being shown."""
         (line,) = lines_of(record_line(record(5, value=value_of("x"), origin=WriteOrigin("\udc80")), EVERYTHING))
         self.assertEqual(line["user"], "\ufffd")
 

@@ -24,7 +24,7 @@ class AttemptTests(SynchronousTestCase):
         self.assertEqual(shown(registry, "authentication_duration_seconds"), {("success",): 1, ("failure",): 1})
 
     def test_users(self) -> None:
-        """Users are counted by class: whatever their names are, they are no labels."""
+        """Users are counted by class: whatever their names are, they are not labels."""
         registry = Registry()
         attempts = Attempts(registry, ("admin", "orchlet"))
         for name in ("admin", "admin", "orchlet", "a@example.com", "b@example.com", "eve", "system:node:a"):

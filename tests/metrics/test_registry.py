@@ -1,4 +1,4 @@
-"""Which families are shown (reference METRIC-3, METRIC-4)."""
+"""Metric families that are shown (reference METRIC-3, METRIC-4)."""
 
 from __future__ import annotations
 

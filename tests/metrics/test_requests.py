@@ -69,7 +69,7 @@ class RequestTests(SynchronousTestCase):
         self.assertEqual(self.one("POST", f"{MAPS}?dryRun=Some")[1], "")
 
     def test_no_resource(self) -> None:
-        """A path that is no resource is the sub-resource; made-up ones are one (reference METRIC-8)."""
+        """A path that is not a resource is the sub-resource; made-up ones are one (reference METRIC-8)."""
         self.assertEqual(self.one("GET", "/healthz"), ("GET", "", "", "", "", "/healthz", "", "", "200"))
         self.assertEqual(self.one("GET", "/livez/etcd")[5], "/livez")
         self.assertEqual(self.one("GET", "/apis/apps/v1")[5], "/apis")

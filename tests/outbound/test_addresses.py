@@ -1,4 +1,4 @@
-"""Which addresses may be dialled."""
+"""Addresses that may be dialled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class AddressTests(SynchronousTestCase):
             self.assertTrue(is_public_unicast(address), address)
 
     def test_refused(self) -> None:
-        """This machine, this link, many machines, in every spelling; and what is no address."""
+        """This machine, this link, many machines, in every spelling; and what is not an address."""
         for address in (
             "127.0.0.1",
             "127.9.9.9",

@@ -264,7 +264,7 @@ class LossTests(AgentCase):
         self.assertEqual(len(self.dialled.lines), 1)
 
     def test_malformed(self) -> None:
-        """Bytes that are no answer are not asked for again."""
+        """Bytes that are not an answer are not asked for again."""
         self.answered()
         asked = self.ask()
         self.arrived(b"SSH-2.0\r\n\r\n")

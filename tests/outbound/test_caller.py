@@ -129,7 +129,7 @@ class CallTests(CallerCase):
 
 
 class SharingTests(CallerCase):
-    """Which calls share connections (reference HOOK-27)."""
+    """Connections shared by calls (reference HOOK-27)."""
 
     async def test_other_policy(self) -> None:
         """Another bundle, certificate, name or Service has connections of its own, to the same host."""

@@ -60,7 +60,7 @@ class DialerCase(TestCase):
         return head.code
 
     async def trouble(self, destination: Destination) -> str:
-        """Why there is no connection."""
+        """Return the reason for a failed connection."""
         try:
             await self.dial(destination)
         except Unreachable as problem:

@@ -57,7 +57,7 @@ class CredentialTests(SynchronousTestCase):
             (printed({}, apiVersion="v2"), f"{version} v2"),
             (printed(None), "exec plugin didn't return a status field"),
             (printed({}), "exec plugin didn't return a token or cert/key pair"),
-            (printed({"token": 1}), "decoding stdout: token is no string"),
+            (printed({"token": 1}), "decoding stdout: token is not a string"),
             (printed({"clientKeyData": "x"}), "exec plugin returned only certificate or key, not both"),
             (
                 printed({"clientCertificateData": "x", "clientKeyData": "x"}),

@@ -82,7 +82,7 @@ class KubeconfigCase(SynchronousTestCase):
 
 
 class ServerTests(KubeconfigCase):
-    """Which server, and how it is believed."""
+    """The server of a kubeconfig, and its trust roots."""
 
     def test_current_context(self) -> None:
         """The current context says which cluster and user."""
@@ -95,7 +95,7 @@ class ServerTests(KubeconfigCase):
         remote = self.load(document)
         self.assertEqual((remote.url, remote.credentials), ("https://other/", None))
         del document["current-context"]
-        self.assertEqual(self.refusal(document), "current-context: is missing, and there is not just one context")
+        self.assertEqual(self.refusal(document), "current-context: is missing, and there is not exactly one context")
 
     def test_only_entry(self) -> None:
         """Without a current context the only one is taken, or the only cluster and user."""

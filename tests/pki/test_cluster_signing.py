@@ -1,4 +1,4 @@
-"""Which authority signs for which signer (reference CSR-15)."""
+"""Authorities of the signers (reference CSR-15)."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def issued(
 
 class IssuingTests(SynchronousTestCase):
     def test_contents(self) -> None:
-        """Subject, key and names are the request's; it is no CA, whatever was asked for."""
+        """Subject, key and names are the request's; it is not a CA, whatever was asked for."""
         wanted = x509.BasicConstraints(ca=True, path_length=None)
         found = issued(pem("jane", ("dev", "ops"), (URI, IP, EMAIL, DNS), (wanted,)))
         self.assertTrue(certificates.issued_by(found, OWN.certificate))

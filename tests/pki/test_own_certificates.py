@@ -120,8 +120,8 @@ class CertDirTests(ServingCase):
         self.assertEqual((self.crt.read_bytes(), certificates.pem(pki.serving_chain[0])), (content, content))
         self.assertEqual(pki.ca_pem, content)
         self.assertEqual(lines, [
-            f"{self.crt}: is not for elsewhere, b.c.example.com, and is left as it is: "
-            "a certificate of your own is never made anew"
+            f"{self.crt}: does not cover elsewhere, b.c.example.com, and is kept: "
+            "the server replaces only certificates that it generated"
         ])
 
     def test_supplied_by_our_authority(self) -> None:

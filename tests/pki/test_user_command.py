@@ -69,7 +69,7 @@ class UserCommandTests(SynchronousTestCase):
         self.assertEqual(set(modes.values()), {0o600}, modes)
 
     def test_output(self) -> None:
-        """A place of one's own; a name that is no file name makes a tame one."""
+        """A place of one's own; a name that is not a file name makes a tame one."""
         wanted = self.data / "elsewhere"
         self.assertEqual(self.command("ann", "--output", str(wanted)), (0, str(wanted)))
         _, path = self.command("system:node:../n1")

@@ -60,7 +60,7 @@ class LoadTests(EntryPointCase):
         )
 
     def test_wrong_object(self) -> None:
-        """An object that is no record, or another group's, cannot be used (reference EXT-3)."""
+        """An object that is not a record, or another group's, cannot be used (reference EXT-3)."""
         for record in (make, ControllerPlugin(make=make), AdmissionPlugin):
             self.assertEqual(
                 self.problems(load([self.entry_point(record)])),
@@ -87,7 +87,7 @@ class LoadTests(EntryPointCase):
         plugins = load([self.entry_point(AuthorizationPlugin(make=make), "RBAC", "orchtw.authorization")])
         self.assertEqual(
             self.problems(plugins),
-            ("plugin RBAC of orchtw.authorization (example 1.0): the server has one of that name itself",),
+            ("plugin RBAC of orchtw.authorization (example 1.0): the server has a built-in one of that name",),
         )
 
     def test_other_process(self) -> None:
@@ -142,7 +142,7 @@ class PlaceTests(EntryPointCase):
         self.assertEqual(
             self.problems(plugins),
             (
-                'plugin A of orchtw.admission: there is no plugin "Nothing" to be placed beside',
+                'plugin A of orchtw.admission: there is no plugin "Nothing" to place it next to',
                 "plugin B of orchtw.admission: both before=Priority and after=Priority are set",
             ),
         )

@@ -173,7 +173,7 @@ class TroubleTests(AggregatedCase):
         self.done("GET", LAMPS)
         (via,) = (line for line in self.asked() if line.startswith("Via: "))
         self.backend.transports.clear()
-        text = "this request has been passed on by this server before\n"
+        text = "this request has already been proxied by this server\n"
         self.assertText(self.send("GET", LAMPS, None, {"via": via.partition(": ")[2]}), 508, text)
         self.assertEqual(self.backend.transports, [])
         self.assertEqual(self.send("GET", LAMPS, None, {"via": "1.1 another"}).code, 200)

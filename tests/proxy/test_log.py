@@ -74,7 +74,7 @@ class LogTests(ConnectionCase):
         self.refused("pods/lost/log", 404, 'nodes "gone" not found')
 
     def test_unreachable(self) -> None:
-        """The address that was tried is named; it is no reason of the API's (reference PROXY-7)."""
+        """The address that was tried is named; it is not a reason of the API's (reference PROXY-7)."""
         self.backend.trouble = Unreachable("dial tcp 10.0.0.9:10250: connect: connection refused")
         url = "https://10.0.0.9:10250/containerLogs/default/p/c"
         status = self.refused("pods/p/log", 500, f'Get "{url}": dial tcp 10.0.0.9:10250: connect: connection refused')

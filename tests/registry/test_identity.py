@@ -82,7 +82,7 @@ class LiveTests(WriteTestCase):
         self.assertIn(why, error.message)
 
     def test_shown(self) -> None:
-        """A sub-resource may not become another object's; one whose metadata is no object is one without a name."""
+        """A sub-resource may not become another object's; one whose metadata is not an object has no name."""
         write, wanted = self.write(self.maps, "x"), {"metadata": self.old}
         identity.match_shown(write, {"metadata": {"name": "x", "uid": self.old["uid"]}}, wanted)
         self.assertRaises(Conflict, identity.match_shown, write, {"metadata": {"name": "x", "uid": "other"}}, wanted)

@@ -41,7 +41,7 @@ def schema_of(resource: ResourceType, schemas: Schemas) -> StructSchema:
     spec = StructSchema(
         "",
         [
-            field("size", Scalar.INT64, default=3, description="How large it is, in inches."),
+            field("size", Scalar.INT64, default=3, description="The size in inches."),
             field("colour", Scalar.STRING),
             field("parts", ListSchema(part, "map", ("name",))),
             field("notes", MapSchema(Scalar.STRING)),

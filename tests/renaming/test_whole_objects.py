@@ -110,7 +110,7 @@ class ObjectsTests(SynchronousTestCase):
         )
 
     def test_revisions(self) -> None:
-        """A revision's template is one of pods; what is no such data stays as it is."""
+        """A revision's template is one of pods; other data stays as it is."""
         template = {"spec": {"nodeSelector": {"orch.io/os": "linux"}, "containers": []}}
         obj: Object = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "r"}}
         found = self.objects.translate({**obj, "data": {"spec": {"template": template}}})

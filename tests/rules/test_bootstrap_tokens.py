@@ -23,7 +23,7 @@ VALUES = {
 
 
 def token_secret(name: str = "", /, **values: Any) -> Object:
-    """A Secret with these keys; underscores are dashes, None is no key."""
+    """A Secret with these keys; underscores are dashes, None is not a key."""
     given = {**VALUES, **{key.replace("_", "-"): value for key, value in values.items()}}
     data = {key: b64encode(str(value).encode()).decode() for key, value in given.items() if value is not None}
     return {
@@ -55,7 +55,7 @@ class AuthenticationTests(SynchronousTestCase):
     """Authentication with bootstrap tokens (reference AUTHN-21)."""
 
     def why(self, secret: Object, token: str = "0123456789abcdef") -> str:
-        """Why not; empty: it is."""
+        """Return the reason for refusing the token, or ""."""
         try:
             TokenSecret.of(secret).groups("abcdef", token, NOW)
         except BadSecret as problem:
@@ -74,19 +74,19 @@ class AuthenticationTests(SynchronousTestCase):
         terminating["metadata"]["deletionTimestamp"] = PAST
         for secret, why in (
             (terminating, "its Secret is being deleted"),
-            (token_secret(token_secret="x"), "its secret is another"),
-            (token_secret(token_secret=None), "its secret is another"),
-            (token_secret("bootstrap-token-abcdef", token_id="abcdeg"), "its Secret is of another id"),
-            (token_secret("bootstrap-token-abcdef", token_id=None), "its Secret is of another id"),
+            (token_secret(token_secret="x"), "the secret does not match"),
+            (token_secret(token_secret=None), "the secret does not match"),
+            (token_secret("bootstrap-token-abcdef", token_id="abcdeg"), "its Secret has another token id"),
+            (token_secret("bootstrap-token-abcdef", token_id=None), "its Secret has another token id"),
             (token_secret(expiration=PAST), "it has expired"),
             (token_secret(expiration="tomorrow"), "it has expired"),
             (token_secret(usage_bootstrap_authentication="True"), "it is not for authentication"),
             (token_secret(usage_bootstrap_authentication=None), "it is not for authentication"),
         ):
             self.assertEqual(self.why(secret), why)
-        self.assertEqual(self.why(token_secret(), "0123456789abcdeg"), "its secret is another")
-        self.assertEqual(self.why({**token_secret(), "data": {"token-secret": "/w=="}}), "its secret is another")
-        self.assertEqual(self.why({"metadata": {"name": "x"}}), "its secret is another")
+        self.assertEqual(self.why(token_secret(), "0123456789abcdeg"), "the secret does not match")
+        self.assertEqual(self.why({**token_secret(), "data": {"token-secret": "/w=="}}), "the secret does not match")
+        self.assertEqual(self.why({"metadata": {"name": "x"}}), "the secret does not match")
 
     def test_groups(self) -> None:
         """The default group and the extra ones, each once, in order (reference AUTHN-22)."""
@@ -110,7 +110,7 @@ class AuthenticationTests(SynchronousTestCase):
 
 
 class SigningTests(SynchronousTestCase):
-    """Which tokens sign (reference AUTHN-45)."""
+    """Tokens that sign (reference AUTHN-45)."""
 
     def test_good(self) -> None:
         """One that says so; it need not be for authentication, nor have a secret that is (reference AUTHN-45)."""

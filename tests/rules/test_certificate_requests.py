@@ -41,11 +41,11 @@ def with_names(*names: bytes) -> bytes:
 
 class OddRequestTests(SynchronousTestCase):
     def why(self, request: bytes) -> str:
-        """Why it cannot be read."""
+        """Return the reason that it cannot be read."""
         return str(self.assertRaises(ValueError, read_request, request))
 
     def test_unreadable_names(self) -> None:
-        """Alternative names of kinds that nobody has, and text beyond ASCII, are no reason for a failure of ours."""
+        """Alternative names of kinds that nobody has, and text beyond ASCII, do not cause a failure of ours."""
         party = field(0xA5, field(0xA1, field(0x0C, b"x")))
         self.assertIn("not supported", self.why(with_names(party)))
         self.assertIn("not supported", self.why(with_names(field(0xA3, field(0x30, b"")))))

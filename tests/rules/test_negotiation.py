@@ -122,7 +122,7 @@ class CheckTransformTests(SynchronousTestCase):
     """Checks of transforms (`check_transform`)."""
 
     def test_number(self) -> None:
-        """Partial metadata of one object is no list, nor the reverse (reference ERR-30)."""
+        """Partial metadata of one object is not a list, nor the reverse (reference ERR-30)."""
         negotiator = Negotiator(Naming.orch())
         one = negotiator.accept(f"{JSON};as=PartialObjectMetadata;v=v1;g=meta.orch.io")
         many = negotiator.accept(f"{JSON};as=PartialObjectMetadataList;v=v1;g=meta.orch.io")

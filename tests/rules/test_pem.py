@@ -16,7 +16,7 @@ class BlockTests(SynchronousTestCase):
         self.assertEqual(list(blocks(b"text\n" + GOOD + b"text\n" + GOOD.rstrip())), [FOUND, FOUND])
 
     def test_headers(self) -> None:
-        """Headers are known to be there, and are no content."""
+        """Headers are known to be there, and are not content."""
         text = GOOD.replace(b"-----\nY", b"-----\r\nProc-Type: 4\r\n\r\nY")
         self.assertEqual(list(blocks(text)), [Block("A B", True, b"abcd")])
 

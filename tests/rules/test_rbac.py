@@ -50,7 +50,7 @@ class RuleTests(SynchronousTestCase):
     @given(RULES)
     @examples(100)
     def test_resources(self, rule: PolicyRule) -> None:
-        """A rule fits by verb, group and resource; `pods/*` is no wildcard (reference AUTHZ-17)."""
+        """A rule fits by verb, group and resource; `pods/*` is not a wildcard (reference AUTHZ-17)."""
         for question in QUESTIONS:
             self.assertEqual(rule.allows(*question), fits(rule, *question), question)
 

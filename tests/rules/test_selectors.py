@@ -87,12 +87,12 @@ class LabelSelectorTests(SynchronousTestCase):
         self.assertTrue(parse_labels("!a").matches(None))
 
     def test_refusals(self) -> None:
-        """Text that is no selector is a 400 in the parser's words."""
+        """Text that is not a selector is a 400 in the parser's words."""
         for text, message in LABEL_REFUSALS:
             self.assertEqual(self.assertRaises(BadRequest, parse_labels, text).message, message)
 
     def test_bad_key(self) -> None:
-        """A key that is no qualified name is refused."""
+        """A key that is not a qualified name is refused."""
         error = self.assertRaises(BadRequest, parse_labels, "a/b/c=d")
         self.assertIn('unable to parse requirement: invalid label key "a/b/c": a qualified name must', error.message)
 

@@ -46,7 +46,7 @@ class HandshakeTests(SynchronousTestCase):
         )
 
     def test_subprotocol(self) -> None:
-        """The first sub-protocol that is no token is chosen; a token is never sent back (reference WATCH-19)."""
+        """The first sub-protocol that is not a token is chosen; a token is never sent back (reference WATCH-19)."""
         token = "base64url.bearer.authorization.example.com.eA"
         headers = {**HEADERS, "sec-websocket-protocol": f"{token} ,, b,a"}
         self.assertEqual(subprotocols(headers), [token, "b", "a"])

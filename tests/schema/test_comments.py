@@ -1,8 +1,7 @@
-"""Which comments of a .proto describe something, and that the packaged texts are those of the protos."""
+"""Comments of protos as descriptions, and the packaged texts made of them."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import orjson
@@ -11,14 +10,6 @@ from twisted.trial.unittest import SkipTest, SynchronousTestCase
 from orchtw.commands import generate
 from orchtw.errors import ConfigError
 from orchtw.schema.comments import Descriptions, descriptions, encoded
-from tests.prose import CONSTRUCTIONS, FEWEST_WORDS
-
-OPENING_OF_RIDDLES = re.compile(r"(?:What|Whether|Who|Whom|Whose|How|Which|Where|Why)\b")
-TRANSLATED = re.compile(
-    r"\b(?:nobody|somebody|everybody|shall|beside|sub-resource|further try|at a time|(?:is|are) asked"
-    r"|as one word for|in a sentence for|what (?:is|are|it|they)|tells? the|looked after|goes round)\b",
-    re.IGNORECASE,
-)
 
 SOURCE = """\
 // About the file.
@@ -65,7 +56,7 @@ class CommentTests(SynchronousTestCase):
         )
 
     def test_other_folders_describe_nothing(self) -> None:
-        """The options' own messages are no part of the API."""
+        """The options' own messages are not part of the API."""
         self.assertEqual(self.collected("orchtw"), {})
 
     def test_encoding_is_stable(self) -> None:
@@ -94,21 +85,3 @@ class PackagedTests(SynchronousTestCase):
             stable = texts.get(f"{package.rpartition('.')[0]}.v1.{name}", {})
             if not package.endswith((".v1", ".v2")):
                 self.assertEqual([key for key in own if stable.get(key) == own[key]], [], message)
-
-    def test_english(self) -> None:
-        """Every text names the thing first, is no fragment, and has no construction that reads as translated."""
-        patterns = (OPENING_OF_RIDDLES.match, TRANSLATED.search, *(each.search for each in CONSTRUCTIONS.values()))
-        texts = orjson.loads(generate.DESCRIPTIONS_OUTPUT.read_bytes())
-        found = [
-            (message, field, text)
-            for message, own in texts.items()
-            for field, text in own.items()
-            if len(text.split()) < FEWEST_WORDS or any(find(text) for find in patterns)
-        ]
-        self.assertEqual(found, [])
-
-    def test_english_is_checked(self) -> None:
-        """The patterns find what they are for."""
-        self.assertIsNotNone(OPENING_OF_RIDDLES.match("Whether it is mounted."))
-        self.assertIsNotNone(TRANSLATED.search("The request that the webhook is asked about."))
-        self.assertIsNone(TRANSLATED.search("The namespace of the object."))

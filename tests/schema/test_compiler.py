@@ -84,7 +84,7 @@ class SchemaCompilerTests(SynchronousTestCase):
         self.assertEqual(list(volume.keys)[:3], ["name", "hostPath", "emptyDir"])
 
     def test_special_forms(self) -> None:
-        """Messages with a JSON form of their own are no structs (reference ENC-19)."""
+        """Messages with a JSON form of their own are not structs (reference ENC-19)."""
         forms = {
             META + "Time": NodeForm.TIME,
             META + "MicroTime": NodeForm.MICRO_TIME,

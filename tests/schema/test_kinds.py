@@ -27,7 +27,7 @@ class GroupKindTests(SynchronousTestCase):
             self.assertEqual(GroupKind.of("batch.volcano.sh", "Job", naming), GroupKind("batch.volcano.sh", "Job"))
 
     def test_group_with_a_name_of_the_other_vocabulary(self) -> None:
-        """A custom resource's group is no built-in one, though the other vocabulary calls one so."""
+        """A custom resource's group is not a built-in one, though the other vocabulary calls one so."""
         built_in = GroupKind("coordination.orch.io", "Lease")
         for naming, own, foreign in [
             (Naming.orch(), "coordination.orch.io", "coordination.k8s.io"),

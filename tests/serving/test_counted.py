@@ -72,7 +72,7 @@ class UploadTests(SynchronousTestCase):
         self.assertIn(b"Retry-After: 1", head)
         self.assertIn(b"Connection: close", head)
         status = json.loads(body)
-        text = "the server holds too many bytes of unfinished requests and answers, please try again later"
+        text = "the server holds too many bytes of unfinished requests and responses, please try again later"
         self.assertEqual((status["reason"], status["message"]), ("TooManyRequests", text))
 
     def test_still_uploads_make_room(self) -> None:
@@ -142,7 +142,7 @@ class UploadTests(SynchronousTestCase):
         self.begin(first, 5, known=False)
         first.pass_time(8)
         found = [line for line in lines if "max-inflight-bytes" in line]
-        self.assertEqual(found, ["connections hold all of --max-inflight-bytes: 0 were ended, 4 refused"])
+        self.assertEqual(found, ["connections have used up --max-inflight-bytes: 0 were closed, 4 refused"])
 
 
 class ScreenTests(SynchronousTestCase):

@@ -17,7 +17,7 @@ EACH = piece().held_bytes
 
 class GzipCacheTests(SynchronousTestCase):
     def kept(self, cache: GzipCache, names: str) -> str:
-        """Which pieces are there, without asking for them."""
+        """Return the cached pieces, without asking for them."""
         return "".join(name for name in names if name in cache._pieces)
 
     def read(self, cache: GzipCache, names: str) -> int:

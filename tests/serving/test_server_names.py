@@ -1,4 +1,4 @@
-"""Which certificate a client gets that asks for a name (reference REQ-26)."""
+"""Choice of the certificate by the name that a client asks for (reference REQ-26)."""
 
 from __future__ import annotations
 

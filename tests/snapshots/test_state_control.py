@@ -131,7 +131,7 @@ class RestoreTests(StateCase):
             self.assertEqual((await self.got(path) or {})["status"]["used"], {"count/secrets": "0"})
 
     async def test_keys_beside_objects_stay(self) -> None:
-        """Keys that are no API objects and belong to servers are neither deleted nor brought back."""
+        """Keys that are not API objects and belong to servers are neither deleted nor brought back."""
         from orchtw.storage.interface import Op
 
         store = self.server.instance.resources.store
@@ -521,7 +521,7 @@ class LimitTests(StateCase):
         self.control._snapshots._most = 3
         names = [await self.snapshot() for _ in range(2)]
         refused = await self.ask("POST", STATE, {"action": "snapshot"}, 403)
-        self.assertIn("there are 3 snapshots, the most that are kept", refused.json["message"])
+        self.assertIn("there are 3 snapshots already", refused.json["message"])
         await self.ask("POST", STATE, {"action": "release", "snapshot": names[0]})
         await self.snapshot()
 
@@ -546,7 +546,7 @@ class LimitTests(StateCase):
         for body, code, text in (
             (b"{", 400, "the body is not JSON"),
             ([], 400, "must be a JSON object"),
-            ({"action": 1}, 400, "texts as values"),
+            ({"action": 1}, 400, "string values"),
             ({}, 400, "action: must be one of snapshot, restore, reset, release"),
             ({"action": "undo"}, 400, "action: must be one of"),
             ({"action": "snapshot", "x": "y"}, 400, "x: unknown field of action snapshot"),

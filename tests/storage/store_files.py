@@ -111,7 +111,7 @@ class FileCase(TestCase):
 
 
 class Capitals:
-    """A translation that a test can see: names below a prefix, and values, in capitals; b"?" is no value."""
+    """A translation that a test can see: names below a prefix, and values, in capitals; b"?" is not a value."""
 
     def key(self, key: str) -> str:
         """The last part in capitals."""

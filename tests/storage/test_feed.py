@@ -54,7 +54,7 @@ class FeedTests(SynchronousTestCase):
         self.assertEqual(self.recorder.revisions, [3, 4, 5, 6, 7, 8, 9])
 
     def test_range_without_changes_is_passed_over(self) -> None:
-        """A new store's revision 1 is no write: catching up over it delivers nothing and ends."""
+        """A new store's revision 1 is not a write: catching up over it delivers nothing and ends."""
         following = self.follow(4)
         self.asked[0][2].callback([])
         self.successResultOf(following)

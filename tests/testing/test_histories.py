@@ -59,34 +59,34 @@ class HistoryTests(SynchronousTestCase):
         """A read that begins after a newer revision was reported, by a write or a read, must not be older."""
         self.three()
         self.read("b", 2, 6, 7)
-        self.assertFound("a read saw 2 after 3 had been told")
+        self.assertFound("a read saw 2 after 3 had been reported")
 
     def test_reads_go_back(self) -> None:
         """Nor one after a read that saw more, though the write is not answered yet."""
         self.wrote("a", 0, 1, 0, 9)
         self.read("a", 1, 1, 2)
         self.read("", 0, 3, 4)
-        self.assertFound("a read saw 0 after 1 had been told")
+        self.assertFound("a read saw 0 after 1 had been reported")
 
     def test_lost_write(self) -> None:
         """A write that was acknowledged and that the next one did not find, and no reader since."""
         self.wrote("a", 0, 1, 0, 1)
         self.wrote("b", 0, 2, 2, 3)
-        self.assertFound("the write at 2 was for 0, but 1 stood there")
+        self.assertFound("the write at 2 was for 0, but 1 was stored")
 
     def test_two_winners(self) -> None:
         """Two writes that were both for the same state."""
         self.wrote("a", 0, 1, 0, 1)
         self.wrote("b", 1, 2, 2, 5)
         self.wrote("c", 1, 3, 2, 5)
-        self.assertFound("the write at 3 was for 1, but 2 stood there")
+        self.assertFound("the write at 3 was for 1, but 2 was stored")
 
     def test_read_of_the_future(self) -> None:
         """A read does not see a value that has not been sent."""
         self.read("a", 1, 0, 1)
         self.wrote("a", 0, 1, 2, 3)
         self.assertFound(
-            "the write at 1 began after 1 had been told",
+            "the write at 1 began after 1 had been reported",
             "a read saw 1 before it was written",
         )
 
@@ -95,7 +95,7 @@ class HistoryTests(SynchronousTestCase):
         self.wrote("b", 1, 2, 0, 1)
         self.history.write("k", "a", 0, 2)
         self.saw("w", 1, 2)
-        self.assertFound("the write at 1 began after 2 had been told")
+        self.assertFound("the write at 1 began after 2 had been reported")
 
     def test_unknown_values(self) -> None:
         """A value that nobody wrote, one that stands at two revisions, and two at one."""
@@ -118,13 +118,13 @@ class HistoryTests(SynchronousTestCase):
         """A refusal needs a moment in which the key was not as expected."""
         self.three()
         self.wrote("d", 3, 0, 6, 7)
-        self.assertFound("the write of 'd' was refused, though 3 stood there")
+        self.assertFound("the write of 'd' was refused, though 3 was stored")
 
     def test_refused_before_anything(self) -> None:
         """Nothing stood there before the first write began."""
         self.wrote("d", 0, 0, 0, 1)
         self.wrote("a", 0, 1, 2, 3)
-        self.assertFound("the write of 'd' was refused, though 0 stood there")
+        self.assertFound("the write of 'd' was refused, though 0 was stored")
 
     def test_watchers(self) -> None:
         """One misses the middle, one the end, one hears twice, one in another order, one nothing."""
@@ -138,8 +138,8 @@ class HistoryTests(SynchronousTestCase):
         self.assertFound(
             "middle missed 1 of 3 events, the first at 2",
             "end missed 1 of 3 events, the first at 3",
-            "twice was told of 2 twice",
-            "order was told in another order",
+            "twice received 2 twice",
+            "order received events in another order",
             "deaf missed 3 of 3 events, the first at 1",
         )
 

@@ -396,7 +396,7 @@ class AppsTests(case.EntryCase):
         self.assertIn("warning", self.send("PUT", f"{APPS}/deployments/a", made).headers)
 
     def test_claims_give_no_warnings(self) -> None:
-        """Amounts of storage that are no whole bytes are not told."""
+        """Amounts of storage that are not whole bytes are not told."""
         claim = {**CLAIM, "spec": {"resources": {"requests": {"storage": "1m"}}}}
         obj = workload("StatefulSet", serviceName="s", volumeClaimTemplates=[claim])
         answer = self.send("POST", f"{APPS}/statefulsets", {**obj, "metadata": {"name": "w"}})

@@ -90,7 +90,7 @@ class CertificatesTests(case.EntryCase):
                 detail="the request cannot be read: ",
             ),
         ),
-        2: Refused(change={"spec.request": forged()}, detail="the signature of the request does not hold"),
+        2: Refused(change={"spec.request": forged()}, detail="the signature of the request is invalid"),
         3: (Refused(change={"spec.usages": []}), Refused(change={"spec.usages": GONE})),
         4: Refused(
             change={"spec.usages": ["any", "all"]},

@@ -207,7 +207,7 @@ class ConnectTests(AdmissionCase):
         self.assertEqual((answer.code, answer.json["message"]), (403, 'pods "nope" is forbidden: no'))
 
     def test_wrong_port(self) -> None:
-        """A port that is no number is a 400."""
+        """A port that is not a number is a 400."""
         self.assertEqual(self.code("GET", "pods/p/portforward?ports=http"), 400)
 
 

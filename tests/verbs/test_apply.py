@@ -228,7 +228,7 @@ class RequestTests(Case):
 
 
 class UpdateTests(Case):
-    """Managed fields of writes that are no apply."""
+    """Managed fields of writes other than apply."""
 
     async def test_create_and_default_manager(self) -> None:
         """A create owns what it sets, under the name before the user agent's slash."""

@@ -47,7 +47,7 @@ class ClaimTemplateCase(ServedCase):
             self.assertTyped(each)
 
     def test_writes(self) -> None:
-        """They are no change: an update, a patch and an apply without them are accepted and show them."""
+        """They are not a change: an update, a patch and an apply without them are accepted and show them."""
         made = self.done("POST", SETS, stateful_set("a", CLAIM))
         self.assertEqual(self.done("PUT", f"{SETS}/a", {**made, "spec": {**made["spec"], "volumeClaimTemplates": [
             {key: value for key, value in made["spec"]["volumeClaimTemplates"][0].items() if key not in

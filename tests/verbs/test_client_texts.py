@@ -23,7 +23,7 @@ class TextCase(ServedCase):
         self.naming = Naming.of(self.vocabulary)
 
     def test_unreadable_patch(self) -> None:
-        """A strategic merge whose result is no object of the kind shows the patch."""
+        """A strategic merge whose result is not an object of the kind shows the patch."""
         self.done("POST", f"{DEFAULT}/configmaps", {"metadata": {"name": "a"}})
         body = orjson.dumps({"metadata": {"labels": "invalid"}})
         for path in (f"{DEFAULT}/configmaps/a", "/api/v1/namespaces/default", "/api/v1/namespaces/default/status"):

@@ -23,13 +23,13 @@ class ComponentStatusTests(Case):
         self.assertEqual((condition["type"], condition["status"]), ("Healthy", "True"))
 
     async def test_unhealthy(self) -> None:
-        """When the store is not well, that is the answer, with the reason; it is no failure of the request."""
+        """When the store is not well, that is the answer, with the reason; it is not a failure of the request."""
         os.unlink(self.folder / "store.sqlite")
         condition = {"status": "True"}
         while condition["status"] == "True":  # until it has noticed
             (condition,) = (await self.send("GET", f"{STATUSES}/etcd-0", 200)).json["conditions"]
         self.assertEqual((condition["type"], condition["status"]), ("Healthy", "False"))
-        self.assertIn("has been removed or moved: the store takes no writes", condition["error"])
+        self.assertIn("has been removed or moved: writes are refused", condition["error"])
         self.assertEqual(condition["message"], condition["error"])
 
     async def test_others(self) -> None:

@@ -300,7 +300,7 @@ class ScaleTests(CustomCase):
         await self.ask("PUT", f"{LAMPS}/b/scale", {**scale, "metadata": {"name": "b"}}, 404)
 
     async def test_invalid(self) -> None:
-        """Replicas are no negative number, whichever path they come by (reference CRD-62)."""
+        """A negative number of replicas is refused, whichever path it comes by (reference CRD-62)."""
         await serve(self.server)
         await self.create(spec={"replicas": 2})
         text = f'Lamp.{GROUP} "a" is invalid: .spec.replicas: Invalid value: -1: should be a non-negative integer'

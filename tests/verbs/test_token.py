@@ -267,7 +267,7 @@ class NoDiscoveryTests(ServedCase):
     more: ClassVar[dict[str, Any]] = {"service_account_issuer": ("kept",)}
 
     def test_none(self) -> None:
-        """An issuer that is no https URL has no documents (AUTHN-31)."""
+        """An issuer that is not an https URL has no documents (AUTHN-31)."""
         for path in ("/.well-known/openid-configuration", "/openid/v1/jwks"):
             self.assertEqual(self.code("GET", path), 404)
         self.assertEqual(self.code("GET", DEFAULT), 200)

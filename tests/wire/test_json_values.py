@@ -1,4 +1,4 @@
-"""`json_values.loads`: texts that are no JSON, and processes that get no memory (reference ERR-41)."""
+"""`json_values.loads`: texts that are not JSON, and processes that get no memory (reference ERR-41)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class LoadsTests(SynchronousTestCase):
         self.assertIsInstance(error, ValueError)
 
     def test_no_memory(self) -> None:
-        """A process that gets no memory learns so, and not that the text is no JSON."""
+        """A process that gets no memory learns so, and not that the text is not JSON."""
 
         def nothing(_text: Any) -> Any:
             raise orjson.JSONDecodeError(REASON, "", 0)

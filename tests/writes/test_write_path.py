@@ -113,7 +113,7 @@ class UpdateTests(WriteTestCase):
         self.assertEqual(self.data(), {"key": "old"})
 
     def test_stale_version(self) -> None:
-        """A version that is not the live one's is a 409; one that is no number a 400."""
+        """A version that is not the live one's is a 409; one that is not a number a 400."""
         self.assertRaises(Conflict, self.put, self.changed(resourceVersion="1"))
         self.assertRaises(BadRequest, self.put, self.changed(resourceVersion="one"))
 

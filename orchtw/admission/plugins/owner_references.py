@@ -61,7 +61,7 @@ class OwnerReferencesPermissionEnforcement:
             await self._check_deletion(attributes)
         blocking = list(_newly_blocking(new, old))
         if len(blocking) > MOST:
-            raise attributes.forbidden(f"at most {MOST} ownerReferences can begin to block deletion at once")
+            raise attributes.forbidden(f"at most {MOST} ownerReferences can set blockOwnerDeletion in one request")
         for reference in blocking:
             await self._check_finalizers(attributes, reference)
 

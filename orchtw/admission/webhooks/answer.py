@@ -56,7 +56,7 @@ class Expected:
         except ValueError as error:
             raise _unreadable(f"couldn't get version/kind; json parse error: {error}") from None
         if type(review) is not dict:
-            raise _unreadable(f"couldn't get version/kind; json parse error: {describe(review)} is no object")
+            raise _unreadable(f"couldn't get version/kind; json parse error: {describe(review)} is not an object")
         response = self._response(review)
         if response is None:
             raise _invalid("webhook response was absent")

@@ -47,7 +47,7 @@ class Consultation:
         answer = await self._calls.ask(hook, view, asked)
         for key, value in answer.annotations.items():
             if not self.notes.said(asked, hook, key, value):
-                self._tell("an audit annotation of webhook {name} has no proper name", name=hook.name)
+                self._tell("an audit annotation of webhook {name} has an invalid key", name=hook.name)
         for text in answer.warnings:
             asked.warn(text)
         if not answer.allowed:

@@ -79,7 +79,7 @@ def patched(before: Object, text: bytes, operations: Operations, read: Callable[
         shown = orjson.dumps(operations, option=orjson.OPT_SORT_KEYS)
         found = json_patch(load_json(text), operations)
         if type(found) is not dict:
-            raise InternalError.of("the patch leaves no object")
+            raise InternalError.of("the patched document is not an object")
         check_parts(found)
         obj = read(found)
         _keep_version(obj, before)
@@ -92,4 +92,4 @@ def patched(before: Object, text: bytes, operations: Operations, read: Callable[
     except (StatusError, ValueError) as problem:
         raise InternalError.of(str(problem)) from None
     except (TypeError, RecursionError):
-        raise InternalError.of("the patch has numbers that are too large, or is nested too deeply") from None
+        raise InternalError.of("the patch contains numbers that are too large, or is nested too deeply") from None

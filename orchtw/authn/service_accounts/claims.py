@@ -87,7 +87,7 @@ def verified(token: str, keys: TokenKeys) -> Mapping[str, Any]:
                 return found
     except (jwt.PyJWTError, ValueError, RecursionError) as error:
         raise Unauthorized(f"the service account token cannot be read: {type(error).__name__}") from None
-    raise Unauthorized("the service account token has no signature by a key that is believed")
+    raise Unauthorized("the service account token is not signed by a trusted key")
 
 
 def legacy_claims(claims: Mapping[str, Any], naming: Naming) -> Claims:
@@ -104,14 +104,14 @@ def bound_claims(claims: Mapping[str, Any], naming: Naming) -> Claims:
     """Parse the claims of an issued token. Raises Unauthorized (401) if some are missing or inconsistent."""
     own = claims.get(naming.label_domain)
     if not isinstance(own, dict):
-        raise Unauthorized("the service account token lacks the claims of one")
+        raise Unauthorized("the service account token lacks required claims")
     namespace, references = _text(own, "namespace"), [_reference(own, "serviceaccount")]
     references += [_reference(own, kind) for kind in ("pod", "secret") if own.get(kind) is not None]
     _check_subject(claims, namespace, references[0].name)
     audiences = claims.get("aud")
     listed = [audiences] if isinstance(audiences, str) else audiences
     if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
-        raise Unauthorized("the audiences of the service account token are no texts")
+        raise Unauthorized("the audiences of the service account token must be strings")
     begins = max(_number(claims, "nbf", 0.0), _number(claims, "iat", 0.0))
     return Claims(
         namespace=namespace,
@@ -145,5 +145,5 @@ def _text(claims: Mapping[str, Any], name: str) -> str:
 def _number(claims: Mapping[str, Any], name: str, default: float | None) -> float:
     found = claims.get(name, default)
     if isinstance(found, bool) or not isinstance(found, int | float):
-        raise Unauthorized(f"claim {name} of the service account token is no time")
+        raise Unauthorized(f"claim {name} of the service account token is not a valid timestamp")
     return float(found)

@@ -114,7 +114,7 @@ class AggregatedClient:
                 continue
             items += page.items
             if len(items) > MOST_ITEMS or (page.token and not page.items):
-                raise made(InternalError, "the list of the aggregated API server has no end")
+                raise made(InternalError, "the list of the aggregated API server never ends")
         return Listing(items, page.version)
 
     def watch(self, resource: Resource, since: str, receiver: Receiver) -> Watch:

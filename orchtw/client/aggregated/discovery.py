@@ -149,7 +149,7 @@ def _resources(found: Object, service: ApiService) -> tuple[Resource, ...]:
     """
     listed = found.get("resources")
     if not isinstance(listed, list) and (listed is not None or found.get("kind") != "APIResourceList"):
-        raise made(InternalError, f"the answer to discovery of {_shown(service)} is no APIResourceList")
+        raise made(InternalError, f"discovery of {_shown(service)} returned something other than an APIResourceList")
     read = (_resource(one, service) for one in (listed or [])[:MOST_RESOURCES] if isinstance(one, dict))
     return tuple(resource for resource in read if resource is not None)
 

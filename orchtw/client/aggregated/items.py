@@ -30,7 +30,7 @@ class RemoteItem:
         """Return the item of an object. Raises InternalError (500) if it has no metadata."""
         meta = obj.get("metadata") if isinstance(obj, dict) else None
         if not isinstance(meta, dict) or not meta.get("name") or not _is_readable(meta):
-            raise made(InternalError, "the aggregated API server answers with what is no object")
+            raise made(InternalError, "the aggregated API server returned something other than an object")
         for name in ("uid", "resourceVersion"):
             meta[name] = meta.get(name) or ""
         return cls(obj, OwnerMetadata.of(meta))
@@ -103,6 +103,6 @@ class PageOfItems:
         """Return the page of a list. Raises InternalError (500) for anything else."""
         items, meta = found.get("items"), found.get("metadata") or {}
         if not _is_list(items, dict) or not isinstance(meta, dict) or not _has_texts(meta, _OF_LISTS):
-            raise made(InternalError, "the aggregated API server answers with what is no list")
+            raise made(InternalError, "the aggregated API server returned something other than a list")
         read = [RemoteItem.of(obj) for obj in items or ()]
         return cls(items=read, version=meta.get("resourceVersion") or "", token=meta.get("continue") or "")

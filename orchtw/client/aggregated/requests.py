@@ -146,5 +146,5 @@ def json_object(text: bytes) -> Object:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise made(InternalError, "the answer of the aggregated API server is no JSON object")
+        raise made(InternalError, "the aggregated API server returned something other than a JSON object")
     return found

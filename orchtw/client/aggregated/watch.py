@@ -93,7 +93,7 @@ class RemoteWatch:
         self._rest.append(rest)
         self._rest_bytes += len(rest)
         if self._rest_bytes > EVENT_BYTES:
-            self._fail(made(InternalError, "the aggregated API server sends an event that is too large"))
+            self._fail(made(InternalError, "the aggregated API server sent an event that is too large"))
 
     def ended(self, outcome: CallOutcome) -> None:
         """Take note of the end of the stream."""
@@ -121,7 +121,7 @@ class RemoteWatch:
         elif kind == "ERROR":
             raise of_status(obj if isinstance(obj, dict) else {})
         elif kind != "BOOKMARK":
-            raise made(InternalError, "the aggregated API server sends what is no event")
+            raise made(InternalError, "the aggregated API server sent something other than an event")
 
     def _fail(self, error: StatusError) -> None:
         exchange, self._exchange = self._exchange, None

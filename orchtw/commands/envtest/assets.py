@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Write kube-apiserver and etcd for controller-runtime's envtest, and print the folder: "
         'KUBEBUILDER_ASSETS="$(orch-envtest-assets DIR)" go test ./...',
     )
-    parser.add_argument("folder", metavar="DIR", type=Path, help="folder to write, which is made if it is missing")
+    parser.add_argument("folder", metavar="DIR", type=Path, help="folder to write; created if missing")
     return parser
 
 

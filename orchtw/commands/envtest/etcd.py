@@ -32,13 +32,13 @@ Usage:
 A stand-in for tests: it keeps the data of `kube-apiserver` in the same folder.
 
       --data-dir 'default.etcd'
-        Folder of the data, which is made if it is missing.
+        Folder of the data; created if missing.
       --listen-client-urls 'http://localhost:2379'
         URLs to listen on, comma-separated; plain HTTP only.
       --unsafe-no-fsync 'false'
         Answer writes before they are on the disk.
       --advertise-client-urls, --listen-peer-urls, --initial-advertise-peer-urls, --initial-cluster, --name
-        Accepted. There is one member, and nothing but API servers to be told of it.
+        Accepted. There is one member, and only API servers connect to it.
       --log-level, --logger, --log-outputs
         Accepted. There is no log.
 """

@@ -234,7 +234,7 @@ COMMANDS: Final[Mapping[str, Callable[[_Work], Awaitable[int]]]] = {
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="orch-record", description="Shows, exports and repeats the writes of a server with --enable-history."
+        prog="orch-record", description="Shows, exports and replays the writes of a server with --enable-history."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -243,7 +243,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_filters(made, filters)
         if forms:
             made.add_argument(
-                "-o", dest="output_format", choices=forms, default=forms[0], help=f"form of the output: {_or(forms)}"
+                "-o", dest="output_format", choices=forms, default=forms[0], help=f"output format: {_or(forms)}"
             )
         made.add_argument(
             "--color", choices=("auto", "always", "never"), default="auto", help="colours: auto, always or never"
@@ -257,7 +257,7 @@ def _parser() -> argparse.ArgumentParser:
     option("--limit", type=_count, metavar="N", help="begin with the last N writes")
     option = add("list", "show the latest writes", filters=FILTERS, forms=("text", "json"))
     option("--since", metavar="WHEN", help=since)
-    option("--until", metavar="WHEN", help="only writes up to such a revision or time")
+    option("--until", metavar="WHEN", help="only writes up to a revision, time or duration ago")
     option("--limit", type=_count, metavar="N",
            help=f"only the last N writes; {LAST} unless --since or --until is given, 0 for all")  # fmt: skip
     option = add("show", "show everything about one write", forms=("text", "json"))
@@ -265,18 +265,18 @@ def _parser() -> argparse.ArgumentParser:
     text = "show objects as they were at a revision"
     option = add("at", text, filters=OBJECT_FILTERS, forms=("text", "json", "yaml"))
     option("revision", type=_count, metavar="REVISION", help="revision; 0 for the latest")
-    option = add("diff", "show what differs between two revisions", filters=OBJECT_FILTERS, forms=("text", "json"))
+    option = add("diff", "show the differences between two revisions", filters=OBJECT_FILTERS, forms=("text", "json"))
     option("after", type=_count, metavar="FROM", help="earlier revision")
-    option("upto", type=_count, nargs="?", metavar="TO", help="later revision; the latest without it")
+    option("upto", type=_count, nargs="?", metavar="TO", help="later revision (default: latest)")
     option = add("export", "write objects and writes to a file, as lines of JSON", filters=OBJECT_FILTERS)
-    option("--since", type=_count, metavar="REVISION", help="revision to begin at; that of the record without it")
-    option("--output", default=STDIO, metavar="FILE", help="file to create; standard output without it")
+    option("--since", type=_count, metavar="REVISION", help="first revision (default: the start of the record)")
+    option("--output", default=STDIO, metavar="FILE", help="file to create (default: standard output)")
     option = add("import", "create the objects of an export")
-    option("file", metavar="FILE", help="export; - for standard input")
-    option("--at", type=_count, metavar="REVISION", help="state to create; the last one without it")
-    option = add("replay", "create the objects of an export, and repeat its writes")
-    option("file", metavar="FILE", help="export; - for standard input")
-    option("--speed", type=_speed, default=1.0, metavar="N", help="how many seconds of the export pass in one")
+    option("file", metavar="FILE", help="export to read; - for standard input")
+    option("--at", type=_count, metavar="REVISION", help="revision of the state to create (default: latest)")
+    option = add("replay", "create the objects of an export and replay its writes")
+    option("file", metavar="FILE", help="export to read; - for standard input")
+    option("--speed", type=_speed, default=1.0, metavar="N", help="replay speed, in recorded seconds per second")
     option("--user", action="append", metavar="NAME", help="only writes of this user; repeatable")
     return parser
 
@@ -287,7 +287,7 @@ def _add_filters(parser: argparse.ArgumentParser, names: Sequence[str]) -> None:
         "resource": (("-r", "--resource"), "plural name, such as pods or deployments.apps"),
         "namespace": (("-n", "--namespace"), "namespace of the object"),
         "name": (("--name",), "name of the object"),
-        "user": (("--user",), "user who has written"),
+        "user": (("--user",), "user who made the write"),
         "manager": (("--manager",), "field manager of the write"),
         "verb": (("--verb",), "verb of the request, such as create or patch"),
         "type": (("--type",), "ADDED, MODIFIED or DELETED"),

@@ -41,11 +41,11 @@ def read(source: BinaryIO, name: str) -> Iterator[Object]:
     lines = enumerate(source, 1)
     first = next(lines, (1, b""))[1]
     if _value(first).get(FORMAT) != VERSION:
-        raise ConfigError(f"{name}: is not an export of orch-record, or of a version that is not known")
+        raise ConfigError(f"{name}: is not an export of orch-record, or one of an unknown version")
     for number, line in lines:
         value = _value(line)
         if not _is_whole(value):
-            raise ConfigError(f"{name}: line {number} is not that of an object or a record with its objects")
+            raise ConfigError(f"{name}: line {number} is neither an object nor a record with its objects")
         yield value
 
 

@@ -30,14 +30,14 @@ them."""
 
 @attrs.define(slots=True)
 class Imported:
-    """Numbers of objects: created, there already, and refused."""
+    """Numbers of objects: created, already present, and refused."""
 
     created: int = 0
     there: int = 0
     failed: int = 0
 
     def __str__(self) -> str:
-        return f"{self.created} objects created, {self.there} there already, {self.failed} refused"
+        return f"{self.created} objects created, {self.there} already present, {self.failed} refused"
 
 
 async def import_objects(

@@ -36,7 +36,7 @@ class Replayed:
     failed: int = 0
 
     def __str__(self) -> str:
-        return f"{self.written} writes repeated, {self.skipped} left out, {self.failed} refused"
+        return f"{self.written} writes replayed, {self.skipped} skipped, {self.failed} refused"
 
 
 @attrs.frozen(slots=True, eq=False)

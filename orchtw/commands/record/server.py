@@ -25,7 +25,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("server")
     add = group.add_argument
     add("--kubeconfig", type=Path, metavar="FILE",
-        help=f"kubeconfig of the server; without it that of KUBECONFIG, else {DEFAULT}")  # fmt: skip
+        help=f"kubeconfig of the server (default: that of KUBECONFIG, else {DEFAULT})")  # fmt: skip
     add("--server", metavar="URL", help="URL of the server, in place of a kubeconfig")
     add("--certificate-authority", type=Path, metavar="FILE", help="CA certificates (PEM) of --server")
     add("--token-file", type=Path, metavar="FILE", help="file with the bearer token for --server")

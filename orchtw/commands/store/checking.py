@@ -72,7 +72,7 @@ def file_summary(snapshot: Snapshot, found: Found) -> Iterator[str]:
         f"{snapshot.compacted}; {sizes.file / MIB:.1f} MiB, {sizes.free / MIB:.1f} MiB of them free, log of "
         f"{sizes.log / MIB:.1f} MiB"
     )
-    yield f"{sum(found.objects.values())} objects, {sizes.states} states of them"
+    yield f"{sum(found.objects.values())} objects, {sizes.states} states in the history"
     yield from summary(found)
 
 

@@ -161,7 +161,7 @@ async def _put(store: EtcdStore, batch: Sequence[Op], written: list[Op]) -> None
         elif outcome.revision:
             written.append(Op(op.key, None, outcome.revision))
         else:
-            wrong = ConfigError(f"{op.key} is there twice, or somebody else writes to the cluster")
+            wrong = ConfigError(f"{op.key} exists twice, or another program is writing to the cluster")
     if wrong is not None:
         raise wrong
 

@@ -86,7 +86,8 @@ def lines_of(source: BinaryIO, vocabulary: str) -> tuple[ExportHead | None, Iter
         raise ConfigError("the first line does not name the store's vocabulary; use --vocabulary")
     if head is not None and vocabulary not in ("", head.vocabulary):
         raise ConfigError(
-            f"the lines are of --vocabulary {head.vocabulary}; a server of another one rewrites an embedded store"
+            f"the export is of --vocabulary {head.vocabulary}; import it as such, and a server of another vocabulary "
+            "rewrites the store"
         )
     return head, _items(lines if head is not None or first is None else chain([first], lines))
 

@@ -65,10 +65,10 @@ def read(line: bytes) -> ExportHead | Item:
 
 def _head(fields: dict[str, object]) -> ExportHead:
     if fields["export"] != KIND or fields.get("format") != FORMAT:
-        raise ValueError(f"is not of an {KIND} of format {FORMAT}")
+        raise ValueError(f"does not belong to an {KIND} of format {FORMAT}")
     vocabulary, revision = fields.get("vocabulary"), fields.get("revision")
     if not isinstance(vocabulary, str) or not isinstance(revision, int):
-        raise ValueError("does not say of which store the lines are")
+        raise ValueError("does not name the store it came from")
     return ExportHead(vocabulary, revision)
 
 
@@ -77,7 +77,7 @@ def _item(fields: dict[str, object]) -> Item:
     if not isinstance(key, str) or not key or "\0" in key:
         raise ValueError("has no key")
     if not isinstance(expires, int) or not 0 <= expires < MAX_EXPIRY:
-        raise ValueError("expires is no time in milliseconds")
+        raise ValueError("expires must be a time in milliseconds")
     if isinstance(obj, dict):
         return Item(key=key, expires=expires, object=obj)
     value = fields.get("value")

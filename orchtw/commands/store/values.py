@@ -114,4 +114,4 @@ def _check_place(key: str, obj: Object, home: ResourceType | None) -> None:
         raise ValueError("the object has no name")
     own = "/".join(names)
     if not key.endswith(f"/{own}"):
-        raise ValueError(f"it says that it is {own}")
+        raise ValueError(f"its metadata identifies it as {own}")

@@ -53,7 +53,7 @@ class Approver(RequestController):
                 approved = state.with_condition(request, state.APPROVED, _REASON, message)
                 await self.client.update(self.requests, "", name, approved, "approval")
                 return
-        raise Retry("the sender may not have it approved")
+        raise Retry("the requester is not authorized for approval")
 
     def _asked(self, right: str) -> RequestInfo:
         return RequestInfo(

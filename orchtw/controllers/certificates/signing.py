@@ -81,7 +81,7 @@ class Signer(RequestController):
             return state.with_condition(request, state.FAILED, _REASON, why)
         authority = self._means.authorities.authority(signer)
         if authority is None:
-            raise ValueError("nobody signs for this signer any more")
+            raise ValueError("no signer is configured")
         now = datetime.fromtimestamp(int(self.host.now()), UTC)
         issued = sign_request(authority, asked, usages, self._life(spec.get("expirationSeconds")), now)
         return state.with_status(request, certificate=b64encode(certificates.pem(issued)).decode())

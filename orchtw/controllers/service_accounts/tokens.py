@@ -96,7 +96,7 @@ class TokenController(Controller):
         return None
 
     async def _give(self, namespace: str, name: str) -> None:
-        """Make a Secret for an account that lists none of its own. Retry: the account has changed meanwhile."""
+        """Make a Secret for an account that lists none of its own. Retry: the account has changed in the meantime."""
         account = await self._find_account(namespace, name)
         if account is None or account["metadata"].get("deletionTimestamp") or await self._lists_one(account):
             return
@@ -112,7 +112,7 @@ class TokenController(Controller):
             await self.client.update(self._accounts, namespace, name, {**account, "secrets": listed})
         except (Conflict, NotFound) as error:
             await self._delete(secret)
-            raise Retry("the account has changed meanwhile") from error
+            raise Retry("the account has changed in the meantime") from error
 
     async def _lists_one(self, account: Object) -> bool:
         """Report whether one of the Secrets that an account lists is for its own token."""

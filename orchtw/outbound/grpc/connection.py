@@ -117,7 +117,7 @@ class GrpcConnection(Protocol):
 
     def abort(self) -> None:
         """Drop the connection at once."""
-        self.drop("the connection is given up")
+        self.drop("the connection was abandoned")
 
     # What the owner calls
 
@@ -140,7 +140,7 @@ class GrpcConnection(Protocol):
         self._next = number + 2
         if self._next > LAST_STREAM:
             self.most = 0  # the caller may have more calls at hand
-            self._leave("all streams of the connection are used up")
+            self._leave("the connection has used up its stream identifiers")
         self._streams[number] = stream = _Stream(call, self._initial, deadline, ends)
         size = len(body) + 5
         opening = frames.head(len(fields), FrameKind.HEADERS, Flag.END_HEADERS, number) + fields
@@ -202,7 +202,7 @@ class GrpcConnection(Protocol):
                 upper, lower, kind, flags, number = unpack(data, at)
                 stop = at + HEAD_BYTES + (upper << 8 | lower)
                 if stop - at > HEAD_BYTES + DEFAULT_FRAME:
-                    raise ValueError("a frame of more bytes than are allowed")
+                    raise ValueError("frame is too large")
                 if stop > end:
                     break
                 self._take(kind, flags, number & 0x7FFFFFFF, data[at + HEAD_BYTES : stop])
@@ -229,7 +229,7 @@ class GrpcConnection(Protocol):
 
     def _take(self, kind: int, flags: int, number: int, content: bytes) -> None:
         if self._block is not None and (kind != FrameKind.CONTINUATION or number != self._block[0]):
-            raise ValueError("a block of fields is not complete")
+            raise ValueError("header block is not complete")
         if kind == FrameKind.DATA:
             self._data(flags, number, content)
         elif kind == FrameKind.HEADERS or kind == FrameKind.CONTINUATION:
@@ -301,10 +301,10 @@ class GrpcConnection(Protocol):
             _, first, block = self._block
             block += content
         else:
-            raise ValueError("fields that nothing begins")
+            raise ValueError("CONTINUATION without HEADERS")
         if not flags & Flag.END_HEADERS:
             if len(block) > DEFAULT_FRAME * 4:
-                raise ValueError("too many fields")
+                raise ValueError("too many header fields")
             self._block = number, first, block
             return
         self._block = None
@@ -327,13 +327,13 @@ class GrpcConnection(Protocol):
         for number, value in frames.read_settings(content):
             if number == Setting.INITIAL_WINDOW_SIZE:
                 if value > LAST_STREAM:
-                    raise ValueError(f"a window of {value} bytes")
+                    raise ValueError(f"initial window of {value} bytes is out of range")
                 for stream in self._streams.values():
                     stream.window += value - self._initial
                 self._initial = value
             elif number == Setting.MAX_FRAME_SIZE:
                 if not DEFAULT_FRAME <= value <= _MOST_FRAME:
-                    raise ValueError(f"frames of {value} bytes")
+                    raise ValueError(f"maximum frame size of {value} bytes is out of range")
                 self._frame = value
             elif number == Setting.MAX_CONCURRENT_STREAMS:
                 self.most = value

@@ -94,7 +94,7 @@ class Review:
         except ValueError as error:
             raise _Unusable(f"couldn't get version/kind; json parse error: {error}") from None
         if type(review) is not dict:
-            raise _Unusable(f"couldn't get version/kind; json parse error: {_go_type(review)} is no object")
+            raise _Unusable(f"couldn't get version/kind; json parse error: {_go_type(review)} is not an object")
         response = review.get("response")
         v1 = self.version == "v1"  # in v1beta1 an answer need not name the question, nor say of what type it is
         found = review.get("apiVersion"), review.get("kind")

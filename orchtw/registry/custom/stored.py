@@ -104,7 +104,7 @@ class CustomStored(Stored):
         definition.
         """
         if ("/" in key) != self.resource.namespaced:
-            raise ValueError(f"it is of another scope than {self.codec.kind} has now")
+            raise ValueError(f"its scope differs from the present scope of {self.codec.kind}")
         return self._built(value, revision, key)
 
     def _built(self, value: bytes, revision: int, key: str) -> Entry:

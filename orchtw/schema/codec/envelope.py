@@ -65,7 +65,7 @@ def opened(body: bytes) -> tuple[str, str, bytes]:
         parts = dict(fields_of(body[4:]))
         types = dict(fields_of(_content(parts.get(_TYPE, b""))))
         if parts.get(_ENCODING):
-            raise ValueError("the content of the envelope is encoded in a way that is not supported")
+            raise ValueError("the content encoding of the envelope is not supported")
         api_version, kind = (_content(types.get(number, b"")).decode() for number in (1, 2))
         return api_version, kind, _content(parts.get(_RAW, b""))
     except (IndexError, ValueError) as error:

@@ -88,7 +88,7 @@ def _write(schema: StructSchema, w: Writer) -> None:
 
 
 def _write_unknown(schema: StructSchema, value: Node, w: Writer) -> None:
-    """Write the keys without a field after the others, in alphabetical order; kind and apiVersion are no fields."""
+    """Write the keys without a field after the others, in alphabetical order; kind and apiVersion are not fields."""
     known = frozenset((*schema.keys, "kind", "apiVersion")) if schema.kind else frozenset(schema.keys)
     with w.block("for k in in_order(v):"):
         with w.block(f"if k not in {w.constant(known)}:"):

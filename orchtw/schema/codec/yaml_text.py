@@ -127,7 +127,7 @@ class _Builder:
         if len(self._frames) >= MAX_DEPTH:
             raise SchemaError(f"line {event.start_mark.line + 1}: {_TOO_DEEP}")
         if event.tag not in _COLLECTION_TAGS:
-            raise SchemaError(f"line {event.start_mark.line + 1}: a value with tag {event.tag} has no form in JSON")
+            raise SchemaError(f"line {event.start_mark.line + 1}: tag {event.tag} cannot be represented in JSON")
         if event.anchor is not None:
             self._anchors.pop(event.anchor, None)  # an alias to an incomplete collection is rejected as unknown
         self._frames.append(_Frame({} if isinstance(event, yaml.MappingStartEvent) else [], event.anchor))
@@ -221,7 +221,7 @@ def _scalar(event: Any) -> Any:
     if kind == "float" and type(value) in (int, float):
         return value
     if not fits.get(kind, False):
-        raise SchemaError(f"line {event.start_mark.line + 1}: a value with tag {tag} has no form in JSON")
+        raise SchemaError(f"line {event.start_mark.line + 1}: tag {tag} cannot be represented in JSON")
     return value
 
 

@@ -82,7 +82,7 @@ def _is_display_name(text: str) -> bool:
 
 
 def _hostname(text: str) -> bool:
-    """Labels of letters, digits and symbols of any script, hyphens inside; the last of several is no single one."""
+    """Check labels of letters, digits and symbols of any script; the last of several has two characters or more."""
     if not text or len(text.encode()) > _HOSTNAME_BYTES:
         return False
     labels = text.split(".")

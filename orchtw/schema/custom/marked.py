@@ -30,7 +30,7 @@ class Marked:
         self._naming = naming
 
     def causes(self, value: Any, schema: Schema, path: str = "", old: Any = None) -> list[Cause]:
-        """Why the value at `path` is not what the extensions ask; of very many the first.
+        """Return violations of the extensions by the value at `path`; of very many the first.
 
         Nothing is said of lists if those of `old`, the value before, have faults as well (reference CRD-37).
         """
@@ -41,7 +41,7 @@ class Marked:
         return [*found, *lists][: MAX_CAUSES + 1]
 
     def resource(self, value: dict[str, Any], path: str) -> Iterator[Cause]:
-        """Why an object within another one does not name itself well."""
+        """Yield faults in the apiVersion and kind of an object within another one."""
         for key, form in (("apiVersion", _version_fault), ("kind", _kind_fault)):
             name = value.get(key)
             if key not in value:

@@ -64,7 +64,7 @@ def _judged(pattern: str) -> tuple[str, int]:
 
 
 def fault(pattern: str) -> str:
-    """Why a pattern cannot be matched: its syntax, or its size; empty: it can."""
+    """Return the fault of a pattern, its syntax or its size, or "" if it can be matched."""
     return _TOO_LARGE if len(pattern) > _LONGEST else _judged(pattern)[0]
 
 

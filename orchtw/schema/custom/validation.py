@@ -69,7 +69,7 @@ class Validation:
         self._patterns: set[str] = set()
 
     def causes(self, value: Any, schema: Schema, path: str = "") -> list[Cause]:
-        """Why the value at `path` does not fit; of very many the first. Raises TooCostly."""
+        """Return the faults of the value at `path`; of very many the first. Raises TooCostly."""
         return list(dict.fromkeys(self._value(value, schema, path).causes))
 
     def _count(self, steps: int = 1) -> None:

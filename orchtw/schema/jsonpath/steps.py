@@ -32,7 +32,7 @@ class StepBudget:
         """Take `steps` from the budget. Raises PathError when nothing is left."""
         self.left -= steps
         if self.left < 0:
-            raise PathError("the path leads over too many values")
+            raise PathError("the path visits too many values")
 
 
 Step = Callable[[list[Any], StepBudget], list[Any]]

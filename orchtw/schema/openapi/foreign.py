@@ -188,7 +188,7 @@ def _object(value: Any) -> Document:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise Unusable("a part of the document is no object")
+        raise Unusable("a part of the document is not an object")
     return value
 
 

@@ -40,8 +40,8 @@ _LIMITS = (
     _query("continue", "string", "The continue token from metadata.continue of the previous part of a list."),
     _query("fieldSelector", "string", "Selects objects by field values, such as metadata.name=a."),
     _query("labelSelector", "string", "Selects objects by labels, such as app=web,tier!=db."),
-    _query("limit", "integer", "Maximum number of objects in a response. 0: no limit."),
-    _query("resourceVersion", "string", "The version to list at or to watch from. Absent: the latest state."),
+    _query("limit", "integer", "Maximum number of objects in a response; 0 means no limit."),
+    _query("resourceVersion", "string", "The version to list at or to watch from. Default: the latest state."),
     _query("resourceVersionMatch", "string", "The meaning of resourceVersion for lists: Exact or NotOlderThan."),
     _query("timeoutSeconds", "integer", "Timeout in seconds after which the request ends."),
 )

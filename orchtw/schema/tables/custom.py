@@ -23,14 +23,14 @@ NAME: Final = Column(
     type="string",
     format="name",
     priority=0,
-    cell="The object's name. No other object of the kind has it in the same namespace, and it never changes.",
+    cell="The object's name, which is unique in its namespace for the kind and never changes.",
 )
 AGE: Final = Column(
     name="Age",
     type="date",
     format="",
     priority=0,
-    cell="When the server created the object, in RFC 3339 form and UTC.",
+    cell="Time when the server created the object, in RFC 3339 form and UTC.",
     path=".metadata.creationTimestamp",
 )
 _CHARACTERS_A_STEP: Final = 64  # of JSON text in a cell, added to the values that paths visit

@@ -164,7 +164,7 @@ class Validators:
     def _write_element(self, node: Node, rules: StructRules, at: _Place, w: Writer) -> None:
         """Write the checks of an element: elements have no counterpart before the update."""
         if rules.immutable:
-            raise ValueError(f"{at.path}: what is inside a list or map cannot be immutable")
+            raise ValueError(f"{at.path}: fields inside a list or map cannot be immutable")
         with _where_present(rules, False, at, w):
             self._write_value(node, rules, at, w)
         with w.block(f"if len(out) > {MAX_CAUSES}:"):

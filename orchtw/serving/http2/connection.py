@@ -194,7 +194,7 @@ class HTTP2Channel(Streams):
         elif number & 1:
             self._noise.heard()  # our end of the stream and more of it have crossed
         else:
-            raise protocol_error("stream of the wrong side")
+            raise protocol_error("stream identifier of the wrong side")
 
     def _begin(self, number: int, fields: list[Field], ended: bool) -> None:
         self._last = number
@@ -256,7 +256,7 @@ class HTTP2Channel(Streams):
             raise protocol_error("no SETTINGS")
         self._window -= taken
         if self._window < 0:
-            raise ConnectionProblem(Code.FLOW_CONTROL_ERROR, "more data than there is a window for")
+            raise ConnectionProblem(Code.FLOW_CONTROL_ERROR, "flow control window exceeded")
         if self._window < CONNECTION_WINDOW // 2:
             self.write(frames.window_update(0, CONNECTION_WINDOW - self._window))
             self._window = CONNECTION_WINDOW
@@ -267,7 +267,7 @@ class HTTP2Channel(Streams):
         if stream is not None:
             stream.body(content, taken, ended=ended)
         elif not self._known_stream(number):
-            raise protocol_error("DATA of a stream that is not open")
+            raise protocol_error("DATA on a stream that is not open")
         else:
             self._noise.heard()
             if number <= self._last:
@@ -281,7 +281,7 @@ class HTTP2Channel(Streams):
         if number == 0:
             self.window += more
             if not more:
-                raise protocol_error("a window is opened by nothing")
+                raise protocol_error("window increment is zero")
             if self.window > MOST_WINDOW:
                 raise ConnectionProblem(Code.FLOW_CONTROL_ERROR, "window is too large")
             self.unblock()
@@ -289,7 +289,7 @@ class HTTP2Channel(Streams):
         stream = self._streams.get(number)
         if stream is None:
             if not self._known_stream(number):
-                raise protocol_error("WINDOW_UPDATE of a stream that is not open")
+                raise protocol_error("WINDOW_UPDATE on a stream that is not open")
             return
         outlet = stream.transport
         outlet.window += more
@@ -342,7 +342,7 @@ class HTTP2Channel(Streams):
         if stream is not None:
             stream.left()
         elif not self._known_stream(number):
-            raise protocol_error("RST_STREAM of a stream that is not open")
+            raise protocol_error("RST_STREAM on a stream that is not open")
 
     # The end
 

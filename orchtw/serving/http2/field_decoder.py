@@ -72,7 +72,7 @@ class FieldDecoder:
         try:
             return self._decode(block)
         except (IndexError, HPACKError) as problem:
-            raise ConnectionProblem(Code.COMPRESSION_ERROR, "fields cannot be decoded") from problem
+            raise ConnectionProblem(Code.COMPRESSION_ERROR, "header fields cannot be decoded") from problem
 
     def _decode(self, block: bytes) -> list[Field]:
         fields: list[Field] = []

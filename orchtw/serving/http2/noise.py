@@ -25,4 +25,4 @@ class Noise:
             self._heard = max(0, self._heard - int((now - self._since) * NOISE_A_SECOND))
             self._since = now
             if self._heard > NOISE:
-                raise calm("too many frames that bring nothing")
+                raise calm("too many frames without effect")

@@ -68,7 +68,7 @@ class FrameReader:
                 block = self._block = _Block(flags, stream)
                 content = _unpadded(content, flags)
             elif kind != FrameKind.CONTINUATION or stream != block.stream:
-                raise protocol_error("HEADERS are not complete")
+                raise protocol_error("header block is not complete")
             block.add(content)
             if flags & Flag.END_HEADERS:
                 self._block = None
@@ -122,13 +122,13 @@ def _check(kind: int, flags: int, stream: int, size: int) -> None:
     if size > FRAME_BYTES:
         raise ConnectionProblem(Code.FRAME_SIZE_ERROR, "frame is too large")
     if (stream == 0 and kind in _OF_STREAMS) or (stream and kind in _OF_CONNECTIONS):
-        raise protocol_error("frame of the wrong stream")
+        raise protocol_error("frame on the wrong stream")
     if size != _SIZES.get(kind, size):
         raise ConnectionProblem(Code.FRAME_SIZE_ERROR, "frame of the wrong size")
     if kind == FrameKind.SETTINGS and (size % 6 or (size and flags & Flag.ACK)):
         raise ConnectionProblem(Code.FRAME_SIZE_ERROR, "SETTINGS of the wrong size")
     if kind == FrameKind.PUSH_PROMISE:
-        raise protocol_error("clients do not push")
+        raise protocol_error("PUSH_PROMISE from a client")
 
 
 def _unpadded(content: bytes, flags: int) -> bytes:

@@ -25,19 +25,20 @@ class SealingMetrics:
 
     def __init__(self) -> None:
         self._operations = counters(
-            "apiserver_storage_transformation_operations_total", "Values sealed and opened, by provider and outcome.",
+            "apiserver_storage_transformation_operations_total",
+            "Values encrypted and decrypted, by provider and outcome.",
             ("transformation_type", "transformer_prefix", "status"))  # fmt: skip
         self._durations = histograms(
             "apiserver_storage_transformation_duration_seconds",
-            "Time in seconds to seal or open a value, calls of services included.", BOUNDS_S,
+            "Time to encrypt or decrypt a value in seconds, including calls to services.", BOUNDS_S,
             ("transformation_type",))  # fmt: skip
         misses = counters(
             "apiserver_storage_envelope_transformation_cache_misses_total",
-            "Values whose data key was not kept, so that the service was asked for it.")  # fmt: skip
+            "Values whose data key was not cached, so that the service was called.")  # fmt: skip
         generations = histograms(
-            "apiserver_storage_data_key_generation_duration_seconds", "Time in seconds to make a data key.", BOUNDS_S)
+            "apiserver_storage_data_key_generation_duration_seconds", "Time to generate a data key.", BOUNDS_S)
         failures = counters(
-            "apiserver_storage_data_key_generation_failures_total", "Data keys that could not be made.")  # fmt: skip
+            "apiserver_storage_data_key_generation_failures_total", "Failures to generate a data key.")  # fmt: skip
         self.misses, self.generations, self.failures = misses.of(), generations.of(), failures.of()
         self._families: tuple[ShownFamily[Any], ...] = (
             self._operations, self._durations, misses, generations, failures

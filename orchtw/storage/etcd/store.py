@@ -227,7 +227,7 @@ class EtcdStore(Store):
         return self._writing.write(op, raw)
 
     async def keep(self, key: str, value: bytes, life_s: float) -> KeptValue:
-        """Keep a value with a lease of its own, as `Store.keep`: its renewal is no write."""
+        """Keep a value with a lease of its own, as `Store.keep`: its renewal is not a write."""
         self._must_be_open()
         raw = self._keys.stored(key)
         try:
@@ -301,11 +301,11 @@ class EtcdStore(Store):
         """Implement `Store.metrics` for this store."""
         writing = self._writing
         return (
-            Read(one(lambda: writing.ops), "orchtw_store_queued_writes", GAUGE, "Writes yet to be answered."),
-            Read(one(lambda: writing.bytes), "orchtw_store_queued_bytes", GAUGE, "Bytes of these writes."),
+            Read(one(lambda: writing.ops), "orchtw_store_queued_writes", GAUGE, "Writes in progress."),
+            Read(one(lambda: writing.bytes), "orchtw_store_queued_bytes", GAUGE, "Bytes of writes in progress."),
             Read(lambda: [((self.prefix,), self._watching.bookmarks)], "etcd_bookmark_counts", GAUGE,
-                 "Times that etcd told of progress without a change.", ("resource",)),
-            Single(self._leases.counts, "etcd_lease_object_counts", "Values that share a lease of etcd."),
+                 "Progress notifications received from etcd.", ("resource",)),
+            Single(self._leases.counts, "etcd_lease_object_counts", "Values attached to one lease of etcd."),
         )  # fmt: skip
 
     # Answers after feeds

@@ -123,7 +123,7 @@ class Vocabulary:
                 f"decide with `etcdctl put {record} NAME`; objects of the other vocabulary stay unreadable"
             )
         if told.closed and not told.objects:
-            why = f"the objects that would tell cannot be read: {told.closed}"
+            why = f"the objects that would show it cannot be read: {told.closed}"
             raise ConfigError(f"{self._where} does not record its --vocabulary, and {why}")
         return next(iter(told.objects), "")
 

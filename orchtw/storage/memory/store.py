@@ -205,8 +205,8 @@ class MemoryStore(Store):
     def metrics(self) -> Iterable[ShownFamily[Any]]:
         """Implement `Store.metrics` for this store."""
         return (
-            Read(one(lambda: self._queued_ops), "orchtw_store_queued_writes", GAUGE, "Writes yet to be answered."),
-            Read(one(lambda: self._queued_bytes), "orchtw_store_queued_bytes", GAUGE, "Bytes of these writes."),
+            Read(one(lambda: self._queued_ops), "orchtw_store_queued_writes", GAUGE, "Writes in progress."),
+            Read(one(lambda: self._queued_bytes), "orchtw_store_queued_bytes", GAUGE, "Bytes of writes in progress."),
             Read(one(lambda: self._versions.changes), "orchtw_store_history_changes", GAUGE,
                  "Writes in the history of the store in memory."),
         )  # fmt: skip

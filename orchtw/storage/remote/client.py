@@ -255,7 +255,7 @@ class RemoteStore(Store):
     def _take(self, kind: int, data: bytes) -> None:
         handle = self._kinds.get(kind)
         if handle is None:
-            raise Malformed(f"a message of kind {kind}")
+            raise Malformed(f"unexpected message of kind {kind}")
         handle(data)
 
     def _greeting(self, data: bytes) -> None:

@@ -45,7 +45,7 @@ class Frames:
             while end - at >= size:
                 length, kind = _HEAD.unpack_from(data, at)
                 if length > self._max_bytes:
-                    raise Malformed(f"a message of {length} bytes")
+                    raise Malformed(f"message of {length} bytes")
                 begin = at + size
                 if end - begin < length:
                     self._wanted = size + length

@@ -107,7 +107,7 @@ class Hub(Store):
             *self._store.metrics(),
             Read(one(lambda: len(self._members)), "orchtw_workers", GAUGE, "Worker processes that follow the store."),
             Read(one(lambda: self._received - self._feed.revision), "orchtw_store_unreleased_writes", GAUGE,
-                 "Writes that are on disk but not yet with every worker."),
+                 "Writes that are on disk, but not yet in every worker."),
         )  # fmt: skip
 
     async def start(self) -> None:

@@ -62,7 +62,7 @@ class Link(Protocol):
                     return
                 self._take(kind, content)
         except Malformed as problem:
-            self._end(f"what came is no message: {problem}")
+            self._end(f"received a malformed message: {problem}")
         except Exception:  # noqa: BLE001 - nothing may be left out of what comes after it
             self._log.failure("failed to process a message")
             self._end("failed to process a message")
@@ -145,4 +145,4 @@ async def _awaited(answer: Awaitable[bytes]) -> bytes:
 
 async def unanswerable(question: bytes) -> bytes:
     """Refuse to answer any question."""
-    raise Malformed("no question is known")
+    raise Malformed("unexpected question")

@@ -154,7 +154,7 @@ def read_list(data: bytes) -> tuple[int, str, int, int, str]:
     number, revision, limit, length = _LIST.unpack_from(data)
     middle = _LIST.size + length
     if middle > len(data):
-        raise Malformed("a list without its prefix")
+        raise Malformed("list without a prefix")
     return number, data[_LIST.size : middle].decode(), revision, limit, data[middle:].decode()
 
 
@@ -255,7 +255,7 @@ def read_changes(
             answered.append((write, revision))
             found.append(Change(revision, op.key, op.value, previous, op.note))
         elif origin and origin == worker:
-            raise Malformed(f"a change by write {write}, which nobody here has made")
+            raise Malformed(f"change by unknown write {write}")
         else:
             value = None if length == _NONE else data[middle:end]
             found.append(Change(revision, key, value, previous, Terms(data[last:at]) if terms else None))
@@ -355,7 +355,7 @@ def read_failed(data: bytes) -> tuple[int, errors.StatusError]:
     name, message, details, metadata = loads(data[NUMBER.size :])
     kind: Any = getattr(errors, name, None)
     if not (isinstance(kind, type) and issubclass(kind, errors.StatusError)):
-        raise Malformed(f"no refusal is named {name}")
+        raise Malformed(f"unknown error {name}")
     made = kind.__new__(kind)
     errors.StatusError.__init__(made, message, details, metadata)
     return NUMBER.unpack_from(data)[0], made
@@ -363,4 +363,4 @@ def read_failed(data: bytes) -> tuple[int, errors.StatusError]:
 
 def _ends(data: bytes, at: int) -> None:
     if at != len(data):
-        raise Malformed(f"{len(data)} bytes where {at} belong")
+        raise Malformed(f"{len(data)} bytes instead of {at}")

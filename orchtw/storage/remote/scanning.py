@@ -72,7 +72,7 @@ class Scans:
 
     def _start(self, number: int, scan: _Scan) -> None:
         if scan.busy:
-            raise Malformed(f"scan {number} is asked for a page before it has sent the last one")
+            raise Malformed(f"a page of scan {number} was requested before the last one was sent")
         scan.busy = True
         Deferred.fromCoroutine(self._next(number, scan))
 

@@ -117,7 +117,7 @@ class StoreServer:
         self._unconfirmed_bytes += len(frame)
         self.link.send_frame(frame)
         if self._unconfirmed_bytes > MAX_UNCONFIRMED_BYTES + len(frame):
-            self.part(f"it has yet to take {self._unconfirmed_bytes >> 20} MiB of changes")
+            self.part(f"{self._unconfirmed_bytes >> 20} MiB of changes are unacknowledged")
 
     def release(self, frame: bytes, revision: int) -> None:
         if self.released < revision:
@@ -133,7 +133,7 @@ class StoreServer:
         self._silent_ticks += 1
         patience_s = PATIENCE_S if self.admitted else LOADING_PATIENCE_S
         if self._silent_ticks > patience_s / TICK_S:
-            self.part(f"it has said nothing for {patience_s:.0f} s")
+            self.part(f"it has been silent for {patience_s:.0f} s")
         else:
             self.link.send(MessageKind.PING)
 
@@ -148,13 +148,13 @@ class StoreServer:
     def _take(self, kind: int, data: bytes) -> None:
         handle = self._kinds.get(kind)
         if handle is None:
-            raise Malformed(f"a message of kind {kind}")
+            raise Malformed(f"unexpected message of kind {kind}")
         handle(data)
 
     def _confirmed(self, data: bytes) -> None:
         received = messages.read_number(data)
         if received > self._hub.received:
-            raise Malformed(f"revision {received} is confirmed before it was told")
+            raise Malformed(f"revision {received} was acknowledged before it was sent")
         if received <= self.received:
             return
         self.received = received

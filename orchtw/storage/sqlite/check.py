@@ -26,10 +26,10 @@ def findings(path: str) -> Iterator[str]:
 def _findings(connection: sqlite3.Connection) -> Iterator[str]:
     marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
     if marks != [schema.APPLICATION_ID, schema.FORMAT]:
-        yield f"is no store of format {schema.FORMAT}; one of format 1 becomes one at its first start"
+        yield f"is not an orchtw store of format {schema.FORMAT}; a server converts a store of format 1 at startup"
         return
     if why := foreign(connection):
-        yield f"is no store of this program: {why}"
+        yield f"is not an orchtw store: {why}"
         return
     damage = verify.structure(connection)
     if damage:
@@ -40,7 +40,7 @@ def _findings(connection: sqlite3.Connection) -> Iterator[str]:
     for revision, key in verify.damaged_rows(connection):
         yield f"{key} at {revision}: the stored value is damaged"
     for revision in verify.misplaced(connection):
-        yield f"revision {revision}: is not in the index as it is in the table"
+        yield f"revision {revision}: differs between the index and the table"
     (unsealed,) = connection.execute("SELECT unsealed FROM meta").fetchone()
     if unsealed:
         yield f"values up to revision {unsealed} have no checksums yet; they get them while a server runs"

@@ -153,7 +153,7 @@ class StoreFile:
             rewritable = self.translation is not None
             # The definitions come first: whatever uses a table runs the triggers and views that are made for it.
             if schema.is_known(connection) and (why := foreign(connection)):
-                self._refuse(f"is no store of this program: {why}; {RESTORE}")
+                self._refuse(f"is not an orchtw store: {why}; {RESTORE}")
             refusal = schema.prepare(connection, self.vocabulary, any_vocabulary=rewritable)
             if refusal:
                 self._refuse(refusal)

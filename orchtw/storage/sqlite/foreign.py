@@ -38,7 +38,7 @@ def foreign(connection: sqlite3.Connection) -> str:
     """Return the first definition that is not of a store, or "". Reads the definitions only."""
     (encoding,) = connection.execute("PRAGMA encoding").fetchone()
     if encoding != _ENCODING:
-        return f"its texts are in {encoding}"
+        return f"its text encoding is {encoding}"
     found = _definitions(connection)
     if found in (known := _known()):
         return ""
@@ -56,8 +56,8 @@ def odd_rows(connection: sqlite3.Connection) -> Iterator[str]:
     """Yield findings about rows that no server writes, whatever their checksums; reads the whole file."""
     rows = connection.execute(_META).fetchall()
     if len(rows) != 1 or not _is_head(*rows[0]):
-        yield "it does not say who made it, or how far it goes"
-    for query, arguments, what in ((_ROWS, (_LARGEST,), "states"), (_ENDS, (), "times of an end")):
+        yield "it does not record its vocabulary and revisions"
+    for query, arguments, what in ((_ROWS, (_LARGEST,), "states"), (_ENDS, (), "expiry times")):
         (count,) = connection.execute(query, arguments).fetchone()
         if count:
             yield f"{count} {what} that no server writes"

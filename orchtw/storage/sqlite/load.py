@@ -39,7 +39,7 @@ class Load:
     def put(self, key: str, value: bytes, end_ms: int = 0) -> None:
         """Write one key; `end_ms`, if not 0, is when its value ends by itself. Raises ConfigError if it is there."""
         if key in self._keys:
-            raise ConfigError(f"{key} is there twice")
+            raise ConfigError(f"{key} exists twice")
         self._keys.add(key)
         self.revision = revision = self.revision + 1
         total = checksum(revision, key, revision, 0, value)

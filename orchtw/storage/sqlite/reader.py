@@ -155,7 +155,7 @@ def _sound(row: tuple[Any, ...], key: str) -> KeyValue | None:
         return KeyValue(key, value or b"", revision, created)
     own_key = own.decode()
     if is_written(total, unsealed, revision, own_key, created, previous, value):
-        raise errors.InternalError.of(f"the store's index is damaged: it takes {own_key} for {key}; {RESTORE}")
+        raise errors.InternalError.of(f"the store's index is damaged: it returns {own_key} for {key}; {RESTORE}")
     return None
 
 

@@ -76,7 +76,7 @@ def unlike(connection: sqlite3.Connection) -> str:
     """Return why a file is not a store of the present format, or ""; changes nothing."""
     application, version = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in MARKS)
     if application != APPLICATION_ID:
-        return "is no store"
+        return "is not an orchtw store"
     if version in _STEPS:
         return f"has format {version}, this version reads {FORMAT}; a server's start brings it up to date"
     return "" if version == FORMAT else f"has format {version}, this version reads {FORMAT}"
@@ -93,7 +93,7 @@ def _recognise(connection: sqlite3.Connection, vocabulary: str) -> str:
         return f"has format {version}, this version reads {FORMAT}; use another --data-dir"
     own, *marks = connection.execute("SELECT vocabulary, compacted, swept FROM meta").fetchone() or ("",)
     if own not in VOCABULARIES or not all(isinstance(mark, int) for mark in marks):
-        return f"damaged: it does not say who made it, or how far it goes; {RESTORE}"
+        return f"damaged: it does not record its vocabulary and revisions; {RESTORE}"
     if vocabulary and own != vocabulary:
         return f"was made with --vocabulary {own}; start with that, or use another --data-dir"
     if version != FORMAT:

@@ -39,7 +39,7 @@ class Sizes:
 class Snapshot:
     """State of a store at the time of opening, until `close`.
 
-    Raises ConfigError with one line for a file that is missing, is no store, or is of another format.
+    Raises ConfigError with one line for a file that is missing, is not a store, or is of another format.
     """
 
     def __init__(self, path: Path) -> None:
@@ -109,7 +109,7 @@ def open_readable(path: Path) -> sqlite3.Connection:
         connection = connect(path, timeout_s=BUSY_S, read_only=True)
         refusal = schema.unlike(connection)
         if not refusal and (why := foreign(connection)):
-            refusal = f"is no store of this program: {why}"
+            refusal = f"is not an orchtw store: {why}"
     except sqlite3.Error as error:
         refusal = sentence(error)
     if refusal or connection is None:

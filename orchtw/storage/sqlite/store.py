@@ -227,13 +227,13 @@ class SqliteStore(Store):
         """Implement `Store.metrics` for this store."""
         measured, file = self._writer.measured, self._file
         return (
-            Read(one(lambda: self._queued_ops), "orchtw_store_queued_writes", GAUGE, "Writes yet to be answered."),
-            Read(one(lambda: self._queued_bytes), "orchtw_store_queued_bytes", GAUGE, "Bytes of these writes."),
-            Read(one(file.wal_bytes), "orchtw_store_log_bytes", GAUGE, "Bytes of the store's log."),
-            Single(measured.batches, "orchtw_store_batch_writes", "Writes that are committed together."),
-            Single(measured.commits, "orchtw_store_commit_seconds", "Time that a commit takes in seconds."),
-            Single(measured.checkpoints, "orchtw_store_checkpoint_seconds", "Time to fold the log into the file."),
-            Single(measured.cuts, "orchtw_store_log_cut_seconds", "Time to cut the log back to nothing."),
+            Read(one(lambda: self._queued_ops), "orchtw_store_queued_writes", GAUGE, "Writes in progress."),
+            Read(one(lambda: self._queued_bytes), "orchtw_store_queued_bytes", GAUGE, "Bytes of writes in progress."),
+            Read(one(file.wal_bytes), "orchtw_store_log_bytes", GAUGE, "Bytes of the write-ahead log."),
+            Single(measured.batches, "orchtw_store_batch_writes", "Writes committed in one transaction."),
+            Single(measured.commits, "orchtw_store_commit_seconds", "Commit latency in seconds."),
+            Single(measured.checkpoints, "orchtw_store_checkpoint_seconds", "Time of a checkpoint of the log."),
+            Single(measured.cuts, "orchtw_store_log_cut_seconds", "Time to truncate the write-ahead log."),
             Single(measured.slices, "orchtw_store_background_seconds", "Time of a slice of background work."),
         )
 

@@ -44,7 +44,7 @@ ALIVE_S = 1.0  # since its last turn the thread counts as alive: waiting, it has
 LOOK_S = 0.5  # between checks that the files exist: a write that is acknowledged in between may be lost
 
 PROBE_BYTES = 64 << 10
-REFUSAL = "the store takes no writes, which the next start would not find"
+REFUSAL = "writes are refused, since the next start would not find them"
 
 
 @attrs.define(slots=True, eq=False)
@@ -126,7 +126,7 @@ class Writer:
     def alive(self) -> Deferred[None]:
         """Check that the files are there and that the thread answers, or was active just now.
 
-        A busy reactor may keep a waiting thread from the interpreter for long, which is no sign of trouble.
+        A busy reactor may keep a waiting thread from the interpreter for long, which is not a sign of trouble.
         """
         if not self.missing and time.monotonic() - self._turned_at < ALIVE_S:
             return succeed(None)

@@ -177,7 +177,7 @@ class HistoryRules(StoreCase):
         self.assertEqual(await self.put("/a", b"", 0), last + 1)
 
     async def test_compaction_never_goes_back(self) -> None:
-        """Compacting to an older revision than before is no error and restores nothing."""
+        """Compacting to an older revision than before is not an error and restores nothing."""
         first = await self.put("/a")
         last = await self.put("/a")
         await self.store.compact(last)

@@ -32,7 +32,7 @@ _FAULT_NAMES: Final = {
 
 @attrs.frozen(slots=True)
 class Call(Generic[T]):
-    """Request, and what to make of a response that is no refusal."""
+    """Request, and the conversion of a response that is not a refusal."""
 
     request: ServerRequest
     read: Callable[[RawAnswer], T]

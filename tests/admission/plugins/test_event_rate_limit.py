@@ -78,7 +78,7 @@ class EventRateLimitTests(SynchronousTestCase):
         return Chain([EventRateLimit(limits, self.clock.seconds, events)])
 
     def passes(self, chain: Chain, asked: Attributes) -> str:
-        """Why an event is refused; empty: it is not."""
+        """Return the reason for refusing an event, or "" if it passes."""
         done = pass_chain(chain, asked)
         failures: list[Any] = []
         done.addErrback(failures.append)

@@ -62,7 +62,7 @@ class MutatingTests(WebhookCase):
             self.assertEqual((await self.create_map()).code, code, key)
 
     async def test_delete(self) -> None:
-        """There is nothing to change in what ends; an empty patch is no patch (reference HOOK-17)."""
+        """There is nothing to change in what ends; an empty patch is not a patch (reference HOOK-17)."""
         hook = await self.mutating("a.b.c")
         await self.create_map()
         hook.patch(add("/data", {}))

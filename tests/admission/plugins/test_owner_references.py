@@ -137,7 +137,7 @@ class OwnerReferencesTests(SynchronousTestCase):
         many = [{**BLOCKING, "uid": str(number)} for number in range(MOST + 1)]
         rights = Rights(FINALIZERS)
         error = self.failureResultOf(self.passed(rights, created(*many)), Forbidden).value
-        self.assertIn("at most 100 ownerReferences can begin to block deletion at once", error.message)
+        self.assertIn("at most 100 ownerReferences can set blockOwnerDeletion in one request", error.message)
         self.assertEqual(rights.asked, [])
         self.assertIsNone(self.successResultOf(self.passed(rights, created(*many[:MOST]))))
 

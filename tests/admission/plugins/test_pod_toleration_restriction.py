@@ -165,7 +165,7 @@ class AloneTests(SynchronousTestCase):
         self.assertEqual((found.default, found.allowed), ([], []))
 
     def test_configuration(self) -> None:
-        """Each mistake has its line; no configuration is no restriction."""
+        """Each mistake has its line; no configuration means no restriction."""
         for obj, line in WRONG:
             error = self.assertRaises(ConfigError, read, configured(obj))
             self.assertTrue(str(error).startswith(f"/etc/orch/plugin.yaml: {line}"), str(error))

@@ -118,7 +118,7 @@ class ClassTests(PriorityCase):
     """Validation of priority classes (reference PLUG-14)."""
 
     def test_refused(self) -> None:
-        """Values that are the system's, its prefix, and what is no policy."""
+        """Values that are the system's, its prefix, and what is not a policy."""
         highest = "maximum allowed value of a user defined priority is 1000000000"
         reserved = "priority class names with 'system-' prefix are reserved for system use only. error: "
         for name, more, why in (

@@ -37,7 +37,7 @@ class ServiceAccountTests(ServedCase):
         return found
 
     def refused(self, pod: Object) -> str:
-        """Why a pod was refused."""
+        """Return the reason for refusing a pod."""
         answer = self.send("POST", "pods", pod)
         self.assertEqual(answer.code, 403)
         message: str = answer.json["message"]

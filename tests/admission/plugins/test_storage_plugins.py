@@ -119,7 +119,7 @@ class ResizeTests(StorageCase):
             self.assertEqual(self.refusal("PUT", f"{CLAIMS}/{name}", claim), text)
 
     def test_same(self) -> None:
-        """Another spelling of the same size is no growth."""
+        """Another spelling of the same size does not count as growth."""
         claim = self.bound("a", "missing")
         self.done("PUT", f"{CLAIMS}/a", self.grown(claim, "1024Mi"))
 

@@ -82,7 +82,7 @@ class AnswerTests(SynchronousTestCase):
         """Malformed JSON, or JSON of wrong types, is a failure too."""
         for text, why in (
             (b"<html></html>", "couldn't get version/kind; json parse error: "),
-            (b"[]", "couldn't get version/kind; json parse error: a list is no object"),
+            (b"[]", "couldn't get version/kind; json parse error: a list is not an object"),
             (review({"uid": 1}), "response.uid: expected a string, got number 1"),
             (review({"uid": "u", "allowed": "x"}), 'response.allowed: expected a boolean, got string "x"'),
             (review({"uid": "u", "patch": "!"}), 'response.patch: expected base64 text, got string "!"'),

@@ -104,7 +104,7 @@ class CallsTests(SynchronousTestCase):
             self.assertNoResult(self.ask(hook(rule("pods"), sideEffects=effects), dry_run=True))
 
     def test_failures(self) -> None:
-        """Why there is no answer is said with the webhook's name (reference HOOK-21, HOOK-23)."""
+        """The reason for a missing answer is given with the webhook's name (reference HOOK-21, HOOK-23)."""
         reviews = "webhook does not accept known AdmissionReview versions (v1, v1beta1)"
         asking = self.ask(hook(rule("pods"), admissionReviewVersions=["v9"]))
         failure = self.failureResultOf(asking, CallingFailed)

@@ -53,7 +53,7 @@ class PatchTests(SynchronousTestCase):
                 [{"op": "remove", "path": "/nope"}],
                 "error in remove for path: '/nope': Unable to remove nonexistent key: nope: missing value",
             ),
-            ([{"op": "replace", "path": "", "value": []}], "the patch leaves no object"),
+            ([{"op": "replace", "path": "", "value": []}], "the patched document is not an object"),
             ([{"op": "add", "path": "/data/k", "value": 1}], f"{kind}: data[k]: expected a string, got number 1"),
             ([{"op": "test", "path": "/data/k", "value": "w"}], "testing path /data/k failed: test failed"),
         ):

@@ -1,4 +1,4 @@
-"""Which writes rules of webhooks are about (reference HOOK-3)."""
+"""Matching of writes to rules of webhooks (reference HOOK-3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which webhooks a write is for, by rules, namespace and labels (reference HOOK-6, HOOK-7, HOOK-8)."""
+"""Selection of webhooks for a write, by rules, namespace and labels (reference HOOK-6, HOOK-7, HOOK-8)."""
 # covers: orchtw.admission.webhooks.plans
 
 from __future__ import annotations

@@ -400,5 +400,5 @@ class HostileTokenTests(TokenCase):
     @examples(200)
     @given(st.text(max_size=80) | st.binary(max_size=80).map(payload))
     def test_anything(self, text: str) -> None:
-        """Any other text is no token of ours (AUTHN-24)."""
+        """Any other text is not a token of ours (AUTHN-24)."""
         self.assertIsNone(self.find(text))

@@ -32,7 +32,7 @@ class RefusalTests(SynchronousTestCase):
         self.assertEqual((self.refused(500, b"oh\n").code, self.refused(500, b"oh\n").message), (500, text))
 
     def test_hostile(self) -> None:
-        """Statuses of odd types and lengths are no trouble."""
+        """Statuses of odd types and lengths cause no trouble."""
         for status in (
             {"kind": "Status", "message": 1, "reason": ["x"], "code": "y", "details": []},
             {"kind": "Status", "message": "m" * 100_000, "code": True},

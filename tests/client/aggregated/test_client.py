@@ -91,7 +91,7 @@ class ReadTests(AggregatedCase):
         self.assertEqual(raised.exception.code, 503)
 
     def test_names(self) -> None:
-        """A name that leads to another path is no object's name."""
+        """A name that leads to another path is not an object's name."""
         widgets, asked = self.widgets, len(self.server.asked)
         for name in ("..", "../../../../api/v1/secrets", "a%2fb"):
             self.server.answers[f"GET {PATH}"] = listed(WIDGETS)
@@ -160,7 +160,7 @@ class WriteTests(AggregatedCase):
 
     def test_one_by_one(self) -> None:
         """Where there is no verb for that, or the server does not know it, they go one by one; one that is gone
-        already is no trouble.
+        already causes no trouble.
         """
         for verbs, refusal in ((WIDGETS["verbs"], (405, b"")), (["delete", "list"], (200, b"{}"))):
             self.server.answers |= {

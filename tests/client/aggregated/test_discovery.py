@@ -32,9 +32,9 @@ class DiscoveryTests(AggregatedCase):
         for answer, text in (
             ((503, b"service unavailable"), UNAVAILABLE),
             ((404, b""), "the server could not find the requested resource"),
-            (b"[]", "the answer of the aggregated API server is no JSON object"),
-            (b"{", "the answer of the aggregated API server is no JSON object"),
-            ({"resources": 1}, "the answer to discovery of example.com/v1 is no APIResourceList"),
+            (b"[]", "the aggregated API server returned something other than a JSON object"),
+            (b"{", "the aggregated API server returned something other than a JSON object"),
+            ({"resources": 1}, "discovery of example.com/v1 returned something other than an APIResourceList"),
         ):
             self.server.answers[f"GET {PATH}"] = answer
             self.assertEqual(self.discover()[1]["example.com/v1"], text)

@@ -45,7 +45,7 @@ class ServerFlagsTests(SynchronousTestCase):
         self.assertEqual((controllers.names, controllers.namespace_deletion_grace_period_s), (("-*",), 0))
 
     def test_insecure_serving(self) -> None:
-        """Port 0 is no insecure serving; any other is refused."""
+        """Port 0 turns insecure serving off; any other is refused."""
         for given in (["--insecure-port=0"], ["--insecure-port", "0", "--insecure-bind-address=127.0.0.1"]):
             parse(server_flags([f"--etcd-servers={URL}", *given]))
         for port in ("8080", "", "x"):

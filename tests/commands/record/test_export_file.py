@@ -29,7 +29,7 @@ class ReadTests(SynchronousTestCase):
         self.assertEqual(list(read(written(*lines), "e")), lines)
 
     def test_others(self) -> None:
-        """A file that is no export is refused in one line."""
+        """A file that is not an export is refused in one line."""
         for content in (b"", b"\n", b"{}\n", b"no\n", b'[{"orchRecord":1}]\n', b'{"orchRecord":2}\n', b"\xff\n"):
             error = self.assertRaises(ConfigError, list, read(io.BytesIO(content), "e.jsonl"))
             self.assertTrue(str(error).startswith("e.jsonl: is not an export of orch-record"), str(error))
@@ -43,7 +43,7 @@ class ReadTests(SynchronousTestCase):
             record(object=OBJECT, time=None), record(object={"metadata": None}),
         ):  # fmt: skip
             error = self.assertRaises(ConfigError, list, read(written(good, bad), "e"))
-            self.assertIn("e: line 3 is not that of", str(error), orjson.dumps(bad))
+            self.assertIn("e: line 3 is neither", str(error), orjson.dumps(bad))
 
 
 class StateTests(SynchronousTestCase):

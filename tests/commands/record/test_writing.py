@@ -111,7 +111,7 @@ class ImportTests(WritingCase):
         owner = existing("things", "owner", uid="old")
         line = existing("configmaps", "a", owners=("old", "gone"))
         line["object"]["metadata"] |= {"labels": {"a": "b"}, "generation": 3, "managedFields": [{}], "selfLink": "x"}
-        self.assertEqual(self.imported(line, owner), "2 objects created, 0 there already, 0 refused")
+        self.assertEqual(self.imported(line, owner), "2 objects created, 0 already present, 0 refused")
         metadata = self.server.objects["/api/v1/configmaps/a"]["metadata"]
         owned = [{"kind": "K", "name": "old", "uid": "new-0"}]
         self.assertEqual(metadata, {"name": "a", "labels": {"a": "b"}, "ownerReferences": owned,
@@ -121,7 +121,7 @@ class ImportTests(WritingCase):
         """An object that is there stays as it is, and owns what it owned."""
         self.server.objects["/api/v1/things/owner"] = {"metadata": {"name": "owner", "uid": "here"}}
         owner, line = existing("things", "owner", uid="old"), existing("configmaps", "a", owners=("old",))
-        self.assertEqual(self.imported(owner, line), "1 objects created, 1 there already, 0 refused")
+        self.assertEqual(self.imported(owner, line), "1 objects created, 1 already present, 0 refused")
         owners = self.server.objects["/api/v1/configmaps/a"]["metadata"]["ownerReferences"]
         self.assertEqual([each["uid"] for each in owners], ["here"])
 
@@ -140,7 +140,7 @@ class ImportTests(WritingCase):
         pod, thing, empty = (existing(plural, plural) for plural in ("pods", "things", "nodes"))
         self.server.objects["/api/v1/pods/pods/status"] = {}
         pod["object"]["status"] = thing["object"]["status"] = {"a": "b"}
-        self.assertEqual(self.imported(pod, thing, empty), "3 objects created, 0 there already, 0 refused")
+        self.assertEqual(self.imported(pod, thing, empty), "3 objects created, 0 already present, 0 refused")
         patches = [path for method, path in self.server.asked if method == "PATCH"]
         self.assertEqual(sorted(patches), ["/api/v1/pods/pods/status", "/api/v1/things/things/status"])
         self.assertEqual(self.complaints, [])
@@ -156,7 +156,7 @@ class ImportTests(WritingCase):
         """Each refusal is told with the object's name, and the others go on."""
         self.server.refusals["POST", "/api/v1/pods"] = [422]
         result = self.imported(existing("pods", "p", namespace=""), existing("nodes", "n"))
-        self.assertEqual(result, "1 objects created, 0 there already, 1 refused")
+        self.assertEqual(result, "1 objects created, 0 already present, 1 refused")
         self.assertEqual(self.complaints, ["kind p: refused"])
 
     def test_definitions(self) -> None:
@@ -204,7 +204,7 @@ class ReplayTests(WritingCase):
             shown.append(list(self.shown))
             self.clock.advance(1)
         self.assertEqual(shown, [[0], [0, 10], [0, 10], [0, 10, 30]])
-        self.assertEqual(str(self.successResultOf(done)), "3 writes repeated, 0 left out, 0 refused")
+        self.assertEqual(str(self.successResultOf(done)), "3 writes replayed, 0 skipped, 0 refused")
 
     def test_requests(self) -> None:
         """An update takes the revision that is there; managers and sub-resources are those of the record."""
@@ -221,13 +221,13 @@ class ReplayTests(WritingCase):
         """Writes of the server's own controllers are left to it, and those of other users if some are named."""
         writes = [self.write("ADDED", auditID=""), self.write("ADDED", user="joe"), self.write("ADDED", 1)]
         done = self.begin(*writes, users=("jane",))
-        self.assertEqual(str(self.successResultOf(done)), "1 writes repeated, 2 left out, 0 refused")
+        self.assertEqual(str(self.successResultOf(done)), "1 writes replayed, 2 skipped, 0 refused")
         self.assertEqual(self.shown, [1])
 
     def test_differences(self) -> None:
         """Objects that are there already are replaced, missing ones are created, and deleted ones may be gone."""
         done = self.begin(self.write("MODIFIED"), self.write("ADDED"), self.write("DELETED"), self.write("DELETED"))
-        self.assertEqual(str(self.successResultOf(done)), "4 writes repeated, 0 left out, 0 refused")
+        self.assertEqual(str(self.successResultOf(done)), "4 writes replayed, 0 skipped, 0 refused")
         methods = [method for method, _ in self.server.asked]
         self.assertEqual(methods, ["GET", "POST", "POST", "GET", "GET", "PUT", "DELETE", "DELETE"])
 

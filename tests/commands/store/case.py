@@ -61,7 +61,7 @@ class CommandCase(TestCase):
         return store
 
     async def filled(self, vocabulary: str = "orch", **more: bytes) -> dict[str, Object]:
-        """Make the store; `more` are values by name of what are no objects."""
+        """Make the store; `more` are values by name that are not objects."""
         naming = Naming.of(vocabulary)
         values, found = StoredValues(naming), objects(naming)
         store = await self.opened(self.data, vocabulary)

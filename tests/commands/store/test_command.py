@@ -26,7 +26,7 @@ class CheckTests(CommandCase):
         await self.filled()
         lines = (await self.run_command("check")).splitlines()
         self.assertIn("vocabulary orch, revision 7, history since 0", lines[0])
-        self.assertEqual(lines[1], "6 objects, 6 states of them")
+        self.assertEqual(lines[1], "6 objects, 6 states in the history")
         self.assertEqual(
             [line.split() for line in lines[2:]],
             [
@@ -62,11 +62,11 @@ class CheckTests(CommandCase):
         await store.stop()
         status, _, errors = await self.tried("check")
         self.assertEqual((status, errors.count("\n")), (1, 3), errors)
-        self.assertIn("/registry/configmaps/a/two at 9: cannot be read: it says that it is a/one", errors)
+        self.assertIn("/registry/configmaps/a/two at 9: cannot be read: its metadata identifies it as a/one", errors)
         self.assertIn("/registry/services/a/one at 10: cannot be read: ConfigMap is stored where Service", errors)
 
     async def test_files(self) -> None:
-        """A file can be named in place of the folder; what is no store is one line."""
+        """A file can be named in place of the folder; a file that is not a store is one line."""
         await self.filled()
         self.assertIn("6 objects", await self.run_command("check", self.store, folder=self.folder))
         missing = self.folder / "none"
@@ -238,8 +238,8 @@ class LinesTests(CommandCase):
         good = f'{{"key":"/registry/namespaces/a","object":{obj}}}\n'
         for bad, why in (
             ("nonsense\n", "line 3: is not JSON"),
-            (good, "line 3: /registry/namespaces/a: /registry/namespaces/a is there twice"),
-            (good.replace("/a", "/b"), "line 3: /registry/namespaces/b: it says that it is a"),
+            (good, "line 3: /registry/namespaces/a: /registry/namespaces/a exists twice"),
+            (good.replace("/a", "/b"), "line 3: /registry/namespaces/b: its metadata identifies it as a"),
             (good.replace("/namespaces", "/nodes"), "Namespace is stored where Node should be"),
             (good.replace("/a", "/c").replace('"a"', '"c"').replace("v1", "v9"), 'no kind "Namespace" is known'),
             (good.replace("/a", "/c").replace('"name":"a"', '"name":5'), "line 3: "),
@@ -262,7 +262,7 @@ class LinesTests(CommandCase):
         some.write_text(text)
         third = self.folder / "third"
         line = await self.refused("import", "--vocabulary=kubernetes", some, folder=third)
-        self.assertIn("the lines are of --vocabulary orch", line)
+        self.assertIn("the export is of --vocabulary orch", line)
 
     async def test_not_into_objects(self) -> None:
         """An import does not mix with what is there."""

@@ -56,8 +56,8 @@ class LineTests(SynchronousTestCase):
             (b'{"key":"a\\u0000b","object":{}}', "has no key"),
             (b'{"key":"a"}', "has no object"),
             (b'{"key":"a","value":"?"}', "the value is not base64"),
-            (b'{"key":"a","object":{},"expires":-1}', "expires is no time in milliseconds"),
-            (b'{"export":"another"}', "is not of an orch-store export of format 1"),
-            (b'{"export":"orch-store export","format":1}', "does not say of which store the lines are"),
+            (b'{"key":"a","object":{},"expires":-1}', "expires must be a time in milliseconds"),
+            (b'{"export":"another"}', "does not belong to an orch-store export of format 1"),
+            (b'{"export":"orch-store export","format":1}', "does not name the store it came from"),
         ):
             self.assertEqual(str(self.assertRaises(ValueError, read, line)), why)

@@ -129,7 +129,7 @@ class ApproverTests(RequestCase):
         self.assertEqual(self.outcome("a"), [("Approved", "AutoApproved", message)])
 
     def test_others(self) -> None:
-        """Nobody is asked about what is no node's request, or has been decided."""
+        """Nobody is asked about what is not a node's request, or has been decided."""
         self.ask("person", pem("jane"), CLIENT, ["client auth"])
         self.ask("names", pem(NODE, NODES, (DNS,)), NODE_CLIENT, self.usages)
         self.ask("usages", pem(NODE, NODES), NODE_CLIENT, ["client auth"])
@@ -279,7 +279,7 @@ class CleanerTests(RequestCase):
         self.assertIsNone(self.found("a"))
 
     def test_later_condition(self) -> None:
-        """Conditions of others are no decision."""
+        """Conditions of others are not decisions."""
         self.ask("a", pem(), "example.com/signer", ["client auth"])
         self.decide("a", "Seen", "status")
         self.world.settle(3 * HOUR_S, 60)

@@ -23,8 +23,8 @@ PLURAL = "bakeries"
 def bakery(group: str) -> Object:
     """A kind with everything that kubectl shows: two versions, columns, names, a status and a scale."""
     spec = part(
-        "flour", flour=choice("rye", "wheat", "spelt", description="What the bread is made of."),
-        ovens=whole(0, 20, default=1, description="How many ovens are on."), labels=mapped(),
+        "flour", flour=choice("rye", "wheat", "spelt", description="The flour of the bread."),
+        ovens=whole(0, 20, default=1, description="Number of ovens that are on."), labels=mapped(),
         notes=text(maxLength=40),
     )  # fmt: skip
     status = part(

@@ -32,6 +32,6 @@ def mark(patch: kopf.Patch, warnings: list[str], dryrun: bool, **_: Any) -> None
 
 @kopf.on.validate("configmaps", operations=["CREATE", "UPDATE"], labels={"app": "shop"})
 def check(body: kopf.Body, **_: Any) -> None:
-    """Nothing is no shop."""
+    """None stands for no shop."""
     if not body.get("data"):
         raise kopf.AdmissionError("there is nothing to sell", code=422)

@@ -256,17 +256,18 @@ class NonsenseTests(ConnectionCase):
         begun = frame(FrameKind.HEADERS, 0, 1, b"\x40")
         padded = Flag.END_HEADERS | Flag.PADDED
         for raw, why in (
-            (b"HTTP/1.1 400 Bad Request\r\n\r\n", "a frame of more bytes than are allowed"),
-            (frames.head(DEFAULT_FRAME + 1, FrameKind.DATA, 0, 1), "a frame of more bytes than are allowed"),
-            (frame(FrameKind.CONTINUATION, Flag.END_HEADERS, 1, b""), "fields that nothing begins"),
-            (begun + begun, "a block of fields is not complete"),
-            (begun + frame(FrameKind.CONTINUATION, 0, 3, b""), "a block of fields is not complete"),
-            (begun + frame(FrameKind.CONTINUATION, 0, 1, bytes(16_000)) * 5, "too many fields"),
+            (b"HTTP/1.1 400 Bad Request\r\n\r\n", "frame is too large"),
+            (frames.head(DEFAULT_FRAME + 1, FrameKind.DATA, 0, 1), "frame is too large"),
+            (frame(FrameKind.CONTINUATION, Flag.END_HEADERS, 1, b""), "CONTINUATION without HEADERS"),
+            (begun + begun, "header block is not complete"),
+            (begun + frame(FrameKind.CONTINUATION, 0, 3, b""), "header block is not complete"),
+            (begun + frame(FrameKind.CONTINUATION, 0, 1, bytes(16_000)) * 5, "too many header fields"),
             (frame(FrameKind.HEADERS, Flag.END_HEADERS, 1, b"\xff\xff\xff\xff\xff"), ""),
             (frame(FrameKind.HEADERS, padded, 1, b""), "more padding than content"),
             (frame(FrameKind.HEADERS, padded, 1, b"\5abc"), "more padding than content"),
-            (frames.settings([(Setting.MAX_FRAME_SIZE, 1)]), "frames of 1 bytes"),
-            (frames.settings([(Setting.INITIAL_WINDOW_SIZE, 1 << 31)]), "a window of 2147483648 bytes"),
+            (frames.settings([(Setting.MAX_FRAME_SIZE, 1)]), "maximum frame size of 1 bytes is out of range"),
+            (frames.settings([(Setting.INITIAL_WINDOW_SIZE, 1 << 31)]),
+             "initial window of 2147483648 bytes is out of range"),
         ):
             self.setUp()
             _, asked = self.ask()

@@ -71,7 +71,7 @@ class BackendsCase(SynchronousTestCase):
         exchange.read_into(Collector())
 
     def trouble(self, waiting: Deferred[Any]) -> str:
-        """Why there is no answer."""
+        """Return the reason for a missing answer."""
         return str(self.failureResultOf(waiting, NoAnswer).value)
 
 

@@ -102,7 +102,7 @@ class JoiningTests(SynchronousTestCase):
         self.assertIsNone(joining(list_of(STRING)))
 
     def test_odd_keys(self) -> None:
-        """Keys of any JSON value can be compared, and an element that is no object is its own key."""
+        """Keys of any JSON value can be compared, and an element that is not an object is its own key."""
         self.assertEqual(key_of({"a": {"y": 1, "x": [2]}}, ("a", "b")), key_of({"a": {"x": [2], "y": 1}}, ("a", "b")))
         self.assertNotEqual(key_of({"a": []}, ("a",)), key_of({"a": {}}, ("a",)))
         self.assertEqual(key_of("text", ("a",)), ("text",))

@@ -53,7 +53,7 @@ class MatchingTests(SynchronousTestCase):
         return [(self.functions.index(each), bound) for each, bound in matching(self.functions, method, arguments)]
 
     def test_by_type(self) -> None:
-        """Functions differ by the types of their arguments, and a method is no function."""
+        """Functions differ by the types of their arguments, and a method is not a function."""
         self.assertEqual(self.found(False, STRING), [(0, {})])
         self.assertEqual(self.found(False, list_of(INT)), [(1, {"A": INT})])
         self.assertEqual(self.found(True, STRING), [])

@@ -147,7 +147,7 @@ class CanonicalTests(SynchronousTestCase):
         self.assertEqual(CODECS.kind("v1", "Pod").type_prefix, b'{"kind":"Pod","apiVersion":"v1",')
 
     def test_message(self) -> None:
-        """A message that is no kind has a codec too, without a type."""
+        """A message that is not a kind has a codec too, without a type."""
         meta = CODECS.message("orch.io.apimachinery.pkg.apis.meta.v1.ObjectMeta")
         self.assertEqual(meta.normalise({"name": "a"}), {"name": "a", "creationTimestamp": None})
         self.assertRaises(BadRequest, meta.normalise, {"name": 1})

@@ -50,7 +50,7 @@ def tail_of(obj: object) -> bytes:
 
 
 def read(tail: bytes) -> Any:
-    """The object of a tail; None: it is no JSON."""
+    """The object of a tail; None: it is not JSON."""
     try:
         return orjson.loads(b"{" + tail)
     except orjson.JSONDecodeError:

@@ -52,7 +52,7 @@ class VarintTests(SynchronousTestCase):
         self.assertEqual(read_int32(varint(number), 0)[0], low - 2**32 if low >= 2**31 else low)
 
     def test_too_long(self) -> None:
-        """More than 64 bits are no number; neither are bytes that end too soon."""
+        """More than 64 bits are not a number; neither are bytes that end too soon."""
         self.assertRaises(SchemaError, read_varint, b"\xff" * 10 + b"\x01", 0)
         self.assertEqual(read_varint(b"\xff" * 9 + b"\x7f", 0)[0], 2**64 - 1)
         for data in (b"", b"\x80", b"\xff" * 9):

@@ -35,7 +35,7 @@ class TypeTests(SynchronousTestCase):
         self.assertIn("Object 'apiVersion' is missing in", failure.message)
 
     def test_other_kind(self) -> None:
-        """Another kind is no valid one."""
+        """Another kind is not valid."""
         failure = self.assertRaises(Invalid, self.codec.fit, {**widget_of(), "kind": "Bar"}, "Warn")
         self.assertEqual(
             failure.message,

@@ -44,7 +44,7 @@ class AddedKindTests(SynchronousTestCase):
         self.assertEqual(
             spec["properties"]["size"],
             {
-                "description": "How large it is, in inches. Default: 3.",
+                "description": "The size in inches. Default: 3.",
                 "default": 3,
                 "type": "integer",
                 "format": "int64",

@@ -74,7 +74,7 @@ class KindTests(SynchronousTestCase):
         self.assertEqual(list(pod["properties"]), ["apiVersion", "kind", "metadata", "spec", "status"])
 
     def test_part_of_a_kind(self) -> None:
-        """A type that is no kind has neither (reference OPENAPI-9)."""
+        """A type that is not a kind has neither (reference OPENAPI-9)."""
         spec = definition(f"{CORE}.PodSpec")
         self.assertNotIn("x-orch-group-version-kind", spec)
         self.assertNotIn("apiVersion", spec["properties"])

@@ -1,4 +1,4 @@
-"""Which operations there are, what they are called and what they take (reference OPENAPI-10)."""
+"""Operations, their names and their parameters (reference OPENAPI-10)."""
 
 from __future__ import annotations
 

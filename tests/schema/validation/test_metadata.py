@@ -95,7 +95,7 @@ class CreateTests(SynchronousTestCase):
         self.assertEqual(self.one({"annotations": {"a": "é" * 131072}}).reason, "FieldValueTooLong")
 
     def test_owners(self) -> None:
-        """An owner has version, kind, name and uid, is no Event, and only one of them controls (reference OBJ-10)."""
+        """An owner has version, kind, name and uid, is not an Event, and only one controls (reference OBJ-10)."""
         self.assertEqual(
             [cause.field.rpartition(".")[2] for cause in create({**GOOD, "ownerReferences": [{}]})],
             ["apiVersion", "kind", "name", "uid"],

@@ -359,5 +359,5 @@ class UploadTests(SynchronousTestCase):
         self.assertIn(1, wire.channel._streams)
         self.assertEqual(wire.send(part), frames.reset(1, Code.FLOW_CONTROL_ERROR))
         wire.channel._window = 16383
-        self.assertIn(b"more data than", wire.send(part))
+        self.assertIn(b"flow control window exceeded", wire.send(part))
         self.assertTrue(wire.closed)

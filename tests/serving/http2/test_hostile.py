@@ -285,7 +285,7 @@ class FloodTests(SynchronousTestCase):
             wire = Wire(Waiting(), streams=1)
             wire.send(headers(1))
             said = [wire.send(headers(number, block)) for number in range(3, 2 * NOISE + 100, 2)]
-            self.assertIn(b"bring nothing", b"".join(said))
+            self.assertIn(b"frames without effect", b"".join(said))
             self.assertTrue(wire.closed)
 
     def test_patience(self) -> None:

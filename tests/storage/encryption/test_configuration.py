@@ -144,7 +144,7 @@ class ConfigurationTests(SynchronousTestCase):
         self.assertIn("provider secretbox needs PyNaCl: pip install 'orchtw[secretbox]'", problem)
 
     def test_unreadable(self) -> None:
-        """A file that is not there, or is no YAML, is one line with the flag."""
+        """A file that is not there, or is not YAML, is one line with the flag."""
         flag = "--encryption-provider-config: "
         self.assertTrue(self.problem(Path("/nowhere")).startswith(f"{flag}/nowhere: No such file"))
         self.assertIn("is neither YAML nor JSON", self.problem(self.file("{")))

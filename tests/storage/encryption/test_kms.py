@@ -128,7 +128,7 @@ class KmsTests(ServiceCase):
             self.assertRaises(Unreadable, kms.open, sealed[:length], PLACE)
 
     async def test_no_key(self) -> None:
-        """Bytes that are no key of AES are refused, whatever the service says."""
+        """Bytes that are not an AES key are refused, whatever the service says."""
         sealed = b"\0\x03abc" + bytes(32)
         self.assertEqual(
             await self.refusal(self.opened(self.kms(), sealed)), "the service returned a key that is not an AES key"

@@ -27,7 +27,7 @@ class FilesTests(SynchronousTestCase):
         )
 
     def refused(self) -> str:
-        """Why the files cannot be used."""
+        """Return the reason that the files cannot be used."""
         return str(self.assertRaises(ConfigError, tls_of, self.options()))
 
     def test_used(self) -> None:

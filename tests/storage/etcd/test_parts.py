@@ -128,7 +128,7 @@ class LeaseTests(SynchronousTestCase):
 
 
 class VersionTests(SynchronousTestCase):
-    """Which members can be asked for progress."""
+    """Members that can be asked for progress."""
 
     def test_versions(self) -> None:
         for version, expected in (

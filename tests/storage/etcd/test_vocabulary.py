@@ -50,7 +50,7 @@ class VocabularyTests(TestCase):
         return store
 
     async def refused(self, vocabulary: str) -> str:
-        """Why a store of `vocabulary` does not start. It leaves nothing behind."""
+        """Return the reason that a store of `vocabulary` does not start. It leaves nothing behind."""
         before = self.record()
         with self.assertRaises(ConfigError) as refusal:
             await self.store(vocabulary).start()
@@ -144,11 +144,11 @@ class VocabularyTests(TestCase):
     async def test_objects_that_cannot_be_read(self) -> None:
         """A server without the keys does not guess."""
         await self.fill("sealed", "")
-        why = "and the objects that would tell cannot be read: /a/0: there is no key"
+        why = "and the objects that would show it cannot be read: /a/0: there is no key"
         self.assertIn(why, await self.refused(self.vocabulary))
 
     async def test_a_record_that_nobody_knows(self) -> None:
-        """One of a later version, or one that is no name at all, is refused in one line."""
+        """One of a later version, or one that is not a name at all, is refused in one line."""
         for record, shown in (("latin", "latin"), ("\x1b[1m\n" * 99, "\\x1b[1m"), (" ", "(empty)")):
             self.cluster.control("put", f"{self.prefix}/~vocabulary", record)
             problem = await self.refused(self.vocabulary)

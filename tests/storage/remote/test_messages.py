@@ -122,7 +122,7 @@ class MessagesTests(SynchronousTestCase):
     @examples(100)
     @given(st.binary(max_size=120))
     def test_nonsense(self, data: bytes) -> None:
-        """Bytes that are no message raise nothing but Malformed."""
+        """Bytes that are not a message raise nothing but Malformed."""
         readers: list[Callable[[bytes], object]] = [
             lambda data: messages.read_commits(data, 1),
             lambda data: messages.read_changes(data, 1, {}),

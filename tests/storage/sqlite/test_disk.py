@@ -43,7 +43,7 @@ class SentenceTests(SynchronousTestCase):
             (sqlite3.SQLITE_CANTOPEN, "SQLITE_CANTOPEN", "cannot be opened or made"),
             (sqlite3.SQLITE_PERM, "SQLITE_PERM", "permissions"),
             (sqlite3.SQLITE_NOMEM, "SQLITE_NOMEM", "memory"),
-            (sqlite3.SQLITE_MISUSE, "SQLITE_MISUSE", "the store refuses: what SQLite says"),
+            (sqlite3.SQLITE_MISUSE, "SQLITE_MISUSE", "SQLite reports: what SQLite says"),
         ):
             text = sentence(error(code, name, "what SQLite\nsays"))
             self.assertIn(words, text)
@@ -63,7 +63,7 @@ class SentenceTests(SynchronousTestCase):
     def test_error_without_a_code(self) -> None:
         """An error of the module itself is told as it is, and is neither damage nor a full disk."""
         plain = sqlite3.ProgrammingError("Cannot operate on a closed database.")
-        self.assertEqual(sentence(plain), "the store refuses: Cannot operate on a closed database.")
+        self.assertEqual(sentence(plain), "SQLite reports: Cannot operate on a closed database.")
         self.assertFalse(is_damage(plain) or may_be_no_room(plain))
 
 
@@ -212,6 +212,6 @@ class CheckTests(FileCase):
         """A missing file, another program's and one of format 1 are said to be that."""
         self.assertIn("cannot be opened", next(check.findings(self.path)))
         self.make_format_1([])
-        self.assertIn("format 1 becomes one", next(check.findings(self.path)))
+        self.assertIn("converts a store of format 1", next(check.findings(self.path)))
         self.overwrite(0, b"kind: Pod\n" * 1000)
         self.assertIn("not a store", next(check.findings(self.path)))

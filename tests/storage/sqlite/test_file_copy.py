@@ -69,7 +69,7 @@ class CopyTests(FileCase):
         other.execute("CREATE TABLE t (a)")
         other.close()
         foreign = self.assertRaises(ConfigError, copy_store, folder / "other", target)
-        self.assertEqual(str(foreign), f"{folder / 'other'}: is no store")
+        self.assertEqual(str(foreign), f"{folder / 'other'}: is not an orchtw store")
         self.make_format_1([])
         older = self.assertRaises(ConfigError, copy_store, Path(self.path), target)
         self.assertIn("has format 1, this version reads 3; a server's start brings it up to date", str(older))

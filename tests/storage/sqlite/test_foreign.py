@@ -81,7 +81,7 @@ class DefinitionTests(ForeignCase):
         self.path.unlink()
         self.change("PRAGMA encoding = 'UTF-16le'; CREATE TABLE meta (a)")
         self.change(f"PRAGMA application_id = {schema.APPLICATION_ID}; PRAGMA user_version = 3")
-        self.refused("its texts are in UTF-16le")
+        self.refused("its text encoding is UTF-16le")
 
     def refused(self, why: str) -> None:
         """A server and the commands refuse the file for that reason, and no copy is begun."""
@@ -92,7 +92,7 @@ class DefinitionTests(ForeignCase):
             lambda: Snapshot(self.path),
             lambda: copy_rows(self.path, target),
         ):
-            self.assertIn(f"is no store of this program: {why}", str(self.assertRaises(ConfigError, use)))
+            self.assertIn(f"is not an orchtw store: {why}", str(self.assertRaises(ConfigError, use)))
         self.assertFalse(target.exists())
 
     def test_later_format(self) -> None:
@@ -135,7 +135,7 @@ class RowTests(ForeignCase):
         ):
             sound = self.path.read_bytes()
             self.change(script)
-            self.assertIn("it does not say who made it, or how far it goes", "".join(findings(str(self.path))))
+            self.assertIn("it does not record its vocabulary and revisions", "".join(findings(str(self.path))))
             self.path.write_bytes(sound)
 
 

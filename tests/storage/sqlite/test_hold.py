@@ -140,7 +140,7 @@ class RemovedFilesTests(FileCase):
 
         @implementer(ILogObserver)
         def observe(event: LogEvent) -> None:
-            if "the store takes no writes" in str(event.get("refusal", "")):
+            if "writes are refused" in str(event.get("refusal", "")):
                 logged.append(event["why"])
 
         globalLogPublisher.addObserver(observe)
@@ -161,7 +161,7 @@ class RemovedFilesTests(FileCase):
         await store.commit(Op("/a", b"v"))
         await store.get("/a")
         os.unlink(self.path)
-        refusal = f"{self.path} has been removed or moved: the store takes no writes"
+        refusal = f"{self.path} has been removed or moved: writes are refused"
         self.assertIn(refusal, await self.until_missing(store))
         kept = await store.get("/a")
         self.assertEqual(kept and kept.value, b"v")

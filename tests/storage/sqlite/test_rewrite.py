@@ -113,7 +113,7 @@ class RewriteTests(FileCase):
             await store.stop()
 
     async def test_undecodable_value(self) -> None:
-        """A value that is no object is carried over as it is, under its new key."""
+        """A value that is not an object is carried over as it is, under its new key."""
         await self.filled({**VALUES, f"{PODS}e": b"?"})
         store = await self.reopened()
         self.assertEqual((await self.contents(store))[f"{PODS}E"], b"?")

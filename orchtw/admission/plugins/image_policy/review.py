@@ -48,7 +48,7 @@ def verdict_of(answer: bytes, api_version: str) -> ImageVerdict:
     status = field(whole, "status", dict, {})
     annotations = field(status, "auditAnnotations", dict, {})
     if not all(isinstance(value, str) for value in annotations.values()):
-        raise BadResponse("the webhook's answer has a wrong type of auditAnnotations")
+        raise BadResponse("the webhook's answer has auditAnnotations of the wrong type")
     return ImageVerdict(
         allowed=field(status, "allowed", bool, False),
         reason=field(status, "reason", str, ""),

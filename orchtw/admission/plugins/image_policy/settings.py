@@ -61,7 +61,7 @@ def _remote(section: Fields, directory: str, naming: Naming, reactor: Any) -> Re
     except ConfigError as error:
         raise section.wrong(_FILE, str(error)) from None
     if not remote.url.startswith("https://"):
-        raise section.wrong(_FILE, f"the server {remote.url} must be asked by https")
+        raise section.wrong(_FILE, f"the server {remote.url} must be an https URL")
     return remote
 
 

@@ -20,18 +20,18 @@ class PodSecurityMetrics:
     def __init__(self, metrics: AdmissionMetrics) -> None:
         self._evaluations = metrics.counter(
             "pod_security_evaluations_total",
-            "Evaluations of pods and their templates, without exempt ones.",
+            "Policy evaluations of pods and pod templates, not counting exempt requests.",
             ("decision", "policy_level", "policy_version", "mode", *_REQUEST),
         )
         self._exemptions = metrics.counter(
             "pod_security_exemptions_total",
-            "Requests that were exempt, without those that the plugin ignores.",
+            "Exempt requests, not counting those that the plugin ignores.",
             _REQUEST,
         )
         self._errors = metrics.counter(
             "pod_security_errors_total",
-            "Requests that could not be evaluated as configured; unless it was fatal, against the strictest "
-            "standard.",
+            "Errors that prevented an evaluation as configured; unless fatal, the strictest standard was "
+            "applied.",
             ("fatal", *_REQUEST),
         )
 

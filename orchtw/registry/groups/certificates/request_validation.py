@@ -54,7 +54,7 @@ def _pkcs10_causes(pem: bytes) -> list[Cause]:
         signed = x509.load_der_x509_csr(block.content).is_signature_valid
     except (ValueError, TypeError, UnsupportedAlgorithm, x509.InvalidVersion) as error:
         return [invalid_bytes(_REQUEST, pem, f"the request cannot be read: {error}")]
-    return [] if signed else [invalid_bytes(_REQUEST, pem, "the signature of the request does not hold")]
+    return [] if signed else [invalid_bytes(_REQUEST, pem, "the signature of the request is invalid")]
 
 
 def _usage_causes(usages: Sequence[str]) -> list[Cause]:

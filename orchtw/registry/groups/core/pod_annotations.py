@@ -110,7 +110,7 @@ def _tolerations(text: str) -> list[Cause]:
     if tolerations is None:
         return []
     if not isinstance(tolerations, list) or not all(map(_is_toleration, tolerations)):
-        return [invalid("", text, "is no list of tolerations")]
+        return [invalid("", text, "is not a list of tolerations")]
     causes: list[Cause] = []
     for index, toleration in enumerate(tolerations):
         if len(causes) > MAX_CAUSES:

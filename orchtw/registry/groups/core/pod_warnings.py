@@ -39,7 +39,7 @@ _VOLUMES: Final = {
 _REQUIRED, _PREFERRED = (
     f"{when}DuringSchedulingIgnoredDuringExecution" for when in ("required", "preferred")
 )
-_FRACTIONS: Final = ("m", "u", "n")  # units that canonical amounts have only where they are no whole numbers
+_FRACTIONS: Final = ("m", "u", "n")  # units that canonical amounts have only where they are not whole numbers
 MAX_WARNINGS: Final = 100
 """Warnings about one object: a header holds fewer."""
 

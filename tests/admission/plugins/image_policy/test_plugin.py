@@ -316,7 +316,7 @@ WRONG: list[tuple[Object, str]] = [
     ({"imagePolicy": {"retryBackoff": 300_001}}, f"imagePolicy.retryBackoff: {BACKOFF}, got 5m0.001s"),
     ({"imagePolicy": {"defaultAllow": "yes"}}, "imagePolicy.defaultAllow: must be true or false"),
     ({"imagePolicy": {"kubeConfigFile": "away"}}, "imagePolicy.kubeConfigFile: "),
-    ({"imagePolicy": {"kubeConfigFile": "plain"}}, "imagePolicy.kubeConfigFile: the server http://h/p must be asked"),
+    ({"imagePolicy": {"kubeConfigFile": "plain"}}, "imagePolicy.kubeConfigFile: the server http://h/p must be"),
 ]
 
 
@@ -378,7 +378,7 @@ class WebhookTests(CallerCase):
         return Chain([ImagePolicyWebhook.of(host(clock=reactor, caller=self.caller), given)])
 
     async def why(self, **more: Any) -> str:
-        """Why a pod is refused."""
+        """Return the reason for refusing a pod."""
         try:
             await pass_chain(self.make(**more), created(pod("i")))
         except Forbidden as error:

@@ -400,7 +400,7 @@ class NodeRestrictionTests(SynchronousTestCase):
             self.assertIn("not yet ready to handle request", failure.value.message)
 
     def test_who(self) -> None:
-        """Only the group counts; who is in it and is no node may write nothing (reference PLUG-41)."""
+        """Only the group counts; a member that is not a node may write nothing (reference PLUG-41)."""
         for name in ("bob", "system:node:", "system:node"):
             user = UserInfo(name=name, groups=("system:nodes",))
             for asked in (

@@ -1,4 +1,4 @@
-"""Which updates of pods are looked at (reference PLUG-36)."""
+"""Updates of pods that are evaluated (reference PLUG-36)."""
 
 from __future__ import annotations
 
