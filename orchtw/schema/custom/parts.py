@@ -63,11 +63,13 @@ class FunctionSource:
 
     @contextmanager
     def block(self, header: str) -> Iterator[None]:
-        """Add `header`; what is added within stands below it."""
+        """Add `header`; what is added within stands below it. With nothing within the header goes too."""
         self(header)
-        self._indent += " "
+        before, self._indent = self.length, self._indent + " "
         yield
         self._indent = self._indent[:-1]
+        if self.length == before:
+            self._lines.pop()
 
     def part(self, schema: Schema, *steps: str | int) -> str:
         """Return the name of the function of a part that is these steps below this one."""
