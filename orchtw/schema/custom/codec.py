@@ -46,6 +46,7 @@ class CustomCodec:
     """
 
     protobuf = False
+    with_message = None
     unread = False
     direct_looks = 16
     """Looks that go the direct way before functions are written, which take 10 ms and half a MiB a kind."""
