@@ -6,6 +6,7 @@ They only report whether all is well, and raise Unsure where they cannot: errors
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -50,6 +51,7 @@ class _Checks:
 
     def __init__(self, keys: Extensions) -> None:
         self._keys = keys
+        self._validation = Validation(keys, sys.maxsize)
 
     def write(self, schema: Schema, w: FunctionSource) -> None:
         """Write the function of any part."""
@@ -69,7 +71,7 @@ class _Checks:
             w("return True")
 
     def _takes_null(self, schema: Schema) -> bool:
-        return not Validation(self._keys).causes(None, schema)
+        return not self._validation.causes(None, schema)
 
     def _extended(self, schema: Schema, w: FunctionSource, kind: str) -> Iterator[str]:
         """Yield the tests of extensions, and of keys that are not allowed."""

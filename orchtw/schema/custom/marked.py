@@ -19,7 +19,7 @@ from orchtw.schema.custom.keywords import Extensions, Schema
 from orchtw.schema.custom.rules import Expression, identity
 from orchtw.schema.validation import metadata
 from orchtw.schema.validation.problems import at
-from orchtw.values import names
+from orchtw.values import causes, names
 
 _ANY_NAME: Final = names.NameForm(names.path_segment, names.path_segment_prefix)
 
@@ -51,7 +51,7 @@ class Marked:
         for key, form in (("apiVersion", _version_fault), ("kind", _kind_fault)):
             name = value.get(key)
             if key not in value:
-                yield wording.required(f"{path}.{key}")
+                yield causes.required(f"{path}.{key}")
             elif type(name) is not str:
                 yield wording.invalid(f"{path}.{key}", name, "must be a string")
             elif not name:

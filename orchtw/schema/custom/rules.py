@@ -14,6 +14,7 @@ import attrs
 from orchtw.errors import Cause
 from orchtw.schema.custom import formats, patterns, wording
 from orchtw.schema.custom.keywords import Extensions, Schema
+from orchtw.values import causes
 from orchtw.values.causes import go_quote
 
 LARGEST: Final = 2**63 - 1
@@ -205,7 +206,7 @@ def _words(schema: Schema) -> Sequence[Any]:
 
 
 def _too_many(path: str, value: Any, _: Schema, limit: int) -> Cause:
-    return wording.too_many(field(path), len(value), limit)
+    return causes.too_many(field(path), len(value), limit)
 
 
 def _not_among(path: str, value: Any, schema: Schema, _: Any) -> Cause:
@@ -226,7 +227,7 @@ SIZES: Final = (
 REQUIRED: Final = _rule(
     "required",
     "{limit} not in {v}",
-    lambda path, _value, _schema, name: wording.required(field(f"{path}.{name}")),
+    lambda path, _value, _schema, name: causes.required(field(f"{path}.{name}")),
     limits=lambda schema: schema.get("required") or (),
 )
 RULES: Final[Mapping[str, tuple[Rule, ...]]] = {

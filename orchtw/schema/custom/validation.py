@@ -164,15 +164,15 @@ class Validation:
                     break
             if not outcomes:
                 continue
-            valid = [each for each in outcomes if not each.causes]
+            valid = [outcome for outcome in outcomes if not outcome.causes]
             if key == "allOf":
-                for each in outcomes:
-                    out.add(each)
+                for outcome in outcomes:
+                    out.add(outcome)
             if why := condition.fault(len(valid), len(schemas)):
                 what = f"{go_quote(path)} must {why}"
                 out.causes.append(wording.invalid(wording.NOWHERE, "", what))
             if key in ("anyOf", "oneOf") and len(valid) <= 1:  # of several alternatives the best one is told
-                out.add(max(valid or outcomes, key=lambda each: each.fitting))
+                out.add(max(valid or outcomes, key=lambda outcome: outcome.fitting))
 
 
 def most_conditions(schema: Schema) -> int:
