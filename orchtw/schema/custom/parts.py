@@ -1,8 +1,8 @@
 """Functions for the parts of a structural schema, written and compiled when a value first comes to them.
 
 Parts that say the same share a function, wherever they are. The schema itself is not kept: it is parsed again where
-it is needed, which is rare after the first objects. Only names and numbers go from it into the source,
-and those through `repr`.
+it is needed, which is rare after the first objects. Only names, patterns and numbers go from it into the source, and
+those through `repr`.
 """
 
 from __future__ import annotations
