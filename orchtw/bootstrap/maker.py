@@ -17,6 +17,7 @@ from orchtw.registry.targets import Targets
 from orchtw.registry.write import Transform, Write
 from orchtw.request import UserInfo
 from orchtw.rules.contests import Contests, content_of, key_of
+from orchtw.schema.codec.body import fit_own
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.wire.objects import Object
@@ -48,8 +49,7 @@ class Maker:
             await wait
         if _is_there(write) or self.contests.due_in_s(_shown(write), obj, _nothing):
             return False
-        wanted = target.codec.normalise(obj)
-        target.codec.set_defaults(wanted)
+        wanted = fit_own(target.codec, obj)
         try:
             await self.writes.create(write, wanted)
         except AlreadyExists:
@@ -65,15 +65,14 @@ class Maker:
         codec, meta = write.target.codec, obj["metadata"]
 
         def renew(live: Object | None) -> Object:
-            wanted = codec.normalise(obj)
+            wanted = obj
             if live is not None:
                 labels = {**(live["metadata"].get("labels") or {}), **(meta.get("labels") or {})}
                 members = {key: value for key, value in obj.items() if key != "metadata"}
                 kept = {key: value for key, value in live["metadata"].items() if key != "resourceVersion"}
                 kept |= {"labels": dict(sorted(labels.items()))} if labels else {}
-                wanted = codec.normalise({**live, **members, "metadata": kept})
-            codec.set_defaults(wanted)
-            return wanted
+                wanted = {**live, **members, "metadata": kept}
+            return fit_own(codec, wanted)
 
         await self._publish(write, obj, renew)
 
@@ -91,9 +90,8 @@ class Maker:
 
         def renew(live: Object | None) -> Object:
             wanted = obj if live is None else merge(live, obj) or live
-            wanted = codec.normalise({**wanted, "metadata": {**wanted["metadata"]}})
+            wanted = fit_own(codec, {**wanted, "metadata": {**wanted["metadata"]}})
             wanted["metadata"].pop("resourceVersion", None)
-            codec.set_defaults(wanted)
             return wanted
 
         entry = write.target.stored.get(write.namespace, write.name) if _is_readable(write) else None

@@ -25,6 +25,7 @@ from orchtw.request import UserInfo
 from orchtw.responses.slices import in_turns
 from orchtw.rules.options import DeleteOptions
 from orchtw.rules.selectors import parse_fields, parse_labels
+from orchtw.schema.codec.body import fit_value
 from orchtw.schema.codec.strict_fields import IGNORE
 from orchtw.storage.cache.cacher import Cacher
 from orchtw.storage.freshness import MOST_RECENT
@@ -363,4 +364,4 @@ class InProcessClient:
 
 
 def _canonical(target: Target, obj: Object) -> Object:
-    return target.codec.fit(obj, IGNORE)[0]
+    return fit_value(target.codec, obj, IGNORE)[0]

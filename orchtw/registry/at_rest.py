@@ -169,6 +169,6 @@ class JsonAtRest:
 
 def at_rest(codec: Codec, read_older: ReadOlder | None = None) -> AtRest:
     """Return the form of a kind's objects. Without `read_older` all are taken for objects of the present version."""
-    if isinstance(codec, KindCodec) and codec.protobuf:
-        return ProtobufAtRest(codec, read_older)
+    if codec.protobuf and codec.with_message is not None:
+        return ProtobufAtRest(codec.with_message, read_older)
     return JsonAtRest(codec)

@@ -12,6 +12,7 @@ from orchtw.apply.repeated_applies import RepeatedApplies
 from orchtw.naming.names import Naming
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
+from orchtw.schema.codec.body import fit_value
 from orchtw.schema.codec.strict_fields import IGNORE
 from orchtw.wire.objects import Object
 
@@ -38,7 +39,7 @@ class FieldOwnership:
         codec = target.codec
 
         def finish(obj: Object, live: Object) -> Object:
-            canonical: Object = codec.fit_changes(obj, live, IGNORE)[0]
+            canonical: Object = fit_value(codec, obj, IGNORE, live=live)[0]
             target.complete(canonical)
             return canonical
 

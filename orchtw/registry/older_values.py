@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchtw.naming.names import Naming
 from orchtw.registry.strategy import Strategy
+from orchtw.schema.codec.body import fit_own
 from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import unwrap
@@ -59,7 +60,6 @@ class OlderValues:
         conversions = self._strategy.traits.conversions
         convert = conversions.converter(api_version, self._home.api_version, naming=self._naming)
         older = older_function(api_version, self._home.kind, self._naming)
-        found = self._home.normalise(convert(older(obj)))
-        self._home.set_defaults(found)
+        found = fit_own(self._home, convert(older(obj)))
         self._strategy.set_defaults(found)
         return found

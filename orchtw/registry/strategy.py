@@ -19,6 +19,7 @@ from orchtw.registry.system_metadata import keep_server_fields
 from orchtw.registry.traits import GENERIC, Sent, Traits
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.codec.body import fit_own
 from orchtw.schema.codec.codec import Codec
 from orchtw.schema.validation import metadata as metadata_rules
 from orchtw.schema.validation.order import in_field_order
@@ -93,9 +94,7 @@ class Strategy:
 
     @cached_property
     def _no_status(self) -> bytes:
-        empty = self._codec.normalise({})
-        self._codec.set_defaults(empty)
-        return orjson.dumps(empty.get("status", {}))
+        return orjson.dumps(fit_own(self._codec, {}).get("status", {}))
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
         """Keep what the main path may not change and raise the generation."""

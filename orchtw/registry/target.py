@@ -13,7 +13,6 @@ from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.strategy import Strategy
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codec import Codec
-from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.watch.entry import Entry
 from orchtw.watch.gate import Gate
 from orchtw.wire.objects import Object
@@ -158,8 +157,9 @@ class Target:
         return self._cached(entry, key) or self._keep(entry, key, self._encoded(entry))
 
     def _encoded(self, entry: Entry) -> bytes:
-        assert isinstance(self.codec, KindCodec)
-        return self.codec.encode_protobuf(self.load(entry))
+        codec = self.codec.with_message
+        assert codec is not None
+        return codec.encode_protobuf(self.load(entry))
 
     def _key(self, form: str) -> tuple[str, str, str]:
         return self.resource.version, self.resource.group, form

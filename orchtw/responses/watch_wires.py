@@ -10,7 +10,6 @@ from orchtw.errors import StatusError
 from orchtw.registry.target import Target
 from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.codec.splice import set_json_version, set_protobuf_version
 from orchtw.watch.frames import JsonWire, ProtobufWire, Wire
 
@@ -36,10 +35,11 @@ class Wires:
 
         if form == "json":
             return JsonWire(codec.type_prefix, target.listed_json, set_json_version, bookmark_tail, target.forms)
-        assert isinstance(codec, KindCodec)
+        with_message = codec.with_message
+        assert with_message is not None
 
         def bookmark_raw(revision: int) -> bytes:
-            return codec.encode_protobuf(_bookmark(codec, revision))
+            return with_message.encode_protobuf(_bookmark(codec, revision))
 
         return ProtobufWire(
             codec.api_version, codec.kind, target.protobuf, set_protobuf_version, bookmark_raw, self._status_raw

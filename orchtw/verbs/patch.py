@@ -11,9 +11,10 @@ from orchtw.errors import BadRequest, Cause, Invalid, NotFound
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import patch_options
+from orchtw.schema.codec.body import fit_value
 from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.mismatch import describe
-from orchtw.schema.codec.strict_fields import IGNORE, STRICT, strict_error
+from orchtw.schema.codec.strict_fields import IGNORE
 from orchtw.schema.validation.metadata import drop_unstored
 from orchtw.values.causes import go_quote
 from orchtw.verbs.call import VerbCall
@@ -93,14 +94,14 @@ class Changes:
         """
         if type(patched) is not dict:
             raise self._codec.refusal(f"expected an object, got {describe(patched)}")
-        codec, directive = self._codec, self._directive
-        if self._mechanism.copies:
-            obj, unknown = codec.fit_changes(patched, live, directive)
-        else:
-            obj, unknown = codec.fit(patched, directive)
-        findings = self._findings + unknown
-        if findings and self._directive == STRICT:
-            raise BadRequest(strict_error(findings))
+        obj, findings = fit_value(
+            self._codec,
+            patched,
+            self._directive,
+            live=live if self._mechanism.copies else None,
+            found=self._findings,
+            refusal=BadRequest,  # of the patch: it names no kind
+        )
         self._request.warnings += findings
         return obj
 

@@ -11,7 +11,9 @@ from orchtw.request import Response
 from orchtw.rules.negotiation import check_transform, patch_type
 from orchtw.rules.options import include_object, patch_options, update_options
 from orchtw.schema.catalogue import Column
+from orchtw.schema.codec.body import fit_value
 from orchtw.schema.codec.kind_codec import KindCodec
+from orchtw.schema.codec.strict_fields import WARN
 from orchtw.schema.tables.cells_workloads import scale as scale_cells
 from orchtw.schema.tables.layout import TableLayout
 from orchtw.schema.tables.partial import partial_metadata
@@ -71,10 +73,10 @@ async def _apply(context: Writing, call: VerbCall) -> Response:
         )
     if (kind := document.get("kind") or "") != codec.kind:
         raise BadRequest(f"the kind in the apply patch ({kind}) is not the expected kind ({codec.kind})")
-    wanted = codec.normalise(document)
+    wanted, findings = fit_value(codec, document, WARN)
     if (document.get("metadata") or {}).get("managedFields") is not None:
         raise BadRequest("metadata.managedFields must be nil")
-    if findings := codec.strict_findings(document):
+    if findings:
         raise codec.refusal(", ".join(findings))
     meta = wanted["metadata"]
     named = {key: meta[key] for key in ("name", "namespace", "resourceVersion") if meta.get(key)}

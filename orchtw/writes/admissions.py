@@ -14,6 +14,7 @@ from orchtw.registry.write import Write
 from orchtw.request import Request, UserInfo
 from orchtw.rules.options import DeleteOptions, WriteOptions
 from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.codec.body import fit_own
 from orchtw.schema.codec.codec import Codec
 from orchtw.wire.objects import Object
 
@@ -76,7 +77,7 @@ class Admission:
         if attributes.canonical:
             return attributes.obj
         target = self._write.target
-        obj = _canonical(target.codec, attributes.obj)
+        obj = fit_own(target.codec, attributes.obj)
         target.complete(obj)
         return obj
 
@@ -153,7 +154,7 @@ class Admissions:
         await plan.mutating.run(attributes)
         changed = attributes.obj if attributes.changes else None
         if changed is not None:
-            obj = await self._run(attributes.size_bytes, lambda: _canonical(codec, changed))
+            obj = await self._run(attributes.size_bytes, lambda: fit_own(codec, changed))
         settle(obj)
         attributes.finish(obj)
         await plan.validating.run(attributes)
@@ -204,13 +205,6 @@ class Admissions:
             request=write.request,
             size_bytes=size_bytes,
         )
-
-
-def _canonical(codec: Codec, obj: Object) -> Object:
-    """Return an object changed by a plugin in canonical form, with its declared defaults. Raises BadRequest (400)."""
-    found = codec.normalise(obj)
-    codec.set_defaults(found)
-    return found
 
 
 def _same(obj: Object) -> Object:

@@ -14,6 +14,7 @@ from orchtw.registry.offload import Offload
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.schema.catalogue import ResourceType, joined
+from orchtw.schema.codec.body import fit_own
 from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.json_text import load_json
 from orchtw.wire.objects import Object
@@ -65,8 +66,7 @@ class ServedSurface:
 
 
 def _read(codec: Codec, obj: Object, complete: Callable[[Object], None] | None = None) -> Object:
-    found = codec.normalise(obj)
-    codec.set_defaults(found)
+    found = fit_own(codec, obj)
     if complete is not None:
         complete(found)
     return found

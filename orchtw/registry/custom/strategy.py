@@ -13,7 +13,6 @@ from orchtw.registry.traits import Traits
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codec import Codec
-from orchtw.schema.custom.codec import CustomCodec
 from orchtw.wire.objects import Object
 
 TRAITS: Final = Traits(unconditional_update=False, free_finalizers=True, own_columns=True)
@@ -31,9 +30,7 @@ class CustomStrategy(Strategy):
         """Return the cost of a write in bytes: rules of the schema may take long for small objects too."""
         if size_bytes > INLINE_BYTES:
             return size_bytes
-        codec = self._codec
-        slow = isinstance(codec, CustomCodec) and codec.may_take_long(size_bytes)
-        return INLINE_BYTES + 1 if slow else size_bytes
+        return INLINE_BYTES + 1 if self._codec.may_take_long(size_bytes) else size_bytes
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)

@@ -1,15 +1,18 @@
 """The way of a body to an object: parse it, fit it to its schema, refuse what a strict reader finds.
 
-The rules of the schema are checked later, once defaults and admission have completed the object: `Codec.check`.
+`read_body` takes all three steps, `fit_value` the last two of a value that is parsed already, and `fit_own` only the
+second one: what the server itself made or changed has no reader to be told of findings. The rules of the schema are
+checked later, once defaults and admission have completed the object: `Codec.check`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import attrs
 
+from orchtw.errors import StatusError
 from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.envelope import opened
 from orchtw.schema.codec.json_text import parse_json
@@ -65,19 +68,51 @@ def read_body(
     for other in versions:
         if parsed.api_version == other.api_version:
             codec = other
-    # 2. Fit: canonical form, defaults. A message has no unknown fields that could be named.
+    # A message has no unknown fields that could be named.
     if parsed.raw is not None:
         return codec.fit_message(str(parsed.api_version), str(parsed.kind), parsed.raw), []
-    if live is not None and parsed.api_version == live["apiVersion"] and parsed.kind == live["kind"]:
-        obj, findings = codec.fit_changes(parsed.value, live, directive, parsed.text)
+    return fit_value(codec, parsed.value, directive, live=live, text=parsed.text, found=parsed.repeated)
+
+
+def fit_value(
+    codec: Codec,
+    value: object,
+    directive: str,
+    *,
+    live: dict[str, Any] | None = None,
+    text: bytes = b"",
+    found: Sequence[str] = (),
+    refusal: Callable[[str], StatusError] | None = None,
+) -> tuple[dict[str, Any], list[str]]:
+    """Return object and findings of a parsed value, as `read_body`; `text` is its JSON, if there is one.
+
+    `found` are findings of the parser, and `refusal` makes the error of all findings, if not the codec.
+    """
+    # 2. Fit: canonical form, defaults.
+    if live is not None and type(value) is dict and _is_alike(value, live):
+        obj, findings = codec.fit_changes(value, live, directive, text)
     else:
-        obj, findings = codec.fit(parsed.value, directive, parsed.text)
+        obj, findings = codec.fit(value, directive, text)
     # 3. Refuse: only now are all findings known.
-    if parsed.repeated and directive != IGNORE:
-        findings = [*parsed.repeated, *findings]
+    if found and directive != IGNORE:
+        findings = [*found, *findings]
     if findings and directive == STRICT:
-        raise codec.refusal(strict_error(findings))
+        raise (refusal or codec.refusal)(strict_error(findings))
     return obj, findings
+
+
+def fit_own(codec: Codec, value: object) -> dict[str, Any]:
+    """Return the object of a value of the server's own, or of its plugins; kind and apiVersion may be absent.
+
+    Unknown fields are dropped. Raises BadRequest (400) for a value that does not fit; for custom kinds Invalid (422).
+    """
+    obj = codec.normalise(value)
+    codec.set_defaults(obj)
+    return obj
+
+
+def _is_alike(value: dict[str, Any], live: dict[str, Any]) -> bool:
+    return value.get("apiVersion") == live.get("apiVersion") and value.get("kind") == live.get("kind")
 
 
 def parse(body: bytes, form: Format) -> Parsed:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from orchtw.errors import Cause, StatusError
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.nodes import StructSchema
 
 
 class Codec(Protocol):
     """Codec of the objects of one kind in one version: every step of a body between its bytes and the store.
 
-    A body is parsed without a codec (`parsing.parse`); the codec fits what it holds to the schema and, once admission
-    has seen the object, checks it. `read_body` is the way up to the check. An object is a canonical dict: keys in
-    emission order, kind and apiVersion first.
+    A body is parsed without a codec; the codec fits what it holds to the schema and, once admission has seen the
+    object, checks it. `body.py` is the way up to the check, of bodies and of parsed values. An object is a canonical
+    dict: keys in emission order, kind and apiVersion first.
 
     `type_prefix` is how the kind's JSON begins: `{"kind":"Pod","apiVersion":"v1",`. A kind without a type of its own
     (WatchEvent) has neither key, and the prefix `{`. `item_prefix` is the same for items of a list: only items
@@ -37,6 +38,10 @@ class Codec(Protocol):
         """Report whether the kind has a Protobuf form."""
 
     @property
+    def with_message(self) -> KindCodec | None:
+        """Return this codec if its kind has a message, and so the methods for it; None for a custom kind."""
+
+    @property
     def type_prefix(self) -> bytes:
         """Return the first bytes of an object's JSON."""
 
@@ -50,6 +55,9 @@ class Codec(Protocol):
 
     def work_bytes(self, size_bytes: int) -> int:
         """Return the size that decides if an object of `size_bytes` is processed off the reactor."""
+
+    def may_take_long(self, size_bytes: int) -> bool:
+        """Report whether checks of an object of that size may hold the reactor for longer than its size says."""
 
     def fit(self, value: object, directive: str, text: bytes = b"") -> tuple[dict[str, Any], list[str]]:
         """Return the object of a JSON-shaped value, with its declared defaults, and the findings of a strict reader.

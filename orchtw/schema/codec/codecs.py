@@ -36,8 +36,8 @@ class Codecs:
 
     def kind(self, api_version: str, kind: str) -> KindCodec:
         """Return the codec of a kind that has a message. Raises KeyError when it is unknown, or a custom kind."""
-        found = self.any_kind(api_version, kind)
-        if not isinstance(found, KindCodec):
+        found = self.any_kind(api_version, kind).with_message
+        if found is None:
             raise KeyError(f"{kind} in {api_version}")
         return found
 

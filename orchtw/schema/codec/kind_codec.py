@@ -55,6 +55,10 @@ class KindCodec(MessageCodec):
         self.type_prefix = self.type.prefix
         self.item_prefix = b"{" if protobuf else self.type_prefix
 
+    @property
+    def with_message(self) -> KindCodec:
+        return self
+
     def refusal(self, why: str) -> BadRequest:
         return self.type.refusal(why)
 
@@ -182,6 +186,9 @@ class KindCodec(MessageCodec):
             return size_bytes
         self.cold_calls -= 1
         return max(size_bytes, COLD_BYTES)
+
+    def may_take_long(self, size_bytes: int) -> bool:
+        return False
 
     @cached_property
     def field_encoder(self) -> FieldEncoder:

@@ -46,6 +46,7 @@ class CustomCodec:
     """
 
     protobuf = False
+    with_message = None
     unread = False
     direct_looks = 16
     """Looks that go the direct way before functions are written, which take 10 ms and half a MiB a kind."""
@@ -142,17 +143,14 @@ class CustomCodec:
             if self._is_used():
                 return self.type.of(self._shaped(obj, fill, []))
         except Overfilled:
-            return self._in_shape_directly(obj, fill=False)
+            fill = False
         except (Misfit, Unsure, SchemaError):
             pass
-        return self._in_shape_directly(obj, fill=fill)
-
-    def _in_shape_directly(self, obj: dict[str, Any], *, fill: bool) -> dict[str, Any]:
         try:
             shaper = Shaper(self._keys, self._metadata, fill=fill, lenient=True)
             return self.type.of(shaper.root(obj, self.schema.structure()))
         except Overfilled:
-            return self._in_shape_directly(obj, fill=False)
+            return self._in_shape(obj, fill=False)
 
     def _is_used(self) -> bool:
         """Report whether enough objects have been seen for generated functions to pay; this one counts too."""
@@ -246,31 +244,29 @@ class CustomCodec:
             raise self.refusal(str(Mismatch("an object", value)))
         if value.get("apiVersion") != self.api_version or value.get("kind") != self.kind:
             self._check_named_type(value)
-        if not self._is_used():
-            return self._read_directly(value, lost, fill=fill, wrong=False)
         try:
-            return self.type.of(self._shaped(value, fill, lost))
-        except (Misfit, Unsure, SchemaError) as doubt:
-            return self._read_directly(value, lost, fill=fill, wrong=isinstance(doubt, Misfit))
-        except Overfilled:
-            raise self._overfilled(value) from None
-        except RecursionError:
-            raise self.refusal(TOO_DEEP) from None
-
-    def _read_directly(self, value: dict[str, Any], lost: list[str], *, fill: bool, wrong: bool) -> dict[str, Any]:
-        """Return the same the direct way. `wrong`: it is known that there is a value of a wrong type."""
-        shaper = Shaper(self._keys, self._metadata, fill=fill)
-        try:
-            obj = self.type.of(shaper.root(value, self.schema.structure()))
-            causes = self._direct_causes(obj, self.schema.structure(), "")
+            return self.type.of(self._shape(value, lost, fill=fill))
         except SchemaError as error:
             raise self.refusal(str(error)) from None
         except Overfilled:
-            raise self._overfilled(value) from None
+            causes = [forbidden(wording.NOWHERE, "its defaults would take too much room")]
+            raise self._invalid(value, causes) from None
         except RecursionError:
             raise self.refusal(TOO_DEEP) from None
+
+    def _shape(self, value: dict[str, Any], lost: list[str], *, fill: bool) -> dict[str, Any]:
+        """Return the shaped object: the direct way where the quick one is too costly or finds no answer."""
+        is_unfit = False
+        try:
+            if self._is_used():
+                return self._shaped(value, fill, lost)  # type: ignore[no-any-return]
+        except (Misfit, Unsure, SchemaError) as doubt:
+            is_unfit = isinstance(doubt, Misfit)
+        shaper = Shaper(self._keys, self._metadata, fill=fill)
+        obj = shaper.root(value, self.schema.structure())
+        causes = self._direct_causes(self.type.of(obj), self.schema.structure(), "")
         lost += shaper.lost
-        if causes and (wrong or any(each.reason == _WRONG_TYPE for each in causes)):
+        if causes and (is_unfit or any(each.reason == _WRONG_TYPE for each in causes)):
             raise self._invalid(obj, causes)
         return obj
 
@@ -300,9 +296,6 @@ class CustomCodec:
         if type(api_version) is str and type(kind) is str and kind != self.kind:
             raise self._invalid(value, [wording.invalid("kind", kind, f"must be {self.kind}")])
         self.type.check(api_version, kind)
-
-    def _overfilled(self, value: dict[str, Any]) -> Invalid:
-        return self._invalid(value, [forbidden(wording.NOWHERE, "its defaults would take too much room")])
 
     def _invalid(self, obj: dict[str, Any], causes: Sequence[Cause]) -> Invalid:
         meta = obj.get("metadata")

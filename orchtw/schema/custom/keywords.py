@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -19,6 +19,18 @@ TYPE_FIELDS: Final = frozenset({"metadata", "kind", "apiVersion"})
 
 EITHER: Final = [{"type": "integer"}, {"type": "string"}]
 """The anyOf of what may be a number or a text."""
+
+
+def inner_schemas(schema: Schema) -> Iterator[Schema]:
+    """Yield the schemas of the values in a value."""
+    yield from (schema.get("properties") or {}).values()
+    yield from (part for key in ("items", "additionalProperties") if isinstance(part := schema.get(key), dict))
+
+
+def condition_schemas(schema: Schema, key: str) -> Sequence[Schema]:
+    """Return the schemas in one condition, which may be missing."""
+    found = schema.get(key)
+    return found or () if key != "not" else () if found is None else (found,)
 
 
 @attrs.frozen(slots=True)

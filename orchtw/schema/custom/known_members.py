@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from orchtw.schema.known_texts import KnownTexts, text_of
+from orchtw.schema.known_texts import Key, KnownTexts, text_of
 
 _KINDS: Final = count()
 
@@ -25,14 +25,11 @@ class KnownMembers:
 
     def fits(self, name: str, check: Callable[[Any], bool], member: Any) -> bool:
         """Return the result of `check`; that a member fits is known. Raises what `check` raises."""
-        text = text_of(member)
-        if text is None:
-            return check(member)
-        key = self._schema, f"fits {name}", text
-        if self._known.get(key) is not None:
+        key = self._key(f"fits {name}", member)
+        if key is not None and self._known.get(key) is not None:
             return True
         is_fit = check(member)
-        if is_fit:
+        if is_fit and key is not None:
             self._known.put(key, b"")
         return is_fit
 
@@ -40,15 +37,15 @@ class KnownMembers:
         self, name: str, shape: Callable[[Any, bool, list[str]], Any], member: Any, fill: bool, lost: list[str]
     ) -> Any:
         """Return the result of `shape`; that of a member that loses nothing is known. Raises what `shape` raises."""
-        text = text_of(member)
-        if text is None:
-            return shape(member, fill, lost)
-        key = self._schema, f"filled {name}" if fill else f"shaped {name}", text
-        canonical = self._known.get(key)
-        if canonical is not None:
+        key = self._key(f"filled {name}" if fill else f"shaped {name}", member)
+        if key is not None and (canonical := self._known.get(key)) is not None:
             return orjson.loads(canonical)
         before = len(lost)
         found = shape(member, fill, lost)
-        if len(lost) == before and (canonical := text_of(found)) is not None:
+        if key is not None and len(lost) == before and (canonical := text_of(found)) is not None:
             self._known.put(key, canonical)
         return found
+
+    def _key(self, question: str, member: Any) -> Key | None:
+        text = text_of(member)
+        return None if text is None else (self._schema, question, text)

@@ -5,21 +5,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
+
+import attrs
 
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
 from orchtw.naming.names import Naming
 from orchtw.schema.codec.mismatch import shortened
 from orchtw.schema.custom import wording
 from orchtw.schema.custom.keywords import Extensions, Schema
-from orchtw.schema.custom.rules import identity
+from orchtw.schema.custom.rules import Expression, identity
 from orchtw.schema.validation import metadata
 from orchtw.schema.validation.problems import at
-from orchtw.values import names
+from orchtw.values import causes, names
 
 _ANY_NAME: Final = names.NameForm(names.path_segment, names.path_segment_prefix)
+
+Part = tuple[Any, Schema, str]
+"""An object or list in a value, its schema and its path."""
 
 
 class Marked:
@@ -34,9 +39,10 @@ class Marked:
 
         Nothing is said of lists if those of `old`, the value before, have faults as well (reference CRD-37).
         """
-        found = list(islice(self._resources(value, schema, path), MAX_CAUSES + 1))
-        lists = list(islice(self._lists(value, schema, path), MAX_CAUSES + 1))
-        if lists and old is not None and any(self._lists(old, schema, path)):
+        parts = _parts(value, schema, path, [])
+        found = list(islice(self._resources(parts), MAX_CAUSES + 1))
+        lists = list(islice(self._lists(parts), MAX_CAUSES + 1))
+        if lists and old is not None and any(self._lists(_parts(old, schema, path, []))):
             lists = []
         return [*found, *lists][: MAX_CAUSES + 1]
 
@@ -45,7 +51,7 @@ class Marked:
         for key, form in (("apiVersion", _version_fault), ("kind", _kind_fault)):
             name = value.get(key)
             if key not in value:
-                yield wording.required(f"{path}.{key}")
+                yield causes.required(f"{path}.{key}")
             elif type(name) is not str:
                 yield wording.invalid(f"{path}.{key}", name, "must be a string")
             elif not name:
@@ -64,42 +70,40 @@ class Marked:
         for cause in metadata.validate_create({**meta, "name": meta.get("name") or "fakename"}, rules):
             yield Cause(cause.reason, cause.message, f"{path}.{cause.field}")
 
-    def _resources(self, value: Any, schema: Schema, path: str) -> Iterator[Cause]:
-        if type(value) is dict:
-            if schema.get(self._keys.embedded):
+    def _resources(self, parts: list[Part]) -> Iterator[Cause]:
+        for value, schema, path in parts:
+            if type(value) is dict and schema.get(self._keys.embedded):
                 yield from self.resource(value, path)
-            yield from _members(value, schema, path, self._resources)
-        elif type(value) is list and isinstance(items := schema.get("items"), dict):
-            for index, each in enumerate(value):
-                yield from self._resources(each, items, f"{path}[{index}]")
 
-    def _lists(self, value: Any, schema: Schema, path: str) -> Iterator[Cause]:
-        if type(value) is dict:
-            yield from _members(value, schema, path, self._lists)
-        elif type(value) is list:
-            kind = schema.get(self._keys.list_type)
-            if kind == "set":
-                for index in _repeated(value):
-                    yield wording.duplicate(f"{path}[{index}]", value[index])
-            elif kind == "map":
-                yield from _map_causes(value, schema.get(self._keys.list_keys) or (), path)
-            if isinstance(items := schema.get("items"), dict):
-                for index, each in enumerate(value):
-                    yield from self._lists(each, items, f"{path}[{index}]")
+    def _lists(self, parts: list[Part]) -> Iterator[Cause]:
+        for value, schema, path in parts:
+            if type(value) is list and (kind := LIST_TYPES.get(schema.get(self._keys.list_type, ""))) is not None:
+                yield from kind.causes(value, schema.get(self._keys.list_keys) or (), path)
 
 
-def _members(
-    value: dict[str, Any], schema: Schema, path: str, causes: Callable[[Any, Schema, str], Iterator[Cause]]
-) -> Iterator[Cause]:
-    members, more = schema.get("properties") or {}, schema.get("additionalProperties")
-    for name, each in value.items():
-        if type(each) not in (dict, list):
-            continue
-        if (member := members.get(name)) is not None:
-            place = shortened(name, MAX_NAME_CHARACTERS)
-            yield from causes(each, member, f"{path}.{place}" if path else place)
-        elif isinstance(more, dict):
-            yield from causes(each, more, path + at(name))
+def _parts(value: Any, schema: Schema, path: str, found: list[Part]) -> list[Part]:
+    """Add the objects and lists in a value to `found`, itself first, and return it."""
+    found.append((value, schema, path))
+    if type(value) is list and isinstance(items := schema.get("items"), dict):
+        for index, each in enumerate(value):
+            if type(each) in (dict, list):
+                _parts(each, items, f"{path}[{index}]", found)
+    elif type(value) is dict:
+        members, more = schema.get("properties") or {}, schema.get("additionalProperties")
+        for name, each in value.items():
+            if type(each) not in (dict, list):
+                continue
+            if (member := members.get(name)) is not None:
+                place = shortened(name, MAX_NAME_CHARACTERS)
+                _parts(each, member, f"{path}.{place}" if path else place, found)
+            elif isinstance(more, dict):
+                _parts(each, more, path + at(name), found)
+    return found
+
+
+def _set_causes(value: list[Any], _: Sequence[str], path: str) -> Iterator[Cause]:
+    for index in _repeated(value):
+        yield wording.duplicate(f"{path}[{index}]", value[index])
 
 
 def _map_causes(value: list[Any], keys: Sequence[str], path: str) -> Iterator[Cause]:
@@ -120,6 +124,20 @@ def _repeated(values: list[Any]) -> Iterator[int]:
         times[same] = times.get(same, 0) + 1
         if times[same] == 2:
             yield index
+
+
+@attrs.frozen(slots=True)
+class ListType:
+    """Type of lists without duplicates: the test that is true of others, with the keys, and their causes."""
+
+    test: Expression
+    causes: Callable[[list[Any], Sequence[str], str], Iterator[Cause]]
+
+
+LIST_TYPES: Final[Mapping[str, ListType]] = {
+    "set": ListType(Expression("not distinct({v})"), _set_causes),
+    "map": ListType(Expression("not distinct_keys({v}, {limit})"), _map_causes),
+}
 
 
 def _version_fault(text: str) -> str:

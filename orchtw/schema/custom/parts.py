@@ -1,8 +1,8 @@
 """Functions for the parts of a structural schema, written and compiled when a value first comes to them.
 
 Parts that say the same share a function, wherever they are. The schema itself is not kept: it is parsed again where
-it is needed, which is rare after the first objects. Only names and numbers go from it into the source,
-and those through `repr`.
+it is needed, which is rare after the first objects. Only names, patterns and numbers go from it into the source, and
+those through `repr`.
 """
 
 from __future__ import annotations
@@ -63,11 +63,13 @@ class FunctionSource:
 
     @contextmanager
     def block(self, header: str) -> Iterator[None]:
-        """Add `header`; what is added within stands below it."""
+        """Add `header`; what is added within stands below it. With nothing within the header goes too."""
         self(header)
-        self._indent += " "
+        before, self._indent = self.length, self._indent + " "
         yield
         self._indent = self._indent[:-1]
+        if self.length == before:
+            self._lines.pop()
 
     def part(self, schema: Schema, *steps: str | int) -> str:
         """Return the name of the function of a part that is these steps below this one."""

@@ -6,7 +6,7 @@ RE2 knows the same expressions as the API and bounds its own memory. Python's ow
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from orchtw.values import patterns
@@ -34,27 +34,21 @@ _SMALL: Final = patterns.options(_SMALL_BYTES, captures=False)
 _LARGE: Final = patterns.options(_LARGE_BYTES, captures=False)
 
 
-@lru_cache(maxsize=_SMALL_KEPT)
-def _small(pattern: str) -> Any:
-    """Compile a pattern; None if it is malformed or large."""
-    try:
-        return patterns.compiled(pattern.encode("utf-8", "surrogatepass"), _SMALL)
-    except ValueError:
-        return None
-
-
-@lru_cache(maxsize=_LARGE_KEPT)
-def _large(pattern: str) -> Any:
+def _compile(options: Any, pattern: str) -> Any:
     """Compile a pattern; return the error as text if it is malformed."""
     try:
-        return patterns.compiled(pattern.encode("utf-8", "surrogatepass"), _LARGE)
+        return patterns.compiled(pattern.encode("utf-8", "surrogatepass"), options)
     except ValueError as error:
         return str(error)
 
 
+_small: Final = lru_cache(maxsize=_SMALL_KEPT)(partial(_compile, _SMALL))
+_large: Final = lru_cache(maxsize=_LARGE_KEPT)(partial(_compile, _LARGE))
+
+
 def _compiled(pattern: str) -> Any:
-    """Compile a pattern; return the error as text if it is malformed."""
-    return _small(pattern) or _large(pattern)
+    found = _small(pattern)
+    return _large(pattern) if isinstance(found, str) else found
 
 
 @lru_cache(maxsize=_REMEMBERED)

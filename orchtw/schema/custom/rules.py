@@ -1,11 +1,12 @@
-"""Keywords of schemas that one value keeps or breaks: each with its test and the words for a value that breaks it.
+"""Table of the keywords that restrict values: the test of each and the words for a value that breaks it.
 
-`validation.py` evaluates the tests, and `check_code.py` writes them into functions (reference CRD-17).
+`validation.py` evaluates the tests, and `check_code.py` writes the same ones into functions (reference CRD-17). What
+else they know of schemas is where the values inside a value have theirs: items, properties, additionalProperties.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -13,6 +14,7 @@ import attrs
 from orchtw.errors import Cause
 from orchtw.schema.custom import formats, patterns, wording
 from orchtw.schema.custom.keywords import Extensions, Schema
+from orchtw.values import causes
 from orchtw.values.causes import go_quote
 
 LARGEST: Final = 2**63 - 1
@@ -92,28 +94,31 @@ class Expression:
         return self.text.format(v=v, limit=limit)
 
 
-RuleTest = tuple[Expression, Any]
-"""An expression that is true of a value that breaks a keyword, and the limit that the schema sets."""
+Limits = Callable[[Schema], Sequence[Any]]
+"""Limits that a schema sets by a keyword; without any it asks for nothing."""
+
+Wording = Callable[[str, Any, Schema, Any], Cause]
+"""Cause of a breach, from the path in the object, the value, the schema and the limit."""
 
 
 @attrs.frozen(slots=True)
 class Rule:
-    """Keyword of values of one type.
+    """Keyword of values of one type: `broken` is true of a value that breaks one of the limits.
 
-    `test` returns the test of a schema that has the keyword; None: it asks for nothing. `cause` words a breach, from
-    the path in the object, the value and the schema. `quick` is a test for values that are known to be of the
-    schema's type.
+    `quick` says the same of values that are known to be of the schema's type, where it has limits. `spares`: a value
+    that breaks an earlier rule is not told of this one.
     """
 
     keyword: str
-    test: Callable[[Schema], RuleTest | None]
-    cause: Callable[[str, Any, Schema], Cause]
-    quick: Callable[[Schema], RuleTest | None] | None = None
+    broken: Expression
+    cause: Wording
+    limits: Limits
+    quick: Rule | None = None
+    spares: bool = False
 
-    def typed_test(self, schema: Schema) -> RuleTest | None:
-        """Return the quickest test for values of the schema's type."""
-        found = None if self.quick is None else self.quick(schema)
-        return self.test(schema) if found is None else found
+    def typed(self, schema: Schema) -> Rule:
+        """Return the quickest rule for values of the schema's type."""
+        return self if self.quick is None or not self.quick.limits(schema) else self.quick
 
 
 TYPES: Final = {
@@ -140,152 +145,162 @@ def field(path: str) -> str:
     return path.removeprefix(".") or wording.NOWHERE
 
 
-def _given(keyword: str, text: str) -> Callable[[Schema], RuleTest | None]:
-    """Return the test of a keyword with a limit that may be 0."""
-    expression = Expression(text)
+def _rule(
+    keyword: str,
+    broken: str,
+    cause: Wording | str,
+    *,
+    zero: bool = True,
+    exclusive: bool | None = None,
+    limits: Limits | None = None,
+    quick: Rule | None = None,
+    spares: bool = False,
+) -> Rule:
+    """Return the rule of a keyword with one limit; unless `zero`, 0, false or nothing in it means that there is none.
 
-    def test(schema: Schema) -> RuleTest | None:
+    `exclusive`: it only holds where a bound is exclusive, or only where it is not. A text in place of the cause is
+    what a value should be.
+    """
+    flag = f"exclusive{keyword.capitalize()}"
+
+    def given(schema: Schema) -> Sequence[Any]:
         limit = schema.get(keyword)
-        return None if limit is None else (expression, limit)
+        if limit is None or not (limit or zero) or exclusive not in (None, bool(schema.get(flag))):
+            return ()
+        return (limit,)
 
-    return test
-
-
-def _set(keyword: str, text: str) -> Callable[[Schema], RuleTest | None]:
-    """Return the test of a keyword for which 0, false or nothing in it means that it is not there."""
-    expression = Expression(text)
-
-    def test(schema: Schema) -> RuleTest | None:
-        limit = schema.get(keyword)
-        return (expression, limit) if limit else None
-
-    return test
+    worded = _should(cause) if isinstance(cause, str) else cause
+    return Rule(keyword, Expression(broken), worded, limits or given, quick, spares)
 
 
-def _bound(keyword: str, exclusive: str, text: str, strict: str) -> Callable[[Schema], RuleTest | None]:
-    loose, tight = _given(keyword, text), _given(keyword, strict)
-    return lambda schema: (tight if schema.get(exclusive) else loose)(schema)
-
-
-_FORMED: Final = Expression("not {limit}({v})")
-_LISTED: Final = Expression("{v} not in {limit}")
-
-
-def _format(schema: Schema) -> RuleTest | None:
-    check = formats.find(schema.get("format"))
-    return None if check is None else (_FORMED, check)
-
-
-def _words(schema: Schema) -> RuleTest | None:
-    """Return the test of an enumeration of texts, for texts."""
-    allowed = schema.get("enum")
-    if not allowed or schema.get("type") != "string" or any(type(each) is not str for each in allowed):
-        return None
-    return _LISTED, frozenset(allowed)
+def _should(why: str) -> Wording:
+    return lambda path, value, _, limit: _in_body(path, value, why.format(wording.number(limit)))
 
 
 def _in_body(path: str, value: Any, why: str) -> Cause:
-    return wording.invalid(field(path), value, f"{path} in body {why}")
+    shown = len(value) if type(value) in (dict, list) else value
+    return wording.invalid(field(path), shown, f"{path} in body {why}")
 
 
-def _unmatched(path: str, value: Any, schema: Schema) -> Cause:
-    pattern = schema["pattern"]
+def _unmatched(path: str, value: Any, _: Schema, pattern: str) -> Cause:
     wrong = patterns.fault(pattern)
-    shown = f"{pattern}, but pattern is invalid: {wrong}" if wrong else pattern
-    return _in_body(path, value, f"should match '{shown}'")
+    return _in_body(path, value, f"should match '{pattern}{', but pattern is invalid: ' if wrong else ''}{wrong}'")
 
 
-def _misformed(path: str, value: Any, schema: Schema) -> Cause:
+def _misformed(path: str, value: Any, schema: Schema, _: Any) -> Cause:
     why = f"{path} in body must be of type {schema['format']}: {go_quote(value)}"
     return wording.wrong_type(field(path), value, why)
 
 
-def _beyond(keyword: str, exclusive: str, than: str) -> Callable[[str, Any, Schema], Cause]:
-    def cause(path: str, value: Any, schema: Schema) -> Cause:
-        limit = wording.number(schema[keyword])
-        return _in_body(path, value, f"should be {than}{'' if schema.get(exclusive) else ' or equal to'} {limit}")
-
-    return cause
+def _formats(schema: Schema) -> Sequence[Any]:
+    check = formats.find(schema.get("format"))
+    return () if check is None else (check,)
 
 
-def _sizes(what: str) -> tuple[Rule, Rule]:
-    """Return the rules of the number of parts."""
-    least, most = f"min{what}", f"max{what}"
-    return (
-        Rule(
-            least,
-            _given(least, "len({v}) < {limit}"),
-            lambda path, value, schema: _in_body(
-                path, len(value), f"should have at least {schema[least]} {what.lower()}"
-            ),
-        ),
-        Rule(
-            most,
-            _given(most, "len({v}) > {limit}"),
-            lambda path, value, schema: wording.too_many(field(path), len(value), schema[most] or 0),
-        ),
-    )
+def _words(schema: Schema) -> Sequence[Any]:
+    """Return an enumeration of texts, for texts."""
+    allowed = schema.get("enum")
+    if not allowed or schema.get("type") != "string" or any(type(each) is not str for each in allowed):
+        return ()
+    return (frozenset(allowed),)
 
 
-TEXTS: Final = (
-    Rule(
-        "maxLength",
-        _given("maxLength", "len({v}) > {limit}"),
-        lambda path, _, schema: wording.too_long(field(path), schema["maxLength"]),
-    ),
-    Rule(
-        "minLength",
-        _given("minLength", "len({v}) < {limit}"),
-        lambda path, value, schema: _in_body(path, value, f"should be at least {schema['minLength']} chars long"),
-    ),
-    Rule("pattern", _set("pattern", "not matches({limit}, {v})"), _unmatched),
-)
-"""Rules of texts, of which a text is told the first that it breaks."""
+def _too_many(path: str, value: Any, _: Schema, limit: int) -> Cause:
+    return causes.too_many(field(path), len(value), limit)
 
-FORMAT: Final = Rule("format", _format, _misformed)
 
-NUMBERS: Final = (
-    Rule(
-        "multipleOf",
-        _set("multipleOf", "not is_multiple({v}, {limit})"),
-        lambda path, value, schema: _in_body(
-            path, value, f"should be a multiple of {wording.number(schema['multipleOf'])}"
-        ),
-    ),
-    Rule(
-        "minimum",
-        _bound("minimum", "exclusiveMinimum", "{v} < {limit}", "{v} <= {limit}"),
-        _beyond("minimum", "exclusiveMinimum", "greater than"),
-    ),
-    Rule(
-        "maximum",
-        _bound("maximum", "exclusiveMaximum", "{v} > {limit}", "{v} >= {limit}"),
-        _beyond("maximum", "exclusiveMaximum", "less than"),
-    ),
-)
+def _not_among(path: str, value: Any, schema: Schema, _: Any) -> Cause:
+    return wording.not_supported(field(path), value, schema["enum"])
 
-ITEMS: Final = (
-    *_sizes("Items"),
-    Rule(
-        "uniqueItems",
-        _set("uniqueItems", "not distinct({v})"),
-        lambda path, _, schema: _in_body(path, "", "shouldn't contain duplicates"),
-    ),
-)
 
-PROPERTIES: Final = _sizes("Properties")
-
-ENUM: Final = Rule(
+ENUM: Final = _rule(
     "enum",
-    _set("enum", "not is_among({v}, {limit})"),
-    lambda path, value, schema: wording.not_supported(field(path), value, schema["enum"]),
-    _words,
+    "not is_among({v}, {limit})",
+    _not_among,
+    zero=False,
+    quick=_rule("enum", "{v} not in {limit}", _not_among, limits=_words),
 )
+SIZES: Final = (
+    _rule("minProperties", "len({v}) < {limit}", "should have at least {} properties"),
+    _rule("maxProperties", "len({v}) > {limit}", _too_many),
+)
+REQUIRED: Final = _rule(
+    "required",
+    "{limit} not in {v}",
+    lambda path, _value, _schema, name: causes.required(field(f"{path}.{name}")),
+    limits=lambda schema: schema.get("required") or (),
+)
+RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
+    "string": (
+        _rule(
+            "maxLength",
+            "len({v}) > {limit}",
+            lambda path, _value, _schema, limit: wording.too_long(field(path), limit),
+        ),
+        _rule("minLength", "len({v}) < {limit}", "should be at least {} chars long", spares=True),
+        _rule("pattern", "not matches({limit}, {v})", _unmatched, zero=False, spares=True),
+        _rule("format", "not {limit}({v})", _misformed, limits=_formats),
+    ),
+    "number": (
+        _rule("multipleOf", "not is_multiple({v}, {limit})", "should be a multiple of {}", zero=False),
+        _rule("minimum", "{v} < {limit}", "should be greater than or equal to {}", exclusive=False),
+        _rule("minimum", "{v} <= {limit}", "should be greater than {}", exclusive=True),
+        _rule("maximum", "{v} > {limit}", "should be less than or equal to {}", exclusive=False),
+        _rule("maximum", "{v} >= {limit}", "should be less than {}", exclusive=True),
+    ),
+    "boolean": (),
+    "array": (
+        _rule("minItems", "len({v}) < {limit}", "should have at least {} items"),
+        _rule("maxItems", "len({v}) > {limit}", _too_many),
+        _rule(
+            "uniqueItems",
+            "not distinct({v})",
+            lambda path, *_: _in_body(path, "", "shouldn't contain duplicates"),
+            zero=False,
+        ),
+    ),
+    "object": (*SIZES, REQUIRED),
+}
+"""Rules of the values of each type, integers among the numbers."""
 
-CONDITIONS: Final = frozenset({"allOf", "anyOf", "oneOf", "not"})
+
+@attrs.frozen(slots=True)
+class Condition:
+    """Schemas that all, some, one or none may fit, as `expression` writes it with calls of them.
+
+    `fault` is what a value must do but does not, by the number of schemas that it fits and that of all of them.
+    """
+
+    expression: str
+    joint: str
+    fault: Callable[[int, int], str]
+
+    def broken(self, calls: Iterable[str]) -> str:
+        """Return the expression that is true of a value that breaks the condition."""
+        return self.expression.format(self.joint.join(calls))
+
+
+def _not_all(valid: int, count: int) -> str:
+    return "" if valid == count else f"validate all the schemas (allOf){'' if valid else '. None validated'}"
+
+
+def _not_one(valid: int, _: int) -> str:
+    found = f"{valid} valid alternatives" if valid else "none valid"
+    return "" if valid == 1 else f"validate one and only one schema (oneOf). Found {found}"
+
+
+CONDITIONS: Final[Mapping[str, Condition]] = {
+    "anyOf": Condition(
+        "not ({})", " or ", lambda valid, _: "" if valid else "validate at least one schema (anyOf)"
+    ),
+    "oneOf": Condition("[{}].count(True) != 1", ", ", _not_one),
+    "allOf": Condition("not ({})", " and ", _not_all),
+    "not": Condition("{}", "", lambda valid, _: "not validate the schema (not)" if valid else ""),
+}
+"""Conditions in the order in which they are told."""
+
 KEYWORDS: Final = frozenset(
-    {"type", "items", "properties", "additionalProperties", "required"}
-    | {rule.keyword for rule in (*TEXTS, FORMAT, *NUMBERS, *ITEMS, *PROPERTIES, ENUM)}
-    | CONDITIONS
+    {"type", "items", "properties", "additionalProperties", ENUM.keyword, *CONDITIONS}
+    | {rule.keyword for rules in RULES.values() for rule in rules}
 )
 """Keywords that some value can break."""

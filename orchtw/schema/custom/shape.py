@@ -15,17 +15,8 @@ import orjson
 from orchtw.schema.codec.mismatch import Mismatch, SchemaError
 from orchtw.schema.codec.strict_fields import MAX_FINDINGS, KnownKeys, Path, unknown_field
 from orchtw.schema.custom.keywords import TYPE_FIELDS, Extensions, Schema
-from orchtw.schema.custom.rules import types_of
-from orchtw.schema.custom.treatment import (
-    Null,
-    Unknown,
-    has_default,
-    keeps_unknown,
-    null_item,
-    null_member,
-    null_value,
-    unknown_key,
-)
+from orchtw.schema.custom.rules import is_integer, types_of
+from orchtw.schema.custom.treatment import Null, Unknown, has_default, keeps_unknown, list_item, null_in, unknown_key
 from orchtw.schema.nodes import MISSING, StructSchema
 from orchtw.schema.values import any_value, in_order
 from orchtw.wire.json_values import loads
@@ -33,7 +24,6 @@ from orchtw.wire.json_values import loads
 MAX_FILLED_BYTES: Final = 4 << 20
 """Size limit of the defaults filled into one object, in JSON: with more it could not be stored."""
 
-_EXACT: Final = 2**53
 _OVERHEAD_BYTES: Final = 32  # of each default, which may be empty
 
 
@@ -120,10 +110,8 @@ class Shaper:
 
     def root(self, value: dict[str, Any], schema: Schema) -> dict[str, Any]:
         """Return a whole object without apiVersion and kind; the metadata stands first."""
-        members = {key: item for key, item in value.items() if key not in TYPE_FIELDS}
-        properties = {key: item for key, item in (schema.get("properties") or {}).items() if key not in TYPE_FIELDS}
         meta = {"metadata": self._object_meta(value.get("metadata"), (None, ".metadata"), self._metadata.read)}
-        return meta | self._object(members, {**schema, "properties": properties}, None, False)
+        return meta | self._below_type(value, schema, None, False)
 
     def value(self, value: Any, schema: Schema | None, path: Path = None, skip: bool = False) -> Any:
         """Return a value of `schema`; None: nothing is known of it. `skip`: what holds it keeps its unknown fields.
@@ -132,7 +120,7 @@ class Shaper:
             if schema is None:
                 return any_value(value) if skip else self._emptied(value, path)
             if schema.get(self._keys.embedded):
-                return self._resource(value, schema, path, skip)
+                return self.type_fields(value, path) | self._below_type(value, schema, path, skip)
             return self._object(value, schema, path, skip)
         if type(value) is list:
             return self._list(value, schema, path, skip)
@@ -149,9 +137,8 @@ class Shaper:
         if len(self.lost) < MAX_FINDINGS:
             self.lost.append(unknown_field(path))
 
-    def _resource(self, value: dict[str, Any], schema: Schema, path: Path, skip: bool) -> dict[str, Any]:
-        """Return an object that names itself."""
-        properties = {key: item for key, item in (schema.get("properties") or {}).items() if key not in TYPE_FIELDS}
+    def type_fields(self, value: dict[str, Any], path: Path = None) -> dict[str, Any]:
+        """Return what an object says of itself that is within another one."""
         out = {}
         for key in ("apiVersion", "kind"):
             if value.get(key) is not None:
@@ -160,10 +147,13 @@ class Shaper:
                 elif not self._lenient:
                     raise Mismatch("a string", value[key]).at(text_of((path, f".{key}")))
         if value.get("metadata") is not None:
-            meta = self._object_meta(value["metadata"], (path, ".metadata"), self._metadata.embedded)
-            out["metadata"] = meta
+            out["metadata"] = self._object_meta(value["metadata"], (path, ".metadata"), self._metadata.embedded)
+        return out
+
+    def _below_type(self, value: dict[str, Any], schema: Schema, path: Path, skip: bool) -> dict[str, Any]:
         rest = {key: item for key, item in value.items() if key not in TYPE_FIELDS}
-        return out | self._object(rest, {**schema, "properties": properties}, path, skip)
+        properties = {key: item for key, item in (schema.get("properties") or {}).items() if key not in TYPE_FIELDS}
+        return self._object(rest, {**schema, "properties": properties}, path, skip)
 
     def _object(self, value: dict[str, Any], schema: Schema, path: Path, skip: bool) -> dict[str, Any]:
         members = schema.get("properties") or {}
@@ -175,9 +165,7 @@ class Shaper:
             elif (found := self._without(found, members[key])) is not MISSING:
                 out[key] = found
         if not members.keys() >= value.keys():
-            unknown = unknown_key(schema, self._keys)
-            if skip and unknown is Unknown.PRUNED:
-                unknown = Unknown.STAYS
+            unknown = unknown_key(schema, self._keys, keeps=skip)
             for key in in_order(value.keys() - members.keys()):
                 found = self._unknown(unknown, value[key], schema, (path, f".{key}"))
                 if found is not MISSING:
@@ -188,16 +176,20 @@ class Shaper:
         """Return the value under an undeclared key, or MISSING."""
         if treatment is Unknown.SHAPED:
             more = schema["additionalProperties"]
-            return self._null(null_value(more), more) if value is None else self.value(value, more, path)
+            return self._null(null_in("value", more), more) if value is None else self.value(value, more, path)
         if treatment is Unknown.PRUNED:
             self._lose(path)
             return MISSING
-        return kept(value if treatment is Unknown.STAYS else self.value(value, None, path))
+        return kept(value) if treatment is Unknown.STAYS else self.bare(value, path)
+
+    def bare(self, value: Any, path: Path = None) -> Any:
+        """Return a value of which nothing is known, without the members of objects."""
+        return kept(self.value(value, None, path))
 
     def _without(self, value: Any, schema: Schema) -> Any:
         """Return the value of a declared member that is null or MISSING, or MISSING."""
         if value is None:
-            return self._null(null_member(schema), schema)
+            return self._null(null_in("member", schema), schema)
         return self.default(schema) if self._fill and has_default(schema) else MISSING
 
     def _null(self, treatment: Null, schema: Schema) -> Any:
@@ -211,12 +203,12 @@ class Shaper:
         return self.value(self._filling.fresh(orjson.dumps(schema["default"])), schema)
 
     def _list(self, value: list[Any], schema: Schema | None, path: Path, skip: bool) -> list[Any]:
-        items = None if schema is None else schema.get("items")
-        keeps = skip or (schema is not None and keeps_unknown(schema, self._keys))
-        if items is None and keeps:
+        if list_item(schema, self._keys, keeps=skip) is Unknown.STAYS:
             return kept(value)  # type: ignore[no-any-return]
+        items = None if schema is None else schema.get("items")
+        keeps = skip or keeps_unknown(schema, self._keys)
         return [
-            self._null(null_item(items), items)
+            self._null(null_in("item", items), items)
             if each is None and items is not None
             else self.value(each, items, (path, f"[{index}]"), keeps)
             for index, each in enumerate(value)
@@ -241,7 +233,7 @@ def kept(value: Any) -> Any:
 
 def plain_number(value: float) -> float:
     """Return a number as it is written: without a fraction where it has none."""
-    return int(value) if -_EXACT < value < _EXACT and value.is_integer() else value
+    return int(value) if is_integer(value) else value
 
 
 def text_of(path: Path) -> str:

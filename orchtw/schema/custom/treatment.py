@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum, auto
+from typing import Final, Literal
 
 from orchtw.schema.custom.keywords import Extensions, Schema
 
@@ -38,25 +40,17 @@ class Unknown(Enum):
     """Undeclared key that is dropped, and reported to a strict reader."""
 
 
-def null_member(schema: Schema) -> Null:
-    """Return the treatment of a null under a declared key."""
-    if schema.get("nullable"):
-        return Null.STAYS
-    return Null.DEFAULT if has_default(schema) else Null.GOES
+_NULLS: Final[Mapping[str, tuple[Null, Null]]] = {
+    "member": (Null.GOES, Null.DEFAULT),
+    "value": (Null.GOES, Null.WAITS),
+    "item": (Null.UNFIT, Null.WAITS),
+}
+"""Treatment of nulls that are not allowed, by their place: without a default and with one."""
 
 
-def null_value(schema: Schema) -> Null:
-    """Return the treatment of a null under an undeclared key, with a schema for those."""
-    if schema.get("nullable"):
-        return Null.STAYS
-    return Null.WAITS if has_default(schema) else Null.GOES
-
-
-def null_item(schema: Schema) -> Null:
-    """Return the treatment of a null in a list."""
-    if schema.get("nullable"):
-        return Null.STAYS
-    return Null.WAITS if has_default(schema) else Null.UNFIT
+def null_in(place: Literal["member", "value", "item"], schema: Schema) -> Null:
+    """Return the treatment of a null: of a declared member, of a value under an undeclared key, of a list's item."""
+    return Null.STAYS if schema.get("nullable") else _NULLS[place][has_default(schema)]
 
 
 def has_default(schema: Schema) -> bool:
@@ -64,23 +58,23 @@ def has_default(schema: Schema) -> bool:
     return "default" in schema
 
 
-def keeps_unknown(schema: Schema, keys: Extensions) -> bool:
+def keeps_unknown(schema: Schema | None, keys: Extensions) -> bool:
     """Report whether an object or list keeps what its schema does not declare."""
-    return bool(schema.get(keys.preserve))
+    return schema is not None and bool(schema.get(keys.preserve))
 
 
-def unknown_key(schema: Schema, keys: Extensions) -> Unknown:
-    """Return the treatment of undeclared keys of an object."""
+def unknown_key(schema: Schema, keys: Extensions, *, keeps: bool = False) -> Unknown:
+    """Return the treatment of undeclared keys of an object; `keeps`: what holds it keeps unknown fields."""
     more = schema.get("additionalProperties")
     if isinstance(more, dict):
         return Unknown.SHAPED
     if more is not None:
         return Unknown.BARE
-    return Unknown.STAYS if keeps_unknown(schema, keys) else Unknown.PRUNED
+    return Unknown.STAYS if keeps or keeps_unknown(schema, keys) else Unknown.PRUNED
 
 
-def list_item(schema: Schema, keys: Extensions) -> Unknown:
-    """Return the treatment of a list's items."""
-    if isinstance(schema.get("items"), dict):
+def list_item(schema: Schema | None, keys: Extensions, *, keeps: bool = False) -> Unknown:
+    """Return the treatment of a list's items; `keeps`: what holds it keeps unknown fields."""
+    if schema is not None and isinstance(schema.get("items"), dict):
         return Unknown.SHAPED
-    return Unknown.STAYS if keeps_unknown(schema, keys) else Unknown.BARE
+    return Unknown.STAYS if keeps or keeps_unknown(schema, keys) else Unknown.BARE

@@ -1,8 +1,8 @@
 """Validation of JSON values by their schema, with all errors (reference CRD-17).
 
-This is the direct way, in the API's own order. The functions of `check_code.py` find out faster whether there is an
-error. Both take the keywords from `rules.py`. Schemas nest as deep as codecs let them in, and a value is walked as
-deep as its schema.
+This is the direct way through the table of `rules.py`, in the API's own order. The functions of `check_code.py` find
+out faster whether there is an error. Schemas nest as deep as codecs let them in, and a value is walked as deep as its
+schema.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ from typing import Any, Final
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
 from orchtw.schema.codec.mismatch import shortened
 from orchtw.schema.custom import formats, wording
-from orchtw.schema.custom.keywords import JUNCTORS, Extensions, Schema
+from orchtw.schema.custom.keywords import Extensions, Schema, condition_schemas, inner_schemas
 from orchtw.schema.custom.rules import (
+    CONDITIONS,
     ENUM,
-    FORMAT,
-    ITEMS,
     LARGEST,
-    NUMBERS,
-    PROPERTIES,
+    REQUIRED,
+    RULES,
+    SIZES,
     SMALLEST,
-    TEXTS,
     TYPES,
     Rule,
     field,
@@ -37,6 +36,7 @@ INLINE_STEPS: Final = 300_000
 """Most steps of functions taken on the reactor: some 30 ms."""
 
 _PATTERN_STEPS: Final = 500
+_CONDITIONS: Final = frozenset(CONDITIONS)
 _FORMATS_OF_NUMBERS: Final = {"integer": "int64", "number": "float64"}
 
 
@@ -90,17 +90,15 @@ class Validation:
         if value is None:
             _break((ENUM,), value, schema, path, out)
             return out
-        self._conditions(value, schema, path, out)
+        if not _CONDITIONS.isdisjoint(schema):
+            self._conditions(value, schema, path, out)
         out.fitting += 4  # each rule that can hold of the value counts, whether it does or not
         if type(value) is str:
             self._count_pattern(schema.get("pattern"))
-            _break(TEXTS, value, schema, path, out, first=True)
-            if "format" in schema:
-                _break((FORMAT,), value, schema, path, out)
-                out.fitting += FORMAT.test(schema) is not None
-            out.fitting += 1
+            _break(RULES["string"], value, schema, path, out)
+            out.fitting += 1 + ("format" in schema and formats.find(schema["format"]) is not None)
         elif type(value) in (int, float):
-            _break(NUMBERS, value, schema, path, out)
+            _break(RULES["number"], value, schema, path, out)
             out.fitting += 2
         elif type(value) is list:
             self._list(value, schema, path, out)
@@ -117,9 +115,13 @@ class Validation:
         wanted = types_of(schema, self._keys)
         if not wanted:
             return
-        if (value is None and schema.get("nullable")) or any([TYPES[kind].holds(value, None) for kind in wanted]):
-            out.fitting += 1 if value is None else 2
+        if value is None and schema.get("nullable"):
+            out.fitting += 1
             return
+        for kind in wanted:
+            if TYPES[kind].holds(value, None):
+                out.fitting += 2
+                return
         out.fitting += value is not None
         named, found = ",".join(wanted), type_name(value)
         if found not in ("string", "array", "null") and formats.find(schema.get("format")) is not None:
@@ -134,10 +136,10 @@ class Validation:
                 out.add(self._value(element, items, f"{path}[{index}]"))
                 if len(out.causes) > MAX_CAUSES:
                     return
-        _break(ITEMS, value, schema, path, out)
+        _break(RULES["array"], value, schema, path, out)
 
     def _object(self, value: dict[str, Any], schema: Schema, path: str, out: _Outcome) -> None:
-        if _break(PROPERTIES, value, schema, path, out):
+        if _break(SIZES, value, schema, path, out):
             return
         members, more = schema.get("properties") or {}, schema.get("additionalProperties")
         for name, each in value.items():
@@ -150,48 +152,27 @@ class Validation:
                 out.causes.append(wording.invalid(field(path), name, f"{place} in body is a forbidden property"))
             if len(out.causes) > MAX_CAUSES:
                 return
-        always = schema.get("required") or ()
-        self._count(len(always))
-        out.causes += (wording.required(field(f"{path}.{name}")) for name in always if name not in value)
+        self._count(len(schema.get("required") or ()))
+        _break((REQUIRED,), value, schema, path, out)
 
     def _conditions(self, value: Any, schema: Schema, path: str, out: _Outcome) -> None:
-        if some := schema.get("anyOf"):
-            self._any(value, some, path, out)
-        if one := schema.get("oneOf"):
-            self._one(value, one, path, out)
-        if every := schema.get("allOf"):
-            outcomes = [self._value(value, each, path) for each in every]
-            for each in outcomes:
-                out.add(each)
-            valid = sum(not each.causes for each in outcomes)
-            if valid < len(every):
-                _whole(out, path, "validate all the schemas (allOf)" + ("" if valid else ". None validated"))
-        if (denied := schema.get("not")) is not None and not self._value(value, denied, path).causes:
-            _whole(out, path, "not validate the schema (not)")
-
-    def _any(self, value: Any, schemas: Iterable[Schema], path: str, out: _Outcome) -> None:
-        best: _Outcome | None = None
-        for each in schemas:
-            found = self._value(value, each, path)
-            if not found.causes:
-                out.add(found)
-                return
-            if best is None or found.fitting > best.fitting:
-                best = found
-        _whole(out, path, "validate at least one schema (anyOf)")
-        if best is not None:
-            out.add(best)
-
-    def _one(self, value: Any, schemas: Iterable[Schema], path: str, out: _Outcome) -> None:
-        outcomes = [self._value(value, each, path) for each in schemas]
-        valid = [each for each in outcomes if not each.causes]
-        if len(valid) == 1:
-            out.add(valid[0])
-        elif valid:
-            _whole(out, path, f"validate one and only one schema (oneOf). Found {len(valid)} valid alternatives")
-        else:
-            _whole(out, path, "validate one and only one schema (oneOf). Found none valid")
-            out.add(max(outcomes, key=lambda each: each.fitting))
+        for key, condition in CONDITIONS.items():
+            schemas, outcomes = condition_schemas(schema, key), list[_Outcome]()
+            for each in schemas:
+                outcomes.append(self._value(value, each, path))
+                if key == "anyOf" and not outcomes[-1].causes:
+                    break
+            if not outcomes:
+                continue
+            valid = [outcome for outcome in outcomes if not outcome.causes]
+            if key == "allOf":
+                for outcome in outcomes:
+                    out.add(outcome)
+            if why := condition.fault(len(valid), len(schemas)):
+                what = f"{go_quote(path)} must {why}"
+                out.causes.append(wording.invalid(wording.NOWHERE, "", what))
+            if key in ("anyOf", "oneOf") and len(valid) <= 1:  # of several alternatives the best one is told
+                out.add(max(valid or outcomes, key=lambda outcome: outcome.fitting))
 
 
 def most_conditions(schema: Schema) -> int:
@@ -199,15 +180,13 @@ def most_conditions(schema: Schema) -> int:
     most, waiting = 0, [schema]
     while waiting:
         here = waiting.pop()
-        most = max(most, sum(map(_size, _conditions_of(here))))
-        waiting += (here.get("properties") or {}).values()
-        waiting += (part for key in ("items", "additionalProperties") if isinstance(part := here.get(key), dict))
+        most = max(most, sum(map(_size, _alternatives(here))))
+        waiting += inner_schemas(here)
     return most
 
 
-def _conditions_of(schema: Schema) -> list[Schema]:
-    found = [each for key in JUNCTORS for each in schema.get(key) or ()]
-    return found if schema.get("not") is None else [*found, schema["not"]]
+def _alternatives(schema: Schema) -> list[Schema]:
+    return [each for key in CONDITIONS for each in condition_schemas(schema, key)]
 
 
 def _size(schema: Schema) -> int:
@@ -216,9 +195,8 @@ def _size(schema: Schema) -> int:
     while waiting:
         here = waiting.pop()
         count += 1
-        waiting += _conditions_of(here)
-        waiting += (here.get("properties") or {}).values()
-        waiting += (part for key in ("items", "additionalProperties") if isinstance(part := here.get(key), dict))
+        waiting += _alternatives(here)
+        waiting += inner_schemas(here)
     return count
 
 
@@ -230,21 +208,13 @@ def type_name(value: Any) -> str:
     return names.get(type(value), "null")
 
 
-def _break(
-    rules: Iterable[Rule], value: Any, schema: Schema, path: str, out: _Outcome, *, first: bool = False
-) -> bool:
-    """Add the causes of the rules that a value breaks, or only the `first`; return whether there are any."""
+def _break(rules: Iterable[Rule], value: Any, schema: Schema, path: str, out: _Outcome) -> bool:
+    """Add the causes of the rules that a value breaks; return whether there are any."""
     found = False
     for rule in rules:
-        if rule.keyword in schema and (test := rule.test(schema)) is not None:
-            expression, limit = test
-            if expression.holds(value, limit):
-                out.causes.append(rule.cause(path, value, schema))
-                found = True
-                if first:
-                    break
+        if rule.keyword in schema and not (found and rule.spares):
+            for limit in rule.limits(schema):
+                if rule.broken.holds(value, limit):
+                    out.causes.append(rule.cause(path, value, schema, limit))
+                    found = True
     return found
-
-
-def _whole(out: _Outcome, path: str, what: str) -> None:
-    out.causes.append(wording.invalid(wording.NOWHERE, "", f"{go_quote(path)} must {what}"))

@@ -9,6 +9,7 @@ from typing import Any, Final
 import orjson
 
 from orchtw.errors import Cause
+from orchtw.values import causes
 from orchtw.values.causes import MAX_SHOWN_CHARACTERS, go_quote
 
 NOWHERE: Final = "<nil>"
@@ -20,18 +21,13 @@ _CUT: Final = "..."
 
 
 def invalid(field: str, value: Any, detail: str) -> Cause:
-    """Return the value at `field` breaks a rule."""
-    return Cause("FieldValueInvalid", f"Invalid value: {shown(value)}: {detail}", field)
+    """Return the cause of a value at `field` that breaks a rule."""
+    return causes.invalid(field, causes.Literal(shown(value)), detail)
 
 
 def wrong_type(field: str, value: Any, detail: str) -> Cause:
-    """Return the value at `field` is of another type or format."""
+    """Return the cause of a value at `field` of another type or format."""
     return Cause("FieldValueTypeInvalid", f"Invalid value: {shown(value)}: {detail}", field)
-
-
-def required(field: str) -> Cause:
-    """There is nothing at `field`."""
-    return Cause("FieldValueRequired", "Required value", field)
 
 
 def not_supported(field: str, value: Any, allowed: list[Any]) -> Cause:
@@ -42,18 +38,13 @@ def not_supported(field: str, value: Any, allowed: list[Any]) -> Cause:
 
 
 def too_long(field: str, limit: int) -> Cause:
-    """Return the text at `field` has more than `limit` characters."""
+    """Return the cause of a text at `field` with more than `limit` characters."""
     return Cause("FieldValueTooLong", f"Too long: may not be longer than {limit}", field)
 
 
-def too_many(field: str, count: int, limit: int) -> Cause:
-    """There are more than `limit` parts at `field`."""
-    return Cause("FieldValueTooMany", f"Too many: {count}: must have at most {limit} items", field)
-
-
 def duplicate(field: str, value: Any) -> Cause:
-    """Return the value at `field` comes a second time."""
-    return Cause("FieldValueDuplicate", f"Duplicate value: {shown(value)}", field)
+    """Return the cause of a value at `field` that comes a second time."""
+    return causes.duplicate(field, causes.Literal(shown(value)))
 
 
 def shown(value: Any) -> str:

@@ -11,7 +11,7 @@ from orchtw.errors import BadRequest
 from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec import body as module
-from orchtw.schema.codec.body import Format, Parsed, parse, read_body
+from orchtw.schema.codec.body import Format, Parsed, fit_value, parse, read_body
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.strict_fields import IGNORE, STRICT, WARN
@@ -73,6 +73,24 @@ class ReadTests(SynchronousTestCase):
             error = self.assertRaises(BadRequest, read_body, MAPS, body, form, STRICT)
             start = 'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: '
             self.assertEqual(error.message, start + ", ".join(expected))
+
+    def test_parsed_value(self) -> None:
+        """A parsed value is fitted as a body is; earlier findings come first, and the caller may word the refusal."""
+        value = {"data": {"a": "b"}, "foo": 1}
+        expected = read_body(MAPS, orjson.dumps(value), "json", WARN)
+        self.assertEqual(fit_value(MAPS, value, WARN), expected)
+        self.assertEqual(fit_value(MAPS, value, WARN, found=["x"])[1], ["x", *expected[1]])
+        self.assertEqual(fit_value(MAPS, value, IGNORE, found=["x"])[1], [])
+        error = self.assertRaises(BadRequest, fit_value, MAPS, value, STRICT, found=["x"], refusal=BadRequest)
+        self.assertEqual(error.message, 'strict decoding error: x, unknown field "foo"')
+
+    def test_live_of_another_version(self) -> None:
+        """Parts of the live object are only taken over by a value of its kind and version."""
+        live = MAPS.normalise({"data": {"a": "b"}})
+        for types in ({}, {"apiVersion": "v1", "kind": "ConfigMap"}):
+            self.assertEqual(fit_value(MAPS, {**live, **types}, IGNORE, live=live)[0], live)
+        error = self.assertRaises(BadRequest, fit_value, MAPS, {**live, "kind": "Pod"}, IGNORE, live=live)
+        self.assertIn("Pod", error.message)
 
     def test_empty_yaml(self) -> None:
         """A YAML body without a document is an empty object, under every directive."""

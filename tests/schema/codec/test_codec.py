@@ -9,12 +9,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec.body import read_body
+from orchtw.schema.codec.body import fit_own, read_body
 from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.codec.strict_fields import IGNORE, WARN
-from orchtw.schema.custom.codec import CustomCodec
 from tests.schema.custom.made import spec_codec, widget_of
 
 INTEGER = {"type": "integer"}
@@ -52,5 +50,18 @@ class CodecTests(SynchronousTestCase):
 
     def test_protobuf(self) -> None:
         """Only a built-in kind has the methods of Protobuf."""
-        self.assertEqual((BUILT_IN.protobuf, isinstance(BUILT_IN, KindCodec)), (True, True))
-        self.assertEqual((self.custom.protobuf, isinstance(self.custom, CustomCodec)), (False, True))
+        self.assertEqual((BUILT_IN.protobuf, BUILT_IN.with_message), (True, BUILT_IN))
+        self.assertEqual((self.custom.protobuf, self.custom.with_message), (False, None))
+
+    def test_may_take_long(self) -> None:
+        """Only checks of a custom kind may take long for a small object: those of many conditions."""
+        self.assertFalse(BUILT_IN.may_take_long(1 << 20))
+        self.assertFalse(self.custom.may_take_long(1 << 20))
+        self.assertTrue(spec_codec(a={**INTEGER, "anyOf": [{}, {}]}).may_take_long(1 << 20))
+
+    def test_own(self) -> None:
+        """An object of the server's own gets type and defaults from either codec, and loses what is unknown."""
+        custom = spec_codec(a={**INTEGER, "default": 1})
+        self.assertEqual(fit_own(custom, {"spec": {"z": 2}})["spec"], {"a": 1})
+        self.assertEqual(fit_own(custom, {"spec": {}})["kind"], "Widget")
+        self.assertEqual(fit_own(BUILT_IN, {"data": {}, "z": 1}), BUILT_IN.normalise({"data": {}}))

@@ -116,6 +116,42 @@ def objects(draw: st.DrawFn, depth: int) -> dict[str, Any]:
     return schema | ({"x-orch-preserve-unknown-fields": True} if draw(st.integers(0, 3)) == 0 else {})
 
 
+FORMATS = ("date", "ipv4", "date-time", "quantity")
+DATES = st.sampled_from(("2026-01-01", "2026-13-01", "10.0.0.1", "2026-01-01T00:00:00Z"))
+SCALAR_KINDS = (None, "string", "integer")
+
+
+@st.composite
+def spiced(draw: st.DrawFn, schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with keywords that `schemas` leaves out: formats, embedded objects, closed ones."""
+    found = dict(schema)
+    kind, nested = found.get("type"), not {"type", "x-orch-int-or-string"}.intersection(found)
+    if kind in SCALAR_KINDS and draw(st.booleans()):
+        found["format"] = draw(st.sampled_from(FORMATS))
+    if kind == "object" and not found.get("properties"):
+        found["additionalProperties"] = draw(st.sampled_from((False, True, found.get("additionalProperties", True))))
+    elif kind == "object" and draw(st.booleans()):
+        found["x-orch-embedded-resource"] = True
+    elif nested and draw(st.integers(0, 3)) == 0:
+        found |= {"properties": {draw(keys): draw(conditions(0))}, "items": draw(conditions(0))}
+    for key in ("items", "additionalProperties", "not"):
+        if isinstance(found.get(key), dict):
+            found[key] = draw(spiced(found[key]))
+    for key in ("allOf", "anyOf", "oneOf"):
+        if key in found:
+            found[key] = [draw(spiced(each)) for each in found[key]]
+    if "properties" in found:
+        found["properties"] = {name: draw(spiced(each)) for name, each in found["properties"].items()}
+    return found
+
+
+RESOURCE: dict[str, st.SearchStrategy[Any]] = {
+    "apiVersion": st.sampled_from(("v1", "a/v1", "a/b/c", "", 5)),
+    "kind": st.sampled_from(("Widget", "_", "")),
+    "metadata": st.sampled_from(({"name": "w"}, {"labels": {"_": "-"}}, {"annotations": {"a": "b"}}, 5)),
+}
+
+
 @st.composite
 def fitting(draw: st.DrawFn, schema: dict[str, Any]) -> Any:
     """A value of the schema's types, which mostly has more members than it knows; at times anything."""
@@ -127,7 +163,7 @@ def fitting(draw: st.DrawFn, schema: dict[str, Any]) -> Any:
         return draw(texts | integers)
     match schema.get("type"):
         case "string":
-            return draw(texts)
+            return draw(DATES | texts if "format" in schema else texts)
         case "boolean":
             return draw(st.booleans())
         case "integer":
@@ -140,9 +176,10 @@ def fitting(draw: st.DrawFn, schema: dict[str, Any]) -> Any:
             members = schema.get("properties", {})
             more = schema.get("additionalProperties")
             names = draw(st.lists(keys, max_size=4, unique=True))
-            return {name: draw(_member(members.get(name, more))) for name in names}
+            own = draw(st.fixed_dictionaries({}, optional=RESOURCE)) if "x-orch-embedded-resource" in schema else {}
+            return own | {name: draw(_member(members.get(name, more))) for name in names}
     return draw(values)
 
 
-def _member(schema: dict[str, Any] | None) -> st.SearchStrategy[Any]:
-    return values if schema is None else fitting(schema)
+def _member(schema: dict[str, Any] | bool | None) -> st.SearchStrategy[Any]:
+    return fitting(schema) if isinstance(schema, dict) else values

@@ -15,10 +15,11 @@ from orchtw.errors import Invalid
 from orchtw.schema import known_texts
 from orchtw.schema.custom.codec import CustomCodec
 from orchtw.schema.custom.parts import Unsure
+from orchtw.schema.custom.rules import KEYWORDS
 from orchtw.schema.custom.shape import Shaper
 from orchtw.schema.custom.shape_code import Misfit
 from tests.properties import examples
-from tests.schema.custom.arbitrary import fitting, objects
+from tests.schema.custom.arbitrary import fitting, objects, spiced
 from tests.schema.custom.made import codec_of, widget_of
 from tests.schema.custom.simple import valid
 
@@ -31,6 +32,21 @@ def cases(draw: st.DrawFn) -> Case:
     schema = {"type": "object", **draw(objects(2))}
     structure = {"type": "object", "properties": {"spec": schema}}
     return codec_of(structure), structure, widget_of(spec=draw(fitting(schema)))
+
+
+@st.composite
+def spiced_cases(draw: st.DrawFn) -> Case:
+    """The same with every keyword that schemas may have."""
+    schema = draw(spiced({"type": "object", **draw(objects(2))}))
+    structure = {"type": "object", "properties": {"spec": schema}}
+    return codec_of(structure), structure, widget_of(spec=draw(fitting(schema)))
+
+
+def words(schema: Any) -> set[str]:
+    """The keys of all objects in a schema."""
+    if isinstance(schema, list):
+        return set().union(*map(words, schema))
+    return set(schema).union(*map(words, schema.values())) if isinstance(schema, dict) else set()
 
 
 def read(codec: CustomCodec, value: dict[str, Any]) -> dict[str, Any] | None:
@@ -72,7 +88,7 @@ class ShapeTests(SynchronousTestCase):
                             self.assertEqual(codec._direct_causes(direct, structure, ""), [])
 
     @examples(80)
-    @given(cases())
+    @given(cases() | spiced_cases())
     def test_both_ways(self, case: Case) -> None:
         """The quick way comes to what the direct way comes to, with defaults and without, and loses as much."""
         codec, structure, value = case
@@ -124,3 +140,24 @@ class ValidationTests(SynchronousTestCase):
         self.assertEqual(not codec._direct_causes(obj, structure, ""), expected)
         if read(codec, value) is None:
             self.assertFalse(expected)
+
+    @examples(200)
+    @given(spiced_cases())
+    def test_every_keyword(self, case: Case) -> None:
+        """A function finds an object valid exactly where the direct way finds no cause, whatever the keywords."""
+        codec, structure, value = case
+        obj = codec.refresh(value)
+        with contextlib.suppress(Unsure):
+            self.assertEqual(bool(codec._checked(obj)), not codec._direct_causes(obj, structure, ""))
+
+    def test_keywords_come(self) -> None:
+        """The schemas of these tests have all keywords that a value can break."""
+        missing = set(KEYWORDS)
+
+        @examples(300)
+        @given(spiced_cases())
+        def draw(case: Case) -> None:
+            missing.difference_update(words(case[1]))
+
+        draw()
+        self.assertEqual(missing, set())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.schema.custom.rules import ENUM, FORMAT, GIVEN, ITEMS, NUMBERS, PROPERTIES, TEXTS, TYPES, Rule
+from orchtw.schema.custom.rules import CONDITIONS, ENUM, GIVEN, RULES, TYPES, Rule
 from tests.properties import examples
 
 VALUES = st.recursive(
@@ -18,49 +19,58 @@ VALUES = st.recursive(
 )
 LIMITS: dict[str, Any] = {
     "pattern": "^a+$", "format": "date", "uniqueItems": True, "multipleOf": 3, "enum": ["a", "b", 1, [2]],
+    "required": ["a", "b"],
 }  # fmt: skip
-RULES = (*TEXTS, FORMAT, *NUMBERS, *ITEMS, *PROPERTIES, ENUM)
-SAMPLES: tuple[tuple[tuple[Rule, ...], tuple[Any, ...]], ...] = (
-    ((*TEXTS, FORMAT), ("", "a", "aaaa", "2026-01-01", "bb")),
-    (NUMBERS, (0, 1, 2, 3, 4.0, 2.5, -3, 10**20)),
-    (ITEMS, ([], [1], [1, 1], [1, True, 1.5], [[1], [1]])),
-    (PROPERTIES, ({}, {"a": 1}, {"a": 1, "b": 2, "c": 3})),
-    ((ENUM,), ("a", "c", 1, True, [2], None)),
-)
+EXCLUSIVE: dict[str, Any] = {"exclusiveMinimum": True, "exclusiveMaximum": True}
+SAMPLES: dict[str, tuple[Any, ...]] = {
+    "string": ("", "a", "aaaa", "2026-01-01", "bb"),
+    "number": (0, 1, 2, 3, 4.0, 2.5, -3, 10**20),
+    "boolean": (True, False),
+    "array": ([], [1], [1, 1], [1, True, 1.5], [[1], [1]]),
+    "object": ({}, {"a": 1}, {"a": 1, "b": 2}, {"a": 1, "b": 2, "c": 3}),
+}
+ENUM_SAMPLES: tuple[Any, ...] = ("a", "c", 1, True, [2], None)
+CASES = [(rule, SAMPLES[kind]) for kind, rules in RULES.items() for rule in rules] + [(ENUM, ENUM_SAMPLES)]
 
 
 class RuleTests(SynchronousTestCase):
     def test_written(self) -> None:
-        """A test gives the same answer evaluated and as text in a function."""
-        for rules, values in SAMPLES:
-            for rule in rules:
-                for extra in ({}, {"exclusiveMinimum": True, "exclusiveMaximum": True}, {"type": "string"}):
-                    test = rule.test({rule.keyword: LIMITS.get(rule.keyword, 2), **extra})
-                    assert test is not None
-                    expression, limit = test
-                    written = eval(f"lambda x, c: {expression.written('x', 'c')}", dict(GIVEN))
+        """A rule gives the same answer evaluated and as text in a function."""
+        for rule, values in CASES:
+            for extra in ({}, EXCLUSIVE, {"type": "string"}):
+                written = eval(f"lambda x, c: {rule.broken.written('x', 'c')}", dict(GIVEN))
+                for limit in rule.limits({rule.keyword: LIMITS.get(rule.keyword, 2), **extra}):
                     for value in values:
-                        self.assertEqual(written(value, limit), expression.holds(value, limit), rule.keyword)
+                        self.assertEqual(written(value, limit), rule.broken.holds(value, limit), rule.keyword)
 
     def test_breaches(self) -> None:
         """Each keyword is broken by some sample, kept by another, and its cause names the path."""
-        for rules, values in SAMPLES:
-            for rule in rules:
-                schema = {rule.keyword: LIMITS.get(rule.keyword, 2)}
-                expression, limit = rule.test(schema) or self.fail(rule.keyword)
-                outcomes = [bool(expression.holds(value, limit)) for value in values]
+        for rule, values in CASES:
+            given = {rule.keyword: LIMITS.get(rule.keyword, 2)}
+            schemas = [schema for schema in (given, {**given, **EXCLUSIVE}) if rule.limits(schema)]
+            self.assertTrue(schemas, rule.keyword)
+            for limit in rule.limits(schemas[0]):
+                outcomes = [bool(rule.broken.holds(value, limit)) for value in values]
                 self.assertEqual(set(outcomes), {True, False}, rule.keyword)
-                cause = rule.cause(".spec.a", values[outcomes.index(True)], schema)
-                self.assertEqual(cause.field, "spec.a")
+                cause = rule.cause(".spec.a", values[outcomes.index(True)], schemas[0], limit)
+                self.assertTrue(cause.field.startswith("spec.a"))
+
+    def test_exclusive(self) -> None:
+        """A bound is read by one rule: the strict one if it is exclusive, otherwise the loose one."""
+        for keyword in ("minimum", "maximum"):
+            for schema in ({keyword: 0}, {keyword: 0, **EXCLUSIVE}):
+                asked = [rule for rule in RULES["number"] if rule.limits(schema)]
+                self.assertEqual([rule.broken.holds(0, 0) for rule in asked], [len(schema) > 1])
 
     def test_quick(self) -> None:
-        """The quick test of an enumeration says of texts what the general one does."""
+        """The quick rule of an enumeration says of texts what the general one does."""
         schema = {"type": "string", "enum": ["a", "b"]}
-        quick, general = ENUM.typed_test(schema), ENUM.test(schema)
-        assert quick is not None and general is not None
-        self.assertNotEqual(quick[0].text, general[0].text)
+        quick = ENUM.typed(schema)
+        self.assertIsNot(quick, ENUM)
+        self.assertIs(ENUM.typed({"enum": ["a", 1]}), ENUM)
         for value in ("a", "b", "c", ""):
-            self.assertEqual(quick[0].holds(value, quick[1]), general[0].holds(value, general[1]))
+            outcomes = [rule.broken.holds(value, rule.limits(schema)[0]) for rule in (quick, ENUM)]
+            self.assertEqual(outcomes[0], outcomes[1])
 
     @examples(100)
     @given(VALUES)
@@ -74,9 +84,19 @@ class RuleTests(SynchronousTestCase):
         self.assertEqual(not found, value is None)
 
 
+class ConditionTests(SynchronousTestCase):
+    def test_written(self) -> None:
+        """A condition is broken in a function exactly where a fault is told, whatever schemas a value fits."""
+        for key, condition in CONDITIONS.items():
+            for count in (1,) if key == "not" else (1, 2, 3):
+                for outcomes in product((True, False), repeat=count):
+                    broken = bool(eval(condition.broken(map(str, outcomes))))
+                    self.assertEqual(broken, bool(condition.fault(sum(outcomes), count)), (key, outcomes))
+
+
 class AbsentTests(SynchronousTestCase):
     @examples(50)
-    @given(st.sampled_from(RULES))
+    @given(st.sampled_from([rule for rule, _ in CASES]))
     def test_nothing(self, rule: Rule) -> None:
         """A keyword with a null says nothing."""
-        self.assertIsNone(rule.test({rule.keyword: None}))
+        self.assertEqual(list(rule.limits({rule.keyword: None})), [])

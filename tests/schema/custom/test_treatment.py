@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
 from orchtw.schema.custom.keywords import extensions
-from orchtw.schema.custom.treatment import Null, Unknown, list_item, null_item, null_member, null_value, unknown_key
+from orchtw.schema.custom.treatment import Null, Unknown, list_item, null_in, unknown_key
 from tests.schema.custom.made import spec_codec, widget_of
 
 KEYS = extensions(Naming.orch())
@@ -16,21 +16,24 @@ STRING: dict[str, Any] = {"type": "string"}
 DEFAULTED: dict[str, Any] = {"type": "string", "default": "d"}
 
 
+def treatments(schema: dict[str, Any]) -> list[Null]:
+    """The treatments of a null as a declared member, under an undeclared key, and in a list."""
+    return [null_in("member", schema), null_in("value", schema), null_in("item", schema)]
+
+
 class NullTests(SynchronousTestCase):
     def test_nullable(self) -> None:
         """A null stays wherever it is allowed, whatever the default."""
-        for treatment in (null_member, null_value, null_item):
-            self.assertIs(treatment({**DEFAULTED, "nullable": True}), Null.STAYS)
+        found = treatments({**DEFAULTED, "nullable": True})
+        self.assertEqual(found, [Null.STAYS, Null.STAYS, Null.STAYS])
 
     def test_default(self) -> None:
         """A default replaces a null; under an undeclared key and in a list the null waits for it."""
-        found = [treatment(DEFAULTED) for treatment in (null_member, null_value, null_item)]
-        self.assertEqual(found, [Null.DEFAULT, Null.WAITS, Null.WAITS])
+        self.assertEqual(treatments(DEFAULTED), [Null.DEFAULT, Null.WAITS, Null.WAITS])
 
     def test_neither(self) -> None:
         """Without either a null is dropped from an object, and is of a wrong type in a list."""
-        found = [treatment(STRING) for treatment in (null_member, null_value, null_item)]
-        self.assertEqual(found, [Null.GOES, Null.GOES, Null.UNFIT])
+        self.assertEqual(treatments(STRING), [Null.GOES, Null.GOES, Null.UNFIT])
 
 
 class UnknownTests(SynchronousTestCase):
@@ -44,6 +47,7 @@ class UnknownTests(SynchronousTestCase):
         )
         for schema, treatment in table:
             self.assertIs(unknown_key(schema, KEYS), treatment)
+        self.assertIs(unknown_key({}, KEYS, keeps=True), Unknown.STAYS)
 
     def test_items(self) -> None:
         """Items have a schema, stay, or stay bare."""
