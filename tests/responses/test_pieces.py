@@ -23,6 +23,7 @@ from orchtw.schema.codec.envelope import unwrap
 from orchtw.schema.codec.yaml_codec import encode_yaml, yaml_parts
 from orchtw.testing.in_process import TOKEN, InProcessServer
 from orchtw.watch.entry import LARGE_BYTES, NO_LABELS, Entry
+from tests.properties import examples
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 JSON, YAML = "application/json", "application/yaml"
@@ -217,6 +218,8 @@ class MarkTests(SynchronousTestCase):
             content = b"%x." % (number * 7 + revision) * (number * number * 60 + 1)
             found.append(Entry(f"a/{number:03}", "a", f"{number:03}", revision, NO_LABELS, (), content))
         return found
+
+    @examples(100)
 
     @given(st.lists(OBJECTS, min_size=2, max_size=3))
     def test_equal(self, lists: list[list[tuple[int, int]]]) -> None:

@@ -16,6 +16,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.request import MarkedPieces, Request, Response
 from orchtw.serving.compression import accepts_gzip
 from orchtw.serving.response_bodies import unframed
+from tests.properties import examples
 from tests.serving.edge_doubles import GET, Wire, ok
 
 GZIP_GET = GET[:-2] + b"Accept-Encoding: gzip\r\n\r\n"
@@ -192,6 +193,8 @@ class MarkedPiecesTests(SynchronousTestCase):
         self.ask(PIECES)
         self.identity = "other"
         self.assertEqual(len(self.ask(PIECES)), len(PIECES))
+
+    @examples(100)
 
     @given(st.lists(st.lists(st.integers(0, 11), min_size=1, max_size=200), min_size=1, max_size=4))
     def test_any_order(self, lists: list[list[int]]) -> None:

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.serving.crc import joined_crc, shift_of
+from tests.properties import examples
 
 
 class JoinedCrcTests(SynchronousTestCase):
+    @examples(100)
     @given(st.binary(max_size=500), st.binary(max_size=500), st.integers(1, 1000))
     def test_joined(self, first: bytes, second: bytes, times: int) -> None:
         """It is the one of the joined text, whatever the lengths."""

@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.wire.packing import Packed, Packer
+from tests.properties import examples
 
 TEXTS = st.lists(st.binary(min_size=1, max_size=3000), min_size=1, max_size=5)
 
 
 class PackerTests(SynchronousTestCase):
+    @examples(100)
     @given(TEXTS, st.integers(1, 4000))
     def test_same(self, texts: list[bytes], size: int) -> None:
         """Every text of a packer comes back, and so does the beginning of it."""

@@ -9,12 +9,14 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.schema.tables.lasting_rows import lasting_row, written_row
 from orchtw.schema.tables.text import Age
+from tests.properties import examples
 
 AGES = st.floats(0, 4e9).map(Age)
 CELLS = st.lists(st.text() | st.integers(-(2**53), 2**53) | st.booleans() | st.none() | AGES)
 
 
 class LastingRowTests(SynchronousTestCase):
+    @examples(100)
     @given(CELLS, st.integers(1, 10**6), st.floats(0, 4e9))
     def test_written(self, cells: list[object], end: int, now_s: float) -> None:
         """Ages are those of the time of writing; all other cells are as given, whatever they contain."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings, strategies
+from hypothesis import given, strategies
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.storage.cache import union as module
@@ -11,10 +11,11 @@ from orchtw.storage.cache.past import Past
 from orchtw.storage.cache.union import CacheUnion, united
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
+from tests.properties import examples
 
 PLACES = strategies.tuples(strategies.integers(0, 99), strategies.integers(0, 3))
 KEYS = strategies.lists(PLACES, unique_by=lambda place: place[0])
-CALM = settings(max_examples=60, deadline=None)
+CALM = examples(60)
 
 
 def entry(number: int) -> Entry:
