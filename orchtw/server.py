@@ -22,6 +22,7 @@ from orchtw.assembly.front import FrontParts, front
 from orchtw.assembly.handover import Handover
 from orchtw.assembly.history import recording
 from orchtw.assembly.joining import handed_keys
+from orchtw.assembly.keys import pki_options
 from orchtw.assembly.lifecycle import Lifecycle
 from orchtw.assembly.membership import Membership, ServerKeys
 from orchtw.assembly.metrics import Instruments
@@ -226,7 +227,7 @@ def make_service(config: Config, verbosity: Verbosity | None = None) -> APIServe
         try:
             secret, now = join_secret(config.cluster.join_secret_file, config.generic.data_dir), datetime.now(UTC)
             handed = handed_keys(config, naming, secret, now, shared=store.shared)
-            pki = first_start.prepare(config, naming, bound.getsockname()[1], now, handed)
+            pki = first_start.prepare(pki_options(config), naming, bound.getsockname()[1], now, handed)
             server = server_of(config, naming, reactor, store, pki, bound.getsockname()[1], verbosity)
             if secret is not None:
                 server.membership.handover = Handover(secret, read_keys(config.generic.data_dir / first_start.FOLDER))
@@ -249,7 +250,7 @@ def make_worker(config: Config, verbosity: Verbosity, owner: ProcessOwner) -> AP
     naming, options = Naming.of(config.generic.vocabulary), config.serving
     bound = bind(options.bind_address, options.secure_port, shared=True, listening=False)
     store = claim_store(config, naming, reactor, remote=owner.store)
-    pki = first_start.prepare(config, naming, options.secure_port, datetime.now(UTC))
+    pki = first_start.prepare(pki_options(config), naming, options.secure_port, datetime.now(UTC))
     server = server_of(config, naming, reactor, store, pki, bound.getsockname()[1], verbosity)
     return APIServer(config, parts_of(server), pki, bound, verbosity, owner=owner)
 

@@ -19,7 +19,7 @@ TOP = {
 }
 PACKAGE_ROOT = {"__init__.py", "__main__.py", "errors.py", "request.py", "server.py", "tap.py"}
 COMPOSERS = {
-    *("orchtw.server", "orchtw.tap", "orchtw.testing.in_process", "orchtw.pki.first_start"),
+    *("orchtw.server", "orchtw.tap", "orchtw.testing.in_process"),
     *("orchtw.workers.handover", "orchtw.workers.supervisor"),  # which pass it to other processes
 }
 MOST_TYPE_CHECKING_BLOCKS = 5
