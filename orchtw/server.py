@@ -27,7 +27,7 @@ from orchtw.assembly.keys import pki_options
 from orchtw.assembly.lifecycle import Lifecycle, StateKeeper
 from orchtw.assembly.membership import Duties, Membership, ServerKeys
 from orchtw.assembly.metrics import Instruments
-from orchtw.assembly.outward import caller
+from orchtw.assembly.outbound import caller
 from orchtw.assembly.process import APIServer, ProcessOwner, ProcessParts, make_folder, prepare_process
 from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
@@ -43,7 +43,7 @@ from orchtw.assembly.store import claim_store
 from orchtw.assembly.writes import admission, own_registry, write_path
 from orchtw.authz.escalation import GrantChecks
 from orchtw.authz.live_roles import LiveRoles
-from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.ensurer import Ensurer
 from orchtw.bootstrap.namespace_maker import make_namespace
 from orchtw.bootstrap.server_leases import ServerPlace
 from orchtw.client.in_process import Registry
@@ -58,10 +58,10 @@ from orchtw.filters.common_headers import CommonHeaders
 from orchtw.filters.cors import CORS
 from orchtw.filters.impersonation import ImpersonationStage
 from orchtw.filters.metrics import MetricsStage
-from orchtw.filters.panic_recovery import Refusals
+from orchtw.filters.panic_recovery import PanicRecovery
 from orchtw.filters.request_info import RequestInfoStage
 from orchtw.filters.request_log import RequestLog
-from orchtw.filters.timeout import Deadline
+from orchtw.filters.timeout import TimeoutStage
 from orchtw.logs.verbosity import Verbosity
 from orchtw.naming.names import Naming
 from orchtw.pki import first_start
@@ -86,10 +86,10 @@ STAGES: StageTable = (
     ("request-log", lambda host, config: RequestLog(host.verbosity)),
     ("goaway", lambda host, config: going_away(config.serving.goaway_chance)),
     ("shutdown", lambda host, config: shutting_down(host) if config.health.shutdown_send_retry_after else None),
-    ("refusals", lambda host, config: Refusals(host.refuse)),
+    ("panic-recovery", lambda host, config: PanicRecovery(host.refuse)),
     ("refused-requests", lambda host, config: RefusedRequests(host.auditor) if host.auditor else None),
     ("start", lambda host, config: starting(host, config)),
-    ("deadline", lambda host, config: Deadline(host.clock, config.requests.timeout_s, host.requests.ended_late)),
+    ("timeout", lambda host, config: TimeoutStage(host.clock, config.requests.timeout_s, host.requests.ended_late)),
     ("request-info", lambda host, config: RequestInfoStage(checks_fields=config.generic.gates[FIELD_VALIDATION])),
     ("authentication", lambda host, config: AuthenticationStage(host.authenticator, host.attempts)),
     ("audit", lambda host, config: AuditStage(host.auditor) if host.auditor else None),
@@ -192,8 +192,8 @@ class Server:
 
     def _duties(self) -> Duties:
         """Return what this server does for its cluster."""
-        maker, limits = self._maker(), self._limiting
-        return duties(self.base, self.membership, maker, self._manager, self._aggregation, limits, self._readiness)
+        ensurer, limits = self._ensurer(), self._limiting
+        return duties(self.base, self.membership, ensurer, self._manager, self._aggregation, limits, self._readiness)
 
     def _state_control(self, gate: WriteGate) -> tuple[StateKeeper, Sequence[Endpoint]]:
         """Return the control of the whole state, which holds writes up at the `gate`, and its endpoints."""
@@ -248,11 +248,11 @@ class Server:
             record=self._record,
         )
 
-    def _maker(self) -> Maker:
+    def _ensurer(self) -> Ensurer:
         """Return the writer of bootstrap objects."""
         contests = Contests(self.base.reactor.seconds)
         resources = self.resources
-        return Maker(targets=resources.targets, writes=self.writes, naming=resources.naming, contests=contests)
+        return Ensurer(targets=resources.targets, writes=self.writes, naming=resources.naming, contests=contests)
 
     async def _make_namespace(self, name: str) -> None:
         """Create a namespace as the server, unless it is there."""

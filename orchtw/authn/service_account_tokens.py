@@ -8,7 +8,6 @@ from typing import Final
 
 import attrs
 
-from orchtw.authn.lasting import FOREIGN, Vouched
 from orchtw.authn.method import AuthnHost, ShownToken, authenticated, common
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.claims import (
@@ -21,6 +20,7 @@ from orchtw.authn.service_accounts.claims import (
 )
 from orchtw.authn.service_accounts.issuing import USER_PREFIX, AccountTokens
 from orchtw.authn.service_accounts.token_objects import Bearer, TokenObjects
+from orchtw.authn.validity import FOREIGN, Validity
 from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import InternalError, Unauthorized
 from orchtw.naming.names import Naming
@@ -98,7 +98,7 @@ class ServiceAccountTokens:
             raise Unauthorized(INVALIDATED)
         return self._look_again(known, shown, waits)
 
-    def lasts(self, shown: ShownToken) -> Vouched | None:
+    def lasts(self, shown: ShownToken) -> Validity | None:
         """Hold while the token's time lasts and its objects exist, see `LastingTokens`.
 
         Tokens whose use is noted for audit are looked at each time.
@@ -116,7 +116,7 @@ class ServiceAccountTokens:
             valid.value += 1
 
         used = (count,) if claims.warns else ()
-        return Vouched(known=True, stands=(lambda: self._still_counts(known),), used=used)
+        return Validity(known=True, stands=(lambda: self._still_counts(known),), used=used)
 
     def _still_counts(self, known: _Known) -> bool:
         """Report whether a token without a Secret is good, and not so old that its use is noted."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from orchtw.assembly.identity import Identity
-from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.ensurer import Ensurer
 from orchtw.config import Config
 from orchtw.errors import ServiceUnavailable, StatusError
 from orchtw.filters.storage_versions import StorageVersionStage
@@ -22,9 +22,9 @@ class IdentityTests(WorldTestCase):
     def identity(self, gates: tuple[tuple[str, str], ...] = GATES) -> Identity:
         """Return the identity of a started server."""
         world = self.world
-        maker = Maker(targets=world.targets, writes=world.registry.writes, naming=world.naming)
+        ensurer = Ensurer(targets=world.targets, writes=world.registry.writes, naming=world.naming)
         config = Config.of(feature_gates=gates, identity_lease_duration_seconds=60)
-        made = Identity(config, maker, world.clock)
+        made = Identity(config, ensurer, world.clock)
         self.addCleanup(made.stop)
         world.run(made.start())
         return made

@@ -16,7 +16,7 @@ from orchtw.outbound.metrics import CallMetrics
 from orchtw.outbound.services import Resolver, ServiceReference
 from orchtw.outbound.tls import ClientTLS
 from orchtw.pki.files import read_certificates, read_key
-from orchtw.proxy.forwarding import Outward
+from orchtw.proxy.forwarding import ProxyTransport
 from orchtw.proxy.node_agents import AgentSettings, NodeAgents
 from orchtw.proxy.service import Backends
 from orchtw.registry.target import Target
@@ -28,7 +28,7 @@ from orchtw.wire.objects import Object
 T = TypeVar("T")
 
 
-def outward(base: Foundation, origins: AllowedOrigins) -> Outward:
+def proxy_transport(base: Foundation, origins: AllowedOrigins) -> ProxyTransport:
     """Build what the flags ask for. Raises ConfigError for certificates that cannot be used."""
     options, resources = base.config.nodes, base.resources
     certificates = _Certificates(options)
@@ -43,7 +43,7 @@ def outward(base: Foundation, origins: AllowedOrigins) -> Outward:
     )
     agents = NodeAgents(settings, resources.naming, resources.targets)
     backends = Backends(agents, resources.targets, SystemRandom(), base.service_map)
-    return Outward(dialer=Dialer(resources.clock), agents=agents, backends=backends, origins=origins)
+    return ProxyTransport(dialer=Dialer(resources.clock), agents=agents, backends=backends, origins=origins)
 
 
 def caller(base: Foundation, metrics: CallMetrics | None = None) -> Caller:
