@@ -1,5 +1,5 @@
 """Which controllers run, and when."""
-# covers: orchtw.controllers.controller
+# covers: orchtw.controllers.controller, orchtw.controllers.embedded
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Priority and fairness, and the plain limits, as stages."""
 # covers: orchtw.flowcontrol.control, orchtw.flowcontrol.dumps, orchtw.flowcontrol.exposition
-# covers: orchtw.flowcontrol.levels, orchtw.flowcontrol.queued
+# covers: orchtw.flowcontrol.queued
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """One stored resource: keys, encodings and entries."""
+# covers: orchtw.registry.target
 
 from __future__ import annotations
 

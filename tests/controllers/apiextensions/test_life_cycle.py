@@ -1,7 +1,7 @@
 """Definitions on a running server: conditions, names, what is served, and the end."""
 # covers: orchtw.controllers.apiextensions.controller, orchtw.controllers.apiextensions.finalizing
 # covers: orchtw.controllers.apiextensions.observer, orchtw.controllers.apiextensions.serving
-# covers: orchtw.controllers.apiextensions.statuses, orchtw.controllers.embedded
+# covers: orchtw.controllers.apiextensions.statuses
 
 from __future__ import annotations
 
