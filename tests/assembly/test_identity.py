@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from orchtw.assembly.identity import Identity
 from orchtw.bootstrap.ensurer import Ensurer
+from orchtw.bootstrap.storage_versions import STORAGE_VERSIONS
 from orchtw.config import Config
 from orchtw.errors import ServiceUnavailable, StatusError
 from orchtw.filters.storage_versions import StorageVersionStage
@@ -38,7 +39,8 @@ class IdentityTests(WorldTestCase):
         return self.listed("leases", "coordination.orch.io/v1")
 
     def versions(self) -> dict[str, Object]:
-        found = self.listed("storageversions", "internal.apiserver.orch.io/v1alpha1")
+        group, version, plural = STORAGE_VERSIONS
+        found = self.listed(plural, f"{group}/{version}")
         return {each["metadata"]["name"]: each["status"] for each in found}
 
     def test_off(self) -> None:

@@ -1,5 +1,4 @@
 """The time limit of requests (reference LIMIT-2)."""
-# covers: orchtw.filters.first_step
 
 from __future__ import annotations
 
