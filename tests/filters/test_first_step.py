@@ -24,7 +24,7 @@ class FirstStepTests(SynchronousTestCase):
         return Response(code=201)
 
     def test_resumed(self) -> None:
-        """Whoever awaits the rest of the coroutine gets its result."""
+        """The result of the coroutine reaches the caller that awaits the rest of it."""
         done = ensureDeferred(self.resumed())
         self.assertNoResult(done)
         for wait in self.waits:

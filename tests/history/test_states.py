@@ -30,5 +30,5 @@ class BegunTests(SynchronousTestCase):
         self.assertEqual(found, [b"a", b"b", b"", b""])
 
     def test_wrong(self) -> None:
-        """What is wrong with the first part is raised before there is an answer."""
+        """An error in the first part is raised before there is an answer."""
         self.failureResultOf(ensureDeferred(Begun(self.failing()).begin()), NotFound)

@@ -11,7 +11,7 @@ from orchtw.testing.control.calls import fault_rule, missing, recorded, watch_er
 
 
 class CallTests(SynchronousTestCase):
-    """Values of calls."""
+    """Fault rules and errors in their JSON."""
 
     def test_fault_rules(self) -> None:
         """Collections become lists, and what is not given is left out."""
