@@ -6,6 +6,7 @@ makes its parts in the order in which they need each other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,10 +23,11 @@ from orchtw.assembly.front import FrontParts, front
 from orchtw.assembly.handover import Handover
 from orchtw.assembly.history import recording
 from orchtw.assembly.joining import handed_keys
-from orchtw.assembly.lifecycle import Lifecycle
-from orchtw.assembly.membership import Membership, ServerKeys
+from orchtw.assembly.keys import pki_options
+from orchtw.assembly.lifecycle import Lifecycle, StateKeeper
+from orchtw.assembly.membership import Duties, Membership, ServerKeys
 from orchtw.assembly.metrics import Instruments
-from orchtw.assembly.outward import caller
+from orchtw.assembly.outbound import caller
 from orchtw.assembly.process import APIServer, ProcessOwner, ProcessParts, make_folder, prepare_process
 from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
@@ -41,10 +43,13 @@ from orchtw.assembly.store import claim_store
 from orchtw.assembly.writes import admission, own_registry, write_path
 from orchtw.authz.escalation import GrantChecks
 from orchtw.authz.live_roles import LiveRoles
-from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.ensurer import Ensurer
 from orchtw.bootstrap.namespace_maker import make_namespace
 from orchtw.bootstrap.server_leases import ServerPlace
+from orchtw.client.in_process import Registry
 from orchtw.config import Config
+from orchtw.controllers.manager import Manager
+from orchtw.endpoints.paths import Endpoint
 from orchtw.filters.audit import AuditStage, RefusedRequests
 from orchtw.filters.audit_id import AuditIdStage
 from orchtw.filters.authentication import AuthenticationStage
@@ -53,10 +58,10 @@ from orchtw.filters.common_headers import CommonHeaders
 from orchtw.filters.cors import CORS
 from orchtw.filters.impersonation import ImpersonationStage
 from orchtw.filters.metrics import MetricsStage
-from orchtw.filters.panic_recovery import Refusals
+from orchtw.filters.panic_recovery import PanicRecovery
 from orchtw.filters.request_info import RequestInfoStage
 from orchtw.filters.request_log import RequestLog
-from orchtw.filters.timeout import Deadline
+from orchtw.filters.timeout import TimeoutStage
 from orchtw.logs.verbosity import Verbosity
 from orchtw.naming.names import Naming
 from orchtw.pki import first_start
@@ -68,6 +73,7 @@ from orchtw.serving.listener import bind, make_sure_free
 from orchtw.storage.interface import Store
 from orchtw.writes.deletion import Deletion
 from orchtw.writes.gate import WriteGate
+from orchtw.writes.write_path import WritePath
 
 GOING_S = 3.0
 """Time for which the processes of a killed server may still hold its port."""
@@ -80,10 +86,10 @@ STAGES: StageTable = (
     ("request-log", lambda host, config: RequestLog(host.verbosity)),
     ("goaway", lambda host, config: going_away(config.serving.goaway_chance)),
     ("shutdown", lambda host, config: shutting_down(host) if config.health.shutdown_send_retry_after else None),
-    ("refusals", lambda host, config: Refusals(host.refuse)),
+    ("panic-recovery", lambda host, config: PanicRecovery(host.refuse)),
     ("refused-requests", lambda host, config: RefusedRequests(host.auditor) if host.auditor else None),
     ("start", lambda host, config: starting(host, config)),
-    ("deadline", lambda host, config: Deadline(host.clock, config.requests.timeout_s, host.requests.ended_late)),
+    ("timeout", lambda host, config: TimeoutStage(host.clock, config.requests.timeout_s, host.requests.ended_late)),
     ("request-info", lambda host, config: RequestInfoStage(checks_fields=config.generic.gates[FIELD_VALIDATION])),
     ("authentication", lambda host, config: AuthenticationStage(host.authenticator, host.attempts)),
     ("audit", lambda host, config: AuditStage(host.auditor) if host.auditor else None),
@@ -118,79 +124,135 @@ class Server:
         self.resources = resources = Resources(config, naming, reactor, store)
         self.base = base = Foundation(config=config, resources=resources, reactor=reactor)
         self.membership = member = Membership(base, place, keys)
+        self._secret, self._verbosity = keys.secret, verbosity or Verbosity(config.log.v, config.log.vmodule)
         # 1. Metrics: every other part counts in them.
-        self.metrics = metrics = Instruments(config, resources)
-        metrics.show(member.agreement.families() if member.leases.shared else ())
-        base.join(metrics.lag)
+        self.metrics = metrics = self._instruments()
         self.caller = webhooks = caller(base, metrics.calls)
         # 2. Authentication and audit: who asks, and what is recorded of it.
         access = Access(base, webhooks)
-        self.authenticator = authenticator = access.authenticator(member.accounts, metrics)
-        auditor = auditing(base, webhooks, metrics)
+        self.authenticator = access.authenticator(member.accounts, metrics)
+        self._auditor = auditing(base, webhooks, metrics)
         # 3. Authorization: what a user may do, by roles that are followed in their cache.
         self.roles = LiveRoles(resources.targets, naming, resources.offload.run)
-        self.authorizer = authorizer = access.authorizer(self.roles)
+        self.authorizer = access.authorizer(self.roles)
         # 4. Admission: what a write may be, and what it becomes.
-        admissions = admission(base, authorizer, webhooks, self._make_namespace)
-        metrics.show(admissions.metrics.families())
+        self._admissions = admission(base, self.authorizer, webhooks, self._make_namespace)
+        metrics.show(self._admissions.metrics.families())
         # 5. Writes: the one path to the store, for requests and controllers alike.
-        grants = GrantChecks(authorizer=authorizer, roles=self.roles, run=resources.offload.run)
-        gate = WriteGate(reactor) if config.generic.enable_state_control else None
-        record = recording(base)
-        metrics.show(() if record is None else record.recorder.families())
-        annotate = None if record is None else record.annotate
-        self.writes = write_path(base, admissions, grants, metrics.store_times, gate, annotate)
+        self._gate = WriteGate(reactor) if config.generic.enable_state_control else None
+        self._record = recording(base)
+        self.writes = self._write_path()
         self.deletion = Deletion(self.writes, collects_garbage=config.controllers.enable_garbage_collector)
         registry = own_registry(base, self.writes, self.deletion, metrics.self_request)
         # 6. Aggregation: groups that other servers serve.
-        aggregation = Aggregation(base, keys.front_proxy)
-        metrics.show_aggregation(aggregation.api_services)
+        self._aggregation = Aggregation(base, keys.front_proxy)
+        metrics.show_aggregation(self._aggregation.api_services)
         # 7. Controllers: what keeps the objects of the cluster in order.
-        manager = controllers(
-            base,
-            ControllerParts(
-                registry=registry, authorizer=authorizer, aggregation=aggregation, membership=member, metrics=metrics
-            ),
-        )
+        self._manager = self._controllers(registry)
         # 8. Custom resources and flow control: objects that configure this server.
         self.definitions = definitions(base, registry, webhooks, member.leases, metrics.queues.of)
-        limits = limiting(base)
-        metrics.show((*limits.families, *limits.samples.families()))
-        readiness = Readiness.of(base, manager, member.agreement if member.leases.shared else None)
-        member.take_on(duties(base, member, self._maker(), manager, aggregation, limits, readiness))
-        self.state = None
-        if gate is not None:
-            from orchtw.assembly.state import StateParts, endpoint, state_control
-
-            state_parts = StateParts(
-                gate=gate, manager=manager, identity=member.duties.identity, definitions=self.definitions,
-                admissions=admissions, roles=self.roles, limiting=limits,
-            )  # fmt: skip
-            self.state = state_control(base, state_parts)
+        self._limiting = limiting(base)
+        metrics.show((*self._limiting.families, *self._limiting.samples.families()))
+        self._readiness = Readiness.of(base, self._manager, member.agreement if member.leases.shared else None)
+        member.take_on(self._duties())
+        self.state: StateKeeper | None = None
+        self._debugging: Sequence[Endpoint] = ()
+        if self._gate is not None:
+            self.state, self._debugging = self._state_control(self._gate)
         # 9. Handlers, behind the stages: all that requests meet has been made by now.
-        on_demand = faults(base, metrics)
-        self.front = front(
-            base,
-            FrontParts(
-                metrics=metrics, authenticator=authenticator, authorizer=authorizer, auditor=auditor,
-                admissions=admissions, writes=self.writes, deletion=self.deletion, aggregation=aggregation,
-                limiting=limits, membership=member, readiness=readiness, secret=keys.secret,
-                verbosity=verbosity or Verbosity(config.log.v, config.log.vmodule), faults=on_demand, record=record,
-                debugging=() if self.state is None else (endpoint(self.state),),
-            ),
-            STAGES,
-        )  # fmt: skip
-        self.lifecycle = Lifecycle(
-            base=base, membership=member, readiness=readiness, aggregation=aggregation, roles=self.roles,
-            limiting=limits, auditor=auditor, definitions=self.definitions, faults=on_demand, state=self.state,
-            record=record,
-        )  # fmt: skip
+        self._faults = faults(base, metrics)
+        self.front = front(base, self._front_parts(), STAGES)
+        self.lifecycle = self._lifecycle()
 
-    def _maker(self) -> Maker:
+    def _instruments(self) -> Instruments:
+        """Return the metrics, with those of this server's membership."""
+        made, member = Instruments(self.base.config, self.resources), self.membership
+        made.show(member.agreement.families() if member.leases.shared else ())
+        self.base.join(made.lag)
+        return made
+
+    def _write_path(self) -> WritePath:
+        """Return the path of all writes, with the checks of rights that objects grant and the record of writes."""
+        grants = GrantChecks(authorizer=self.authorizer, roles=self.roles, run=self.resources.offload.run)
+        record = self._record
+        self.metrics.show(() if record is None else record.recorder.families())
+        annotate = None if record is None else record.annotate
+        return write_path(self.base, self._admissions, grants, self.metrics.store_times, self._gate, annotate)
+
+    def _controllers(self, registry: Registry) -> Manager:
+        """Return the controllers, which write through the `registry`."""
+        parts = ControllerParts(
+            registry=registry,
+            authorizer=self.authorizer,
+            aggregation=self._aggregation,
+            membership=self.membership,
+            metrics=self.metrics,
+        )
+        return controllers(self.base, parts)
+
+    def _duties(self) -> Duties:
+        """Return what this server does for its cluster."""
+        ensurer, limits = self._ensurer(), self._limiting
+        return duties(self.base, self.membership, ensurer, self._manager, self._aggregation, limits, self._readiness)
+
+    def _state_control(self, gate: WriteGate) -> tuple[StateKeeper, Sequence[Endpoint]]:
+        """Return the control of the whole state, which holds writes up at the `gate`, and its endpoints."""
+        from orchtw.assembly.state import StateParts, endpoint, state_control
+
+        parts = StateParts(
+            gate=gate,
+            manager=self._manager,
+            identity=self.membership.duties.identity,
+            definitions=self.definitions,
+            admissions=self._admissions,
+            roles=self.roles,
+            limiting=self._limiting,
+        )
+        control = state_control(self.base, parts)
+        return control, (endpoint(control),)
+
+    def _front_parts(self) -> FrontParts:
+        """Return the parts that requests meet."""
+        return FrontParts(
+            metrics=self.metrics,
+            authenticator=self.authenticator,
+            authorizer=self.authorizer,
+            auditor=self._auditor,
+            admissions=self._admissions,
+            writes=self.writes,
+            deletion=self.deletion,
+            aggregation=self._aggregation,
+            limiting=self._limiting,
+            membership=self.membership,
+            readiness=self._readiness,
+            secret=self._secret,
+            verbosity=self._verbosity,
+            faults=self._faults,
+            record=self._record,
+            debugging=self._debugging,
+        )
+
+    def _lifecycle(self) -> Lifecycle:
+        """Return the order in which the parts start and stop."""
+        return Lifecycle(
+            base=self.base,
+            membership=self.membership,
+            readiness=self._readiness,
+            aggregation=self._aggregation,
+            roles=self.roles,
+            limiting=self._limiting,
+            auditor=self._auditor,
+            definitions=self.definitions,
+            faults=self._faults,
+            state=self.state,
+            record=self._record,
+        )
+
+    def _ensurer(self) -> Ensurer:
         """Return the writer of bootstrap objects."""
         contests = Contests(self.base.reactor.seconds)
         resources = self.resources
-        return Maker(targets=resources.targets, writes=self.writes, naming=resources.naming, contests=contests)
+        return Ensurer(targets=resources.targets, writes=self.writes, naming=resources.naming, contests=contests)
 
     async def _make_namespace(self, name: str) -> None:
         """Create a namespace as the server, unless it is there."""
@@ -226,7 +288,7 @@ def make_service(config: Config, verbosity: Verbosity | None = None) -> APIServe
         try:
             secret, now = join_secret(config.cluster.join_secret_file, config.generic.data_dir), datetime.now(UTC)
             handed = handed_keys(config, naming, secret, now, shared=store.shared)
-            pki = first_start.prepare(config, naming, bound.getsockname()[1], now, handed)
+            pki = first_start.prepare(pki_options(config), naming, bound.getsockname()[1], now, handed)
             server = server_of(config, naming, reactor, store, pki, bound.getsockname()[1], verbosity)
             if secret is not None:
                 server.membership.handover = Handover(secret, read_keys(config.generic.data_dir / first_start.FOLDER))
@@ -249,7 +311,7 @@ def make_worker(config: Config, verbosity: Verbosity, owner: ProcessOwner) -> AP
     naming, options = Naming.of(config.generic.vocabulary), config.serving
     bound = bind(options.bind_address, options.secure_port, shared=True, listening=False)
     store = claim_store(config, naming, reactor, remote=owner.store)
-    pki = first_start.prepare(config, naming, options.secure_port, datetime.now(UTC))
+    pki = first_start.prepare(pki_options(config), naming, options.secure_port, datetime.now(UTC))
     server = server_of(config, naming, reactor, store, pki, bound.getsockname()[1], verbosity)
     return APIServer(config, parts_of(server), pki, bound, verbosity, owner=owner)
 

@@ -14,7 +14,8 @@ LATE = (
     *("orchtw.storage.memory", "orchtw.snapshots", "orchtw.assembly.state", "orchtw.endpoints.state"),
     *("orchtw.admission.plugins.pod_security_policy", "orchtw.faults", "orchtw.endpoints.faults"),
     *("orchtw.history", "orchtw.commands.record", "orchtw.assembly.standard_input"),
-    *("orchtw.filters.faults", "orchtw.filters.fault_subjects", "orchtw.serving.faulty_watch", "orchtw.verbs.stale"),
+    *("orchtw.filters.faults", "orchtw.filters.fault_subjects", "orchtw.serving.faulty_watch"),
+    "orchtw.verbs.stale_reads",
 )
 """Libraries and modules that only some flags and requests need."""
 

@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -19,12 +19,13 @@ TOP = {
 }
 PACKAGE_ROOT = {"__init__.py", "__main__.py", "errors.py", "request.py", "server.py", "tap.py"}
 COMPOSERS = {
-    *("orchtw.server", "orchtw.tap", "orchtw.testing.in_process", "orchtw.pki.first_start"),
+    *("orchtw.server", "orchtw.tap", "orchtw.testing.in_process"),
     *("orchtw.workers.handover", "orchtw.workers.supervisor"),  # which pass it to other processes
 }
 MOST_TYPE_CHECKING_BLOCKS = 5
 MOST_CLASSES_OF_A_NAME = 2
 MOST_LINES_WITHOUT_TEST = 80
+LEAST_DISTINCTIVE = 8  # letters; shorter words come up in tests of anything
 # Folders of tests that are about more than one package.
 ACROSS = {"bench", "definitions", "end_to_end", "fuzz", "validation"}
 # `# covers: orchtw.a.b, orchtw.c.d`, between a test module's docstring and its imports.
@@ -52,14 +53,59 @@ def imported(tree: ast.Module, known: Collection[str]) -> Iterator[str]:
                 yield name if name in known else node.module
 
 
-def reached(start: str, graph: Mapping[str, Collection[str]]) -> set[str]:
-    """Return the modules that one imports, by way of others too."""
-    found, waiting = {start}, [start]
+def with_helpers(test: str, graph: Mapping[str, Collection[str]]) -> set[str]:
+    """Return a test module and the helpers in its folder that it imports, by way of each other too."""
+    folder = test.rpartition(".")[0]
+    found, waiting = {test}, [test]
     while waiting:
-        fresh = set(graph[waiting.pop()]) - found
+        fresh = {each for each in graph[waiting.pop()] if each.rpartition(".")[0] == folder} - found
         found |= fresh
         waiting += fresh
     return found
+
+
+def with_private_parts(subjects: set[str], graph: Mapping[str, Collection[str]]) -> set[str]:
+    """Return modules and their private parts: those that only they, or other private parts, import."""
+    users: dict[str, set[str]] = {}
+    for name, found in graph.items():
+        for each in found:
+            if not name.startswith("tests."):
+                users.setdefault(each, set()).add(name)
+    found = set(subjects)
+    while fresh := {name for name, by in users.items() if name not in found and by <= found}:
+        found |= fresh
+    return found
+
+
+def texts(tree: ast.Module) -> Iterator[str]:
+    """Yield the literal texts of a module, without its docstrings."""
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in prose:
+            if isinstance(node.value, bytes):
+                yield node.value.decode("latin-1")
+            elif isinstance(node.value, str):
+                yield node.value
+
+
+def distinctive(tree: ast.Module) -> set[str]:
+    """Return the long words and texts of a module: names that it defines, messages, fields, flags."""
+    named = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    names = {node.name for node in ast.walk(tree) if isinstance(node, named) and not node.name.startswith("_")}
+    return {each for each in (*names, *map(str.strip, texts(tree))) if len(each) >= LEAST_DISTINCTIVE}
+
+
+def written(tree: ast.Module) -> str:
+    """Return everything that a test module says: its names, and its literal texts."""
+    nodes = list(ast.walk(tree))
+    names = [node.id for node in nodes if isinstance(node, ast.Name)]
+    names += [node.attr for node in nodes if isinstance(node, ast.Attribute)]
+    return "\n".join((*names, *texts(tree)))
+
+
+def is_said(text: str, words: str) -> bool:
+    """Report whether a text stands in others as whole words."""
+    return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", words) is not None
 
 
 def covered() -> Iterator[tuple[str, str]]:
@@ -69,6 +115,21 @@ def covered() -> Iterator[tuple[str, str]]:
         test = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for line in _COVERS.findall(head):
             yield from ((test, name) for name in line.split(", "))
+
+
+def unused(named: Mapping[str, Sequence[str]], known: Mapping[str, ast.Module]) -> Iterator[str]:
+    """Yield the test and the module of each line `# covers:` whose test does not use what it names."""
+    graph = {name: {each for each in imported(tree, known) if each in known} for name, tree in known.items()}
+    own = {name: distinctive(tree) for name, tree in known.items() if not name.startswith("tests")}
+    count = Counter(text for found in own.values() for text in found)
+    for test, names in named.items():
+        beside = with_helpers(test, graph)
+        subjects = with_private_parts({each for one in beside for each in graph[one]}, graph)
+        words = "\n".join(written(known[each]) for each in beside)
+        for name in names:
+            alone = (text for text in own[name] if count[text] == 1)
+            if name not in subjects and not any(is_said(text, words) for text in alone):
+                yield f"{test}: {name}"
 
 
 class LayoutTests(SynchronousTestCase):
@@ -148,13 +209,16 @@ class MirrorTests(SynchronousTestCase):
         self.assertEqual(missing, [])
 
     def test_covered(self) -> None:
-        """A line `# covers:` names modules that are there and that its test imports, if only by way of others.
+        """A line `# covers:` names modules that are there and that its test uses.
 
-        End-to-end tests run commands and servers in processes of their own: they need not import what they exercise.
+        The test, or a helper beside it, imports the module or all that import it; or else it says what only that
+        module has: a name, message, field or flag. End-to-end tests run commands and servers in processes of their
+        own: they need not import what they exercise.
         """
         known = {**modules(), **modules("tests")}
-        graph = {name: {each for each in imported(tree, known) if each in known} for name, tree in known.items()}
-        named = list(covered())
-        self.assertEqual([name for _, name in named if name not in known], [])
-        inside = [each for each in named if not each[0].startswith("tests.end_to_end.")]
-        self.assertEqual([f"{test}: {name}" for test, name in inside if name not in reached(test, graph)], [])
+        named: dict[str, list[str]] = {}
+        for test, name in covered():
+            named.setdefault(test, []).append(name)
+        self.assertEqual([name for names in named.values() for name in names if name not in known], [])
+        inside = {test: names for test, names in named.items() if not test.startswith("tests.end_to_end.")}
+        self.assertEqual(list(unused(inside, known)), [])

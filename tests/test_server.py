@@ -1,5 +1,5 @@
 """Processes with different roles, alone and on one store."""
-# covers: orchtw.assembly.front, orchtw.assembly.lifecycle, orchtw.assembly.membership
+# covers: orchtw.assembly.api, orchtw.assembly.front, orchtw.assembly.lifecycle, orchtw.assembly.membership
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.assembly.front import Front
 from orchtw.assembly.membership import ServerKeys
 from orchtw.bootstrap.server_leases import ServerPlace
 from orchtw.config import Config
@@ -85,7 +86,8 @@ class RoleTests(SynchronousTestCase):
         request = Request(
             method=method, path=path, query=query, headers=headers, body=data, peer=Peer(address="", port=0)
         )
-        response = self.run_to_end(instance.front.app(request))
+        front: Front = instance.front
+        response = self.run_to_end(front.app(request))
         body = response.body if isinstance(response.body, bytes) else b"".join(response.body)
         return response.code, orjson.loads(body) if response.content_type == "application/json" else body.decode()
 

@@ -136,10 +136,10 @@ class CommandTests(SynchronousTestCase):
         """Make `twistd other-server` run this module; returns the folder to put on Python's path."""
         plugins = Path(self.folder, "twisted", "plugins")
         plugins.mkdir(parents=True)
-        maker = (
+        ensurer = (
             'from twisted.application.service import ServiceMaker\nx = ServiceMaker("x", "other_tap", "x", "other")'
         )
-        Path(plugins, "other_plugin.py").write_text(maker)
+        Path(plugins, "other_plugin.py").write_text(ensurer)
         Path(self.folder, "other.py").write_text(server)
         tap = "from orchtw.tap import Options\nfrom other import make_service as makeService\n"
         Path(self.folder, "other_tap.py").write_text(tap)

@@ -15,6 +15,7 @@ from orchtw.authn.service_accounts.keys import (
     read_verifying_keys,
 )
 from orchtw.config import Config
+from orchtw.config.accounts import AccountOptions
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
 from orchtw.pki import files
@@ -40,11 +41,11 @@ def account_tokens(config: Config, naming: Naming, address: str, generated: Priv
     )
 
 
-def root_ca(config: Config) -> str:
+def root_ca(options: AccountOptions) -> str:
     """Return the PEM text of `--root-ca-file`, empty if it is not given. Raises ConfigError."""
-    if config.accounts.root_ca_file is None:
+    if options.root_ca_file is None:
         return ""
-    certificates = files.of_flag("root-ca-file", files.read_certificates, config.accounts.root_ca_file)
+    certificates = files.of_flag("root-ca-file", files.read_certificates, options.root_ca_file)
     return b"".join(map(pem, certificates)).decode()
 
 

@@ -10,9 +10,9 @@ from twisted.application.service import MultiService
 from twisted.internet.defer import Deferred
 
 from orchtw.assembly.foundation import Foundation
-from orchtw.assembly.outward import resolver
+from orchtw.assembly.outbound import resolver
+from orchtw.bootstrap.ensurer import Ensurer
 from orchtw.bootstrap.extension_apiserver_authentication import AuthenticationInfo
-from orchtw.bootstrap.maker import Maker
 from orchtw.client.aggregated.client import AggregatedClient
 from orchtw.client.aggregated.discovery import AggregatedDiscovery
 from orchtw.client.aggregated.requests import Requests
@@ -86,13 +86,13 @@ class Aggregation(MultiService):
             guard=guard,
         )
 
-    def look_after(self, maker: Maker) -> None:
+    def look_after(self, ensurer: Ensurer) -> None:
         """Say in the status of all APIServices whether they work, as one of the processes of a cluster."""
         resources = self._resources
 
         async def say(name: str, verdict: AvailabilityVerdict) -> None:
-            now = maker.writes.timestamp()
-            await maker.change_status(GROUP, VERSION, PLURAL, name, lambda status: told(status, verdict, now))
+            now = ensurer.writes.timestamp()
+            await ensurer.change_status(GROUP, VERSION, PLURAL, name, lambda status: told(status, verdict, now))
 
         checks = Checks(resources.targets, self.backends, resources.naming)
         self._availability = Availability(self.api_services, checks, say, resources.clock)

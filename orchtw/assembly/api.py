@@ -36,7 +36,7 @@ from orchtw.endpoints.paths import Paths
 from orchtw.endpoints.profiling import Profiling
 from orchtw.endpoints.version import Version
 from orchtw.logs.verbosity import Verbosity
-from orchtw.proxy.forwarding import Outward
+from orchtw.proxy.forwarding import ProxyTransport
 from orchtw.registry.aggregation.documents import RemoteDocuments
 from orchtw.registry.aggregation.order import matters
 from orchtw.registry.aggregation.services import ApiServices
@@ -62,7 +62,7 @@ class ApiParts:
     """Parts that request handlers are built from.
 
     `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The
-    authorizer and `tokens` answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
+    authorizer and `tokens` answer reviews; pages of `origins` may watch over WebSockets. `transport` leads to
     node agents and what runs on nodes. `services` and `documents` are of the APIs that others serve, and `pass_on`
     asks them. `verbosity` can be changed, `reactor` looked into, while the server runs. `accounts` issues tokens of
     service accounts. `instruments` are what `/metrics` shows. `limiting` limits the requests at a time. `debugging`
@@ -82,7 +82,7 @@ class ApiParts:
     address: str
     secret: bytes
     origins: AllowedOrigins
-    outward: Outward
+    transport: ProxyTransport
     verbosity: Verbosity
     reactor: Any
     services: ApiServices
@@ -123,7 +123,7 @@ class API:
             resources.targets,
             self.acceptance,
             verbs if parts.faults is None else parts.faults.verbs(reading, verbs),
-            subresource_verbs(reading, writing, resources.targets, parts.outward, parts.accounts),
+            subresource_verbs(reading, writing, resources.targets, parts.transport, parts.accounts),
             self._endpoints(),
             self._virtual(writing),
             parts.instruments.requests.requested_deprecated,

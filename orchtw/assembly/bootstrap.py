@@ -8,12 +8,12 @@ from functools import partial
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.bootstrap.api_services import Registration
+from orchtw.bootstrap.ensurer import Ensurer
 from orchtw.bootstrap.extension_apiserver_authentication import (
     AuthenticationInfo,
     publish_authentication_info,
 )
 from orchtw.bootstrap.flow_control import keep_flow_objects
-from orchtw.bootstrap.maker import Maker
 from orchtw.bootstrap.priority_classes import create_priority_classes
 from orchtw.bootstrap.roles import reconcile_roles
 from orchtw.bootstrap.server_service import ServerService
@@ -45,7 +45,7 @@ class Bootstrap:
 
     def __init__(
         self,
-        maker: Maker,
+        ensurer: Ensurer,
         service: ServerService,
         info: Callable[[], AuthenticationInfo],
         registration: Registration,
@@ -55,7 +55,7 @@ class Bootstrap:
         may: Callable[[], bool],
     ) -> None:
         self._may = may
-        self._maker = maker
+        self._ensurer = ensurer
         self._conditions = conditions
         self._registration = registration
         self._service = service
@@ -65,9 +65,9 @@ class Bootstrap:
         runs: Sequence[Callable[[], Awaitable[None]]] = (
             self._namespaces_and_service,
             self._roles,
-            partial(create_priority_classes, maker),
+            partial(create_priority_classes, ensurer),
             self._flow_control,
-            lambda: publish_authentication_info(maker, info()),
+            lambda: publish_authentication_info(ensurer, info()),
             registration.run,
         )
         steps = [Step(name=name, run=run, ended=ended(name)) for name, run in zip(STEPS, runs, strict=True)]
@@ -90,22 +90,22 @@ class Bootstrap:
     async def point(self) -> None:
         """Let the endpoints of the servers' Service name those that are alive."""
         if self._may():
-            await self._service.point(self._maker)
+            await self._service.point(self._ensurer)
 
     async def _namespaces_and_service(self) -> None:
-        await create_namespaces(self._maker)
+        await create_namespaces(self._ensurer)
         if self._clock.seconds() >= self._next_repair:
-            await self._maker.targets.repair_reservations()
+            await self._ensurer.targets.repair_reservations()
             self._next_repair = self._clock.seconds() + REPAIR_INTERVAL_S
-        await self._service.publish(self._maker)
+        await self._service.publish(self._ensurer)
 
     async def _flow_control(self) -> None:
-        await keep_flow_objects(self._maker)
+        await keep_flow_objects(self._ensurer)
         if self._conditions is not None:
             await self._conditions.tell()
 
     async def _roles(self) -> None:
         """Once in a process: what an administrator takes away stays away until the next start (reference ROLE-2)."""
         if not self._has_roles:
-            await reconcile_roles(self._maker)
+            await reconcile_roles(self._ensurer)
             self._has_roles = True

@@ -8,7 +8,7 @@ from functools import partial
 import attrs
 
 from orchtw.assembly.foundation import Foundation
-from orchtw.bootstrap.maker import system_user
+from orchtw.bootstrap.ensurer import system_user
 from orchtw.bootstrap.server_leases import ServerLeases
 from orchtw.client.in_process import Registry
 from orchtw.client.work_queue import QueueMetrics

@@ -13,8 +13,8 @@ from orchtw.assembly.membership import Duties, Membership
 from orchtw.assembly.readiness import Readiness
 from orchtw.bootstrap.api_services import Registration
 from orchtw.bootstrap.endpoint_reconcilers import RECONCILERS
+from orchtw.bootstrap.ensurer import Ensurer
 from orchtw.bootstrap.extension_apiserver_authentication import AuthenticationInfo
-from orchtw.bootstrap.maker import Maker
 from orchtw.bootstrap.presence import Presence
 from orchtw.bootstrap.server_service import ServerService
 from orchtw.controllers.manager import Manager
@@ -24,7 +24,7 @@ from orchtw.flowcontrol.conditions import Conditions
 def duties(
     base: Foundation,
     membership: Membership,
-    maker: Maker,
+    ensurer: Ensurer,
     manager: Manager,
     aggregation: Aggregation,
     limiting: Limiting,
@@ -34,20 +34,20 @@ def duties(
     config = base.config
     bootstrap = None
     if config.cluster.bootstrap:
-        bootstrap = _bootstrap(base, membership, maker, aggregation, limiting, readiness)
+        bootstrap = _bootstrap(base, membership, ensurer, aggregation, limiting, readiness)
     renewed = None if bootstrap is None else bootstrap.point
     return Duties(
         manager=manager,
         bootstrap=bootstrap,
         presence=Presence(membership.leases, membership.agreement, base.reactor, renewed),
-        identity=Identity(config, maker, base.reactor),
+        identity=Identity(config, ensurer, base.reactor),
     )
 
 
 def _bootstrap(
     base: Foundation,
     membership: Membership,
-    maker: Maker,
+    ensurer: Ensurer,
     aggregation: Aggregation,
     limiting: Limiting,
     readiness: Readiness,
@@ -57,18 +57,18 @@ def _bootstrap(
     reconciler = RECONCILERS[cluster.endpoint_reconciler_type](membership.leases, cluster.apiserver_count)
     first_ip = str(next(cluster.service_networks[0].hosts()))
     service = ServerService(clock=reactor, cluster_ip=first_ip, mine=membership.place, reconciler=reconciler)
-    aggregation.look_after(maker)
+    aggregation.look_after(ensurer)
     conditions = None
     if limiting.control is not None:
-        conditions = Conditions(limiting.control.live, maker, reactor, time.time)
+        conditions = Conditions(limiting.control.live, ensurer, reactor, time.time)
         base.join(conditions)
-    registration = Registration(maker, aggregation.api_services, reactor)
+    registration = Registration(ensurer, aggregation.api_services, reactor)
 
     def info() -> AuthenticationInfo:
         return aggregation.authentication_info(membership.client_ca_pem)
 
     return Bootstrap(
-        maker,
+        ensurer,
         service,
         info,
         registration,

@@ -45,7 +45,7 @@ def faults(base: Foundation, metrics: Instruments) -> Faults | None:
     from orchtw.filters.fault_subjects import FaultSubjects
     from orchtw.filters.faults import FaultStage
     from orchtw.rules.negotiation import Negotiator
-    from orchtw.verbs.stale import StaleReads, freeze
+    from orchtw.verbs.stale_reads import StaleReads, freeze
 
     resources, seconds = base.resources, base.reactor.seconds
     naming, targets = resources.naming, resources.targets

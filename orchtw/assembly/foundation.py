@@ -32,7 +32,7 @@ class Foundation:
 
     @service_map.default
     def _given(self) -> ServiceMap:
-        return service_map(self.config, self.reactor, self.reloads, self.services)
+        return service_map(self.config.cluster, self.reactor, self.reloads, self.services)
 
     def join(self, service: IService) -> None:
         """Have a service start and stop with the others, in the order in which they have joined."""

@@ -16,7 +16,7 @@ from orchtw.assembly.foundation import Foundation
 from orchtw.assembly.history import Recording
 from orchtw.assembly.membership import Membership
 from orchtw.assembly.metrics import Instruments
-from orchtw.assembly.outward import outward
+from orchtw.assembly.outbound import proxy_transport
 from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.stages import StageHost, StageTable, stages
 from orchtw.audit.auditor import Auditor
@@ -113,7 +113,7 @@ def _api_parts(base: Foundation, parts: FrontParts, origins: AllowedOrigins, pas
         accounts=parts.membership.accounts,
         verbosity=parts.verbosity,
         reactor=base.reactor,
-        outward=outward(base, origins),
+        transport=proxy_transport(base, origins),
         limiting=parts.limiting,
         faults=parts.faults,
         debugging=parts.debugging,

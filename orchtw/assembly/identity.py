@@ -12,7 +12,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.ensurer import Ensurer
 from orchtw.bootstrap.server_identity import ServerIdentity
 from orchtw.bootstrap.storage_versions import Unstated, publish, states_versions
 from orchtw.config import Config
@@ -33,22 +33,22 @@ class Duty:
 class Identity:
     """Says everything once, in order, when it is started, so that it is said before the first request is answered.
 
-    `maker` has the names and the write path; nothing is said unless the feature gates ask for it.
+    `ensurer` has the names and the write path; nothing is said unless the feature gates ask for it.
     """
 
     _log = Logger()
 
-    def __init__(self, config: Config, maker: Maker, clock: IReactorTime) -> None:
+    def __init__(self, config: Config, ensurer: Ensurer, clock: IReactorTime) -> None:
         self._clock = clock
         self._calls: dict[Duty, IDelayedCall] = {}
         self._stopped = False
-        self.server = _server_of(config, maker)
+        self.server = _server_of(config, ensurer)
         """Name of this server's Lease in the system's namespace; empty: it has none."""
         self.unstated: Unstated | None = None
         """Resources whose versions are yet to be said; None: nothing is said of versions."""
-        if states_versions(config.generic.gates, maker.naming, maker.targets):
-            self.unstated = Unstated(maker.targets)
-        self._duties = _duties(config, maker, self.server, self.unstated)
+        if states_versions(config.generic.gates, ensurer.naming, ensurer.targets):
+            self.unstated = Unstated(ensurer.targets)
+        self._duties = _duties(config, ensurer, self.server, self.unstated)
 
     async def start(self) -> None:
         """Say everything; what the store does not take is said again soon."""
@@ -79,23 +79,23 @@ class Identity:
         self._log.failure("this server's identity is no longer published", failure=failure)
 
 
-def _server_of(config: Config, maker: Maker) -> str:
+def _server_of(config: Config, ensurer: Ensurer) -> str:
     if config.worker or not config.generic.gates["APIServerIdentity"]:
         return ""
-    return f"{maker.naming.api_server}-{uuid4()}"
+    return f"{ensurer.naming.api_server}-{uuid4()}"
 
 
-def _duties(config: Config, maker: Maker, server: str, unstated: Unstated | None) -> Sequence[Duty]:
+def _duties(config: Config, ensurer: Ensurer, server: str, unstated: Unstated | None) -> Sequence[Duty]:
     """Return the duties, the Lease first: what is said by a server without one is collected."""
     if not server:
         return ()
-    writes = maker.writes
+    writes = ensurer.writes
     duration_s = config.identity.duration_seconds
-    identity = ServerIdentity(maker, server, duration_s, writes.now)
+    identity = ServerIdentity(ensurer, server, duration_s, writes.now)
     duties = [
         Duty(identity.renew, config.identity.renew_interval_seconds),
         Duty(identity.collect, duration_s),
     ]
     if unstated is not None:
-        duties.append(Duty(lambda: publish(maker, server, writes.timestamp, unstated), VERSIONS_S))
+        duties.append(Duty(lambda: publish(ensurer, server, writes.timestamp, unstated), VERSIONS_S))
     return duties

@@ -49,7 +49,7 @@ def handed_keys(
 
 def _asked(config: Config, made: bytes) -> bytes:
     """Return the sealed keys of the store. Raises ConfigError."""
-    command = (sys.executable, "-m", "orchtw.assembly.asking")
+    command = (sys.executable, "-m", "orchtw.assembly.fetch_keys")
     given = pickle.dumps((config, made))
     try:
         ended = subprocess.run(command, input=given, capture_output=True, env=_environment(), timeout=ASK_S)

@@ -74,7 +74,7 @@ class Membership:
         address = config.serving.told_address(place.address, place.port)
         self.accounts = account_tokens(config, resources.naming, address, keys.account_key)
         self.signing = keys.signing or ClusterSigning(config.signing)
-        self.root_ca_pem = root_ca(config) or keys.ca_pem
+        self.root_ca_pem = root_ca(config.accounts) or keys.ca_pem
         told = facts(
             config,
             resources.naming,

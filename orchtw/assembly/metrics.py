@@ -103,7 +103,7 @@ class Instruments:
         show_caches(self.registry, resources.cacher)
         show_store(self.registry, resources.store, config.storage.backend)
         self._show_threads(resources)
-        add(Read(one(lambda: resources.codecs.generated.known_texts.size_bytes), "orchtw_known_texts_bytes", GAUGE,
+        add(Read(one(lambda: resources.codecs.generated.known_parts.size_bytes), "orchtw_known_texts_bytes", GAUGE,
                  "Bytes of cached object parts, which need not be processed again."))  # fmt: skip
         show_process(self.registry)
         build_info(self.registry, naming)

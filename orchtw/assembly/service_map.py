@@ -7,7 +7,7 @@ from typing import Final
 from twisted.application.service import MultiService
 from twisted.internet.interfaces import IReactorTime
 
-from orchtw.config import Config
+from orchtw.config.cluster import ClusterOptions
 from orchtw.config.reloads import Reloads
 from orchtw.config.service_map import read_mappings
 from orchtw.errors import ConfigError
@@ -20,9 +20,11 @@ INTERVAL_S: Final = 1.0
 _FLAG: Final = "service-map-file"
 
 
-def service_map(config: Config, reactor: IReactorTime, reloads: Reloads, services: MultiService) -> ServiceMap:
+def service_map(
+    options: ClusterOptions, reactor: IReactorTime, reloads: Reloads, services: MultiService
+) -> ServiceMap:
     """Return the map that the flags give. Raises ConfigError for a file that cannot be used."""
-    given, path = config.cluster.service_map, config.cluster.service_map_file
+    given, path = options.service_map, options.service_map_file
     if path is None:
         return ServiceMap(given)
 

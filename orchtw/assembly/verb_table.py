@@ -7,7 +7,7 @@ from functools import partial
 
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.proxy.connect import connect
-from orchtw.proxy.forwarding import Outward
+from orchtw.proxy.forwarding import ProxyTransport
 from orchtw.proxy.log import log
 from orchtw.registry.targets import Targets
 from orchtw.rules.origins import AllowedOrigins
@@ -57,7 +57,7 @@ def equal_calls(reading: Reading) -> Mapping[str, AtOnce]:
 
 
 def subresource_verbs(
-    reading: Reading, writing: Writing, targets: Targets, outward: Outward, tokens: AccountTokens
+    reading: Reading, writing: Writing, targets: Targets, transport: ProxyTransport, tokens: AccountTokens
 ) -> Mapping[str, Mapping[str, Verb]]:
     """Return the verbs on each sub-resource."""
     budgets = targets.stored_target("policy", "v1", "poddisruptionbudgets")
@@ -66,11 +66,11 @@ def subresource_verbs(
         "update": partial(update, writing),
         "patch": partial(patch_or_apply, writing),
     }
-    connected = dict.fromkeys(CONNECT_VERBS, partial(connect, writing, outward))
+    connected = dict.fromkeys(CONNECT_VERBS, partial(connect, writing, transport))
     return {
         **dict.fromkeys(OBJECT_SUBRESOURCES, whole),
         **dict.fromkeys(CONNECT_SUBRESOURCES, connected),
-        "log": {"get": partial(log, writing, outward)},
+        "log": {"get": partial(log, writing, transport)},
         "binding": {"create": partial(bind_pod, writing)},
         "eviction": {"create": partial(evict, writing, budgets)},
         "token": {"create": TokenRequests(writing, targets, tokens).create},

@@ -20,7 +20,7 @@ from orchtw.audit.policy_file import GROUP
 from orchtw.audit.shared_log_file import SharedLogFile
 from orchtw.audit.sink import AuditBackend, AuditSink, Blocking, Truncating
 from orchtw.audit.waiting import WaitingEvents
-from orchtw.audit.webhook import LimitedCaller, Way, WebhookBackend
+from orchtw.audit.webhook import LimitedCaller, WebhookBackend, WebhookSender
 from orchtw.config.audit import AuditLogOptions, AuditOptions, AuditWebhookOptions
 from orchtw.config.reloads import Reloads
 from orchtw.errors import ConfigError
@@ -106,14 +106,14 @@ def _webhook(host: AuditHost, options: AuditWebhookOptions) -> AuditSink:
         remote = load(path, host.naming, host.clock)
     except ConfigError as error:
         raise ConfigError(f"--audit-webhook-config-file: {error}") from None
-    way = Way(
+    sender = WebhookSender(
         caller=LimitedCaller(host.caller),
         remote=remote,
         clock=host.clock,
         random=host.random,
         first_s=options.initial_backoff_s,
     )
-    webhook = WebhookBackend(way.send, f"{host.group}/v1", host.clock, host.counts)
+    webhook = WebhookBackend(sender.send, f"{host.group}/v1", host.clock, host.counts)
     if options.mode != _BATCH:
         return _blocking(host, options.mode, "webhook", webhook)
     return _batches(host, options, "webhook", webhook)

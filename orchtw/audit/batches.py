@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 import attrs
 
 from orchtw.audit.event import Event
-from orchtw.audit.waiting import Holder, WaitingEvents
+from orchtw.audit.waiting import InDelivery, WaitingEvents
 
 PLUGIN: Final = "buffered"
 
@@ -29,7 +29,7 @@ class BatchSettings:
     max_bytes: int = 0
 
 
-class Delivery(Holder, Protocol):
+class Delivery(InDelivery, Protocol):
     """Delivery of batches, any number at once."""
 
     @property

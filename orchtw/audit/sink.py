@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchtw.audit.counts import Counts
 from orchtw.audit.event import Event
-from orchtw.audit.waiting import Holder, WaitingEvents
+from orchtw.audit.waiting import InDelivery, WaitingEvents
 
 Stored = bool | Deferred[bool]
 """True if the events' request may go on; a Deferred if that is not known at once.
@@ -71,7 +71,7 @@ WAIT_S: Final = 90.0
 """Longest wait of a request for delivery, unless its own limit is shorter: watches and refusals have no limit."""
 
 
-class AuditBackend(Holder, Protocol):
+class AuditBackend(InDelivery, Protocol):
     """Backend that takes the events of one request at a time."""
 
     def process(self, *events: Event) -> Deferred[bool]:

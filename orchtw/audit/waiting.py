@@ -12,12 +12,12 @@ WAITING_BYTES: Final = 64 << 20
 BLOCKED: Final = "audit buffer queue blocked"
 
 
-class Holder(Protocol):
-    """Holder of events that are being delivered."""
+class InDelivery(Protocol):
+    """Events that are being delivered."""
 
     @property
     def bytes(self) -> int:
-        """Return the bytes that it holds, with `extra_bytes` for each delivery."""
+        """Return the bytes that they take, with `extra_bytes` for each delivery."""
 
     @property
     def extra_bytes(self) -> int:
@@ -31,10 +31,16 @@ class WaitingEvents:
     """
 
     def __init__(
-        self, backend: str, holder: Holder, counts: Counts, *, plugin: str = "", limit_bytes: int = WAITING_BYTES
+        self,
+        backend: str,
+        in_delivery: InDelivery,
+        counts: Counts,
+        *,
+        plugin: str = "",
+        limit_bytes: int = WAITING_BYTES,
     ) -> None:
         self.queued = 0
-        self._holder = holder
+        self._in_delivery = in_delivery
         self._counts = counts
         self._plugin = plugin or backend
         self._limit_bytes = limit_bytes
@@ -43,11 +49,11 @@ class WaitingEvents:
     @property
     def bytes(self) -> int:
         """Return the bytes of all undelivered events."""
-        return self.queued + self._holder.bytes
+        return self.queued + self._in_delivery.bytes
 
     def fits(self, size: int) -> bool:
         """Report whether there is room for `size` bytes more."""
-        return self.bytes + size + self._holder.extra_bytes <= self._limit_bytes
+        return self.bytes + size + self._in_delivery.extra_bytes <= self._limit_bytes
 
     def lose(self, count: int) -> None:
         """Count events that are lost for lack of room."""

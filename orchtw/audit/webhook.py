@@ -34,7 +34,7 @@ Send = Callable[[bytes], Any]
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
-class Way:
+class WebhookSender:
     """Delivery to the webhook, with retries, the first of which is after `first_s`."""
 
     caller: retries.Poster

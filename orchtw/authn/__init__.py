@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from orchtw.authn import bootstrap_tokens, request_headers, tokens
+from orchtw.authn import bootstrap_tokens, request_headers, service_account_tokens, tokens
 from orchtw.authn.client_certificates import ClientCertificates
 from orchtw.authn.method import Authenticator, AuthnHost, PlainTokens, TokenMethod, plain
-from orchtw.authn.service_accounts import tokens as service_accounts
 from orchtw.config.authentication import AuthenticationOptions
 from orchtw.plugins import AuthenticationPlugin, Plugins
 from orchtw.plugins.order import anchored
@@ -49,7 +48,7 @@ METHODS: Mapping[str, MakeMethod] = MappingProxyType(
 TOKENS: Mapping[str, MakeSource] = MappingProxyType(
     {
         "token-file": plain(tokens.from_flags),
-        "service-accounts": service_accounts.from_flags,
+        "service-accounts": service_account_tokens.from_flags,
         "bootstrap": plain(bootstrap_tokens.from_flags),
         "oidc": plain(_oidc),
         "webhook": _webhook,

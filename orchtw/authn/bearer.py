@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 
 from orchtw.authn.first_success import first_success
-from orchtw.authn.lasting import FOREIGN, Vouched, together
 from orchtw.authn.method import LastingTokens, ShownToken, TokenMethod
+from orchtw.authn.validity import FOREIGN, Validity, together
 from orchtw.errors import Unauthorized
 from orchtw.request import Request, UserInfo, utf8_text
 
@@ -37,8 +37,8 @@ class BearerTokens:
         found = self._find(ShownToken(token=token, audiences=self._audiences, annotations=request.annotations))
         return _accept(request, found) if isinstance(found, UserInfo) else _accept_later(request, found)
 
-    def lasts(self, request: Request) -> Vouched | None:
-        """Return for how long the sources say the same of the request's token, see `lasting.Lasting`."""
+    def lasts(self, request: Request) -> Validity | None:
+        """Return for how long the sources say the same of the request's token, see `validity.Lasting`."""
         token = bearer_token(request.headers.get("authorization", ""))
         if not token:
             return FOREIGN

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from orchtw.authn.lasting import FOREIGN, Vouched
 from orchtw.authn.method import AuthnHost, authenticated
+from orchtw.authn.validity import FOREIGN, Validity
 from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import Unauthorized
 from orchtw.naming.names import Naming
@@ -44,7 +44,7 @@ class BootstrapTokens:
             raise Unauthorized(f"bootstrap token {token_id}: {problem}") from None
         return authenticated(UserInfo(name=f"system:bootstrap:{token_id}", groups=groups))
 
-    def lasts(self, token: str) -> Vouched | None:
+    def lasts(self, token: str) -> Validity | None:
         """Have the Secret looked at each time, see `lasting.LastingPlainTokens`."""
         return FOREIGN if split(token) is None else None
 

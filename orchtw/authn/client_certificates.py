@@ -8,9 +8,9 @@ from typing import NamedTuple
 from cryptography.x509 import Certificate
 from cryptography.x509.oid import NameOID
 
-from orchtw.authn.lasting import FOREIGN, Vouched
 from orchtw.authn.method import authenticated
 from orchtw.authn.metrics import AuthenticationMetrics
+from orchtw.authn.validity import FOREIGN, Validity
 from orchtw.errors import Unauthorized
 from orchtw.request import Request, UnreadableCertificate, UserInfo
 
@@ -60,8 +60,8 @@ class ClientCertificates:
         self._metrics.certificate(known.ends - now)
         return known.user
 
-    def lasts(self, request: Request) -> Vouched | None:
-        """Hold from the certificate's first to its last moment, see `lasting.Lasting`."""
+    def lasts(self, request: Request) -> Validity | None:
+        """Hold from the certificate's first to its last moment, see `validity.Lasting`."""
         certificate, seconds = request.peer.certificate, self._seconds
         if certificate is None:
             return FOREIGN
@@ -69,7 +69,7 @@ class ClientCertificates:
         if known is None or known.user is None or not request.peer.verified:
             return None
         begins, ends, count = known.begins, known.ends, self._metrics.certificate
-        return Vouched(
+        return Validity(
             known=True, stands=(lambda: begins <= seconds() <= ends,), used=(lambda: count(ends - seconds()),)
         )
 

@@ -12,9 +12,9 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import attrs
 from twisted.application.service import MultiService
 
-from orchtw.authn.lasting import LastingPlainTokens, Vouched
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.issuing import AccountTokens
+from orchtw.authn.validity import LastingPlainTokens, Validity
 from orchtw.config.reloads import Reloads
 from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller
@@ -89,9 +89,9 @@ class TokenMethod(Protocol):
 
 @runtime_checkable
 class LastingTokens(Protocol):
-    """A source of tokens that can be asked about one for which it has just been asked: see `lasting.Lasting`."""
+    """A source of tokens that can be asked about one for which it has just been asked: see `validity.Lasting`."""
 
-    def lasts(self, shown: ShownToken) -> Vouched | None:
+    def lasts(self, shown: ShownToken) -> Validity | None:
         """Return for how long the answer holds; None: it has to be asked each time."""
 
 
@@ -129,7 +129,7 @@ class ForThisAPI:
         shown.accepted = common(self._audiences, shown.audiences)
         return self._source.find(shown.token)
 
-    def lasts(self, shown: ShownToken) -> Vouched | None:
+    def lasts(self, shown: ShownToken) -> Validity | None:
         """Return what the source says of tokens meant for this API, see `LastingTokens`."""
         source = self._source
         return source.lasts(shown.token) if isinstance(source, LastingPlainTokens) else None

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from orchtw.authn.compact import Compact, compact
-from orchtw.authn.lasting import FOREIGN, Vouched
 from orchtw.authn.method import AuthnHost
 from orchtw.authn.oidc_claims import BadToken, Mapping
 from orchtw.authn.oidc_distributed import ClaimSource, DistributedClaims, OtherIssuers, source_of
 from orchtw.authn.oidc_keys import IssuerKeys, Provider
 from orchtw.authn.oidc_rules import UNSIGNED, TokenRules, is_signed
 from orchtw.authn.shared_calls import SharedCalls
+from orchtw.authn.validity import FOREIGN, Validity
 from orchtw.authn.verdicts import Accepted, Verdicts, accepted
 from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import ConfigError, Unauthorized
@@ -70,7 +70,7 @@ class IDTokens:
         except BadToken as problem:
             raise Unauthorized(str(problem)) from None
 
-    def lasts(self, token: str) -> Vouched | None:
+    def lasts(self, token: str) -> Validity | None:
         """Have the issuer's tokens looked at each time, see `lasting.LastingPlainTokens`."""
         read = compact(token)
         return FOREIGN if read is None or read.claims.get("iss") != self._mapping.issuer else None

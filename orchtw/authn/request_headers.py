@@ -11,8 +11,8 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from orchtw.authn.lasting import FOREIGN, Vouched
 from orchtw.authn.method import AuthnHost, authenticated
+from orchtw.authn.validity import FOREIGN, Validity
 from orchtw.config.authentication import AuthenticationOptions, RequestHeaderOptions
 from orchtw.errors import ConfigError
 from orchtw.request import Request, UnreadableCertificate, UserInfo, utf8_text
@@ -84,8 +84,8 @@ class RequestHeaders:
             request.headers = {key: text for key, text in request.headers.items() if not holds(key)}
         return user
 
-    def lasts(self, request: Request) -> Vouched | None:
-        """Have requests that name a user asked about each time, see `lasting.Lasting`."""
+    def lasts(self, request: Request) -> Validity | None:
+        """Have requests that name a user asked about each time, see `validity.Lasting`."""
         return None if any(map(self._names.holds, request.headers)) else FOREIGN
 
     def _user(self, request: Request) -> UserInfo | None:

@@ -12,8 +12,8 @@ from pathlib import Path
 from twisted.logger import Logger
 
 from orchtw.authn.csv_records import MalformedRecord, records
-from orchtw.authn.lasting import Vouched
 from orchtw.authn.method import AuthnHost, authenticated
+from orchtw.authn.validity import Validity
 from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import ConfigError
 from orchtw.request import UserInfo
@@ -57,10 +57,10 @@ class TokenFile:
         """Return the token's user, or None."""
         return self._tokens.find(token)
 
-    def lasts(self, token: str) -> Vouched:
+    def lasts(self, token: str) -> Validity:
         """Hold until the file is read again, see `lasting.LastingPlainTokens`."""
         tokens = self._tokens
-        return Vouched(known=tokens.find(token) is not None, stands=(lambda: self._tokens is tokens,))
+        return Validity(known=tokens.find(token) is not None, stands=(lambda: self._tokens is tokens,))
 
 
 def from_flags(host: AuthnHost, options: AuthenticationOptions) -> TokenFile | None:

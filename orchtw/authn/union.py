@@ -9,8 +9,8 @@ from twisted.logger import Logger
 from orchtw.authn import methods, token_sources
 from orchtw.authn.bearer import BearerTokens
 from orchtw.authn.first_success import first_success
-from orchtw.authn.lasting import Lasting, Vouched, together
 from orchtw.authn.method import ANONYMOUS, Authenticator, AuthnHost, TokenReviewer, authenticated
+from orchtw.authn.validity import Lasting, Validity, together
 from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import Unauthorized
@@ -57,7 +57,7 @@ class AuthenticatorUnion:
             return self._decide(request, found, reasons)
         return self._decide_later(request, found, reasons)
 
-    def lasts(self, request: Request) -> Vouched | None:
+    def lasts(self, request: Request) -> Validity | None:
         """Return for how long the user of a request that has just been authenticated stays the same."""
         return together(method.lasts(request) if isinstance(method, Lasting) else None for method in self._asked)
 

@@ -8,8 +8,8 @@ import re
 from base64 import urlsafe_b64decode
 from collections.abc import Awaitable, Iterable
 
-from orchtw.authn.lasting import FOREIGN, Vouched
 from orchtw.authn.method import Authenticator
+from orchtw.authn.validity import FOREIGN, Validity
 from orchtw.errors import Unauthorized
 from orchtw.request import Request, UserInfo
 from orchtw.rules.websocket import BEARER, PROTOCOLS, is_websocket, subprotocols
@@ -54,8 +54,8 @@ class WebSocketTokens:
         )
         return self._bearer.authenticate(shown)
 
-    def lasts(self, request: Request) -> Vouched | None:
-        """Have WebSockets asked each time, see `lasting.Lasting`."""
+    def lasts(self, request: Request) -> Validity | None:
+        """Have WebSockets asked each time, see `validity.Lasting`."""
         return None if PROTOCOLS in request.headers else FOREIGN
 
     def _decoded(self, name: str) -> str:

@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.ensurer import Ensurer
 from orchtw.errors import StatusError
 from orchtw.registry.aggregation.services import (
     GROUP,
@@ -49,11 +49,11 @@ class Registration:
 
     _log = Logger()
 
-    def __init__(self, maker: Maker, services: ApiServices, clock: IReactorTime) -> None:
-        self._maker = maker
+    def __init__(self, ensurer: Ensurer, services: ApiServices, clock: IReactorTime) -> None:
+        self._ensurer = ensurer
         self._services = services
         self._clock = clock
-        self._label = managed_label(maker.naming)
+        self._label = managed_label(ensurer.naming)
         self._settled_at = 0.0
         self._at_start: frozenset[str] = frozenset()
         self._done: set[str] = set()
@@ -67,7 +67,7 @@ class Registration:
         self._settled_at = self._clock.seconds() + SETTLE_S
         self._at_start = frozenset(self._services.all)
         self._services.listen(self._changed)
-        self._maker.targets.follow(self._resources_changed)
+        self._ensurer.targets.follow(self._resources_changed)
 
     def stop(self) -> None:
         """Stop following changes, and cancel the timer."""
@@ -78,12 +78,12 @@ class Registration:
     async def run(self) -> None:
         """Reconcile all of them. Raises the error of the first rejected write."""
         managed = (each.group_version for each in self._services.all.values() if each.managed)
-        served = ((info.name, version) for info in self._maker.targets.groups for version in info.versions)
+        served = ((info.name, version) for info in self._ensurer.targets.groups for version in info.versions)
         await self._bring_in_line(dict.fromkeys((*served, *managed)))
 
     async def _bring_in_line(self, group_versions: Iterable[GroupVersion]) -> None:
         """Reconcile the APIServices of some group versions."""
-        own, targets = self._maker.naming.group(GROUP), self._maker.targets
+        own, targets = self._ensurer.naming.group(GROUP), self._ensurer.targets
         wanted: dict[str, Object] = {}
         names: list[str] = []
         for group, version in group_versions:
@@ -137,18 +137,20 @@ class Registration:
         if name in self._done and wanted is not None and self._is_on_start(wanted):
             return None
         if live is None:
-            return None if wanted is None else self._maker.ensure(GROUP, VERSION, PLURAL, wanted)
+            return None if wanted is None else self._ensurer.ensure(GROUP, VERSION, PLURAL, wanted)
         late = live.managed == ON_START and (name not in self._at_start or name in self._done)
         if not live.managed or late:
             return None
         if wanted is not None:
-            return None if _says(live, wanted["spec"]) else self._maker.ensure_content(GROUP, VERSION, PLURAL, wanted)
+            if _says(live, wanted["spec"]):
+                return None
+            return self._ensurer.ensure_content(GROUP, VERSION, PLURAL, wanted)
         wait_s = self._settled_at - self._clock.seconds()
         if live.managed == ALWAYS and name not in self._ours and wait_s > 0:
             self._due.add(live.group_version)
             self._soon(wait_s)
             return None
-        return self._maker.remove(GROUP, VERSION, PLURAL, name, self._is_ours)
+        return self._ensurer.remove(GROUP, VERSION, PLURAL, name, self._is_ours)
 
     def _is_on_start(self, wanted: Object) -> bool:
         return bool(wanted["metadata"]["labels"][self._label] == ON_START)

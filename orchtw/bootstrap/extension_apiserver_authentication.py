@@ -13,7 +13,7 @@ import orjson
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.ensurer import Ensurer
 from orchtw.wire.json_values import loads
 
 NAME = "extension-apiserver-authentication"
@@ -56,15 +56,15 @@ class AuthenticationInfo:
         }
 
 
-async def publish_authentication_info(maker: Maker, info: AuthenticationInfo) -> None:
+async def publish_authentication_info(ensurer: Ensurer, info: AuthenticationInfo) -> None:
     """Update the ConfigMap with the present information."""
-    namespace = maker.naming.system_namespace
+    namespace = ensurer.naming.system_namespace
     meta = {"name": NAME, "namespace": namespace}
-    target = maker.targets.stored_target("", "v1", "configmaps")
+    target = ensurer.targets.stored_target("", "v1", "configmaps")
     live = target.stored.get(namespace, NAME)
     data = {} if live is None else target.load(live).get("data") or {}
-    now = datetime.fromtimestamp(maker.writes.now(), UTC)
-    await maker.ensure_content("", "v1", "configmaps", {"metadata": meta, "data": info.merged(data, now)})
+    now = datetime.fromtimestamp(ensurer.writes.now(), UTC)
+    await ensurer.ensure_content("", "v1", "configmaps", {"metadata": meta, "data": info.merged(data, now)})
 
 
 def _bundle(bundles: Iterable[str], now: datetime) -> str:

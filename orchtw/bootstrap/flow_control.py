@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 from typing import Final
 
-from orchtw.bootstrap.maker import Maker, together
+from orchtw.bootstrap.ensurer import Ensurer, together
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.flowcontrol import mandatory, suggested
 from orchtw.wire.objects import Object
@@ -20,30 +20,30 @@ _LEVELS: Final = "prioritylevelconfigurations"
 _SCHEMAS: Final = "flowschemas"
 
 
-async def keep_flow_objects(maker: Maker) -> None:
+async def keep_flow_objects(ensurer: Ensurer) -> None:
     """Make missing objects, update those that follow the release, and remove those of older releases.
 
     Raises the store's errors.
     """
     for plural in (_LEVELS, _SCHEMAS):
-        expected = dict(_specs(plural, maker.naming))
-        await together(partial(_keep, maker, plural, name, spec) for name, spec in expected.items())
-        stored = maker.targets.stored_target(maker.naming.group(GROUP), VERSION, plural).stored
+        expected = dict(_specs(plural, ensurer.naming))
+        await together(partial(_keep, ensurer, plural, name, spec) for name, spec in expected.items())
+        stored = ensurer.targets.stored_target(ensurer.naming.group(GROUP), VERSION, plural).stored
         left = [entry.name for entry in stored.cache.snapshot() if entry.name not in expected]
-        annotation = maker.naming.translate(AUTOUPDATE)
+        annotation = ensurer.naming.translate(AUTOUPDATE)
 
         def ours(obj: Object, annotation: str = annotation) -> bool:
             return _said(obj, annotation) == "true"
 
         for name in left:
-            await maker.remove(GROUP, VERSION, plural, name, ours)
+            await ensurer.remove(GROUP, VERSION, plural, name, ours)
 
 
-async def _keep(maker: Maker, plural: str, name: str, spec: Object) -> None:
-    annotation = maker.naming.translate(AUTOUPDATE)
+async def _keep(ensurer: Ensurer, plural: str, name: str, spec: Object) -> None:
+    annotation = ensurer.naming.translate(AUTOUPDATE)
     obj = {"metadata": {"name": name, "annotations": {annotation: "true"}}, "spec": spec}
     fixed = name in mandatory.FLOW_SCHEMAS
-    await maker.complete(GROUP, VERSION, plural, obj, partial(renewed, annotation=annotation, fixed=fixed))
+    await ensurer.complete(GROUP, VERSION, plural, obj, partial(renewed, annotation=annotation, fixed=fixed))
 
 
 def renewed(live: Object, expected: Object, *, annotation: str, fixed: bool) -> Object | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from orchtw.bootstrap.maker import system_user
+from orchtw.bootstrap.ensurer import system_user
 from orchtw.errors import AlreadyExists
 from orchtw.naming.names import Naming
 from orchtw.registry.targets import Targets

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.ensurer import Ensurer
 
 NODE_CRITICAL = (
     "system-node-critical",
@@ -16,8 +16,8 @@ CLUSTER_CRITICAL = (
 )
 
 
-async def create_priority_classes(maker: Maker) -> None:
+async def create_priority_classes(ensurer: Ensurer) -> None:
     """Create both classes where they are missing."""
     for name, value, description in (NODE_CRITICAL, CLUSTER_CRITICAL):
         obj = {"metadata": {"name": name}, "value": value, "description": description}
-        await maker.ensure("scheduling.orch.io", "v1", "priorityclasses", obj)
+        await ensurer.ensure("scheduling.orch.io", "v1", "priorityclasses", obj)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from orchtw.bootstrap.maker import Maker, together
+from orchtw.bootstrap.ensurer import Ensurer, together
 from orchtw.naming.names import Naming
 from orchtw.rules.rbac import TooManyRules, rules_of, uncovered
 from orchtw.wire.json_values import loads
@@ -22,25 +22,25 @@ Merge = Callable[[Object, Object], Object | None]
 """Function of the live and the expected object that returns the one to store; None: no change."""
 
 
-async def reconcile_roles(maker: Maker) -> None:
+async def reconcile_roles(ensurer: Ensurer) -> None:
     """Create missing objects and complete present ones, concurrently. Raises the store's errors."""
-    expected = list(expected_objects(maker.naming))
-    await together(partial(_reconcile, maker, plural, obj) for plural, obj in expected if plural in _ROLES)
-    await together(partial(_reconcile, maker, plural, obj) for plural, obj in expected if plural not in _ROLES)
+    expected = list(expected_objects(ensurer.naming))
+    await together(partial(_reconcile, ensurer, plural, obj) for plural, obj in expected if plural in _ROLES)
+    await together(partial(_reconcile, ensurer, plural, obj) for plural, obj in expected if plural not in _ROLES)
 
 
-async def _reconcile(maker: Maker, plural: str, obj: Object) -> None:
+async def _reconcile(ensurer: Ensurer, plural: str, obj: Object) -> None:
     """Reconcile one object; recreate a binding to another role, since that is immutable (reference ROLE-2)."""
-    autoupdate = maker.naming.translate(AUTOUPDATE)
+    autoupdate = ensurer.naming.translate(AUTOUPDATE)
     if plural in _ROLES:
-        await maker.complete(GROUP, "v1", plural, obj, partial(completed_role, autoupdate=autoupdate))
+        await ensurer.complete(GROUP, "v1", plural, obj, partial(completed_role, autoupdate=autoupdate))
         return
-    if await maker.complete(GROUP, "v1", plural, obj, partial(completed_binding, autoupdate=autoupdate)):
+    if await ensurer.complete(GROUP, "v1", plural, obj, partial(completed_binding, autoupdate=autoupdate)):
         return
-    live = maker.find(GROUP, "v1", plural, obj)
+    live = ensurer.find(GROUP, "v1", plural, obj)
     if live is not None and not _protected(live, autoupdate):
-        await maker.remove_unless(GROUP, "v1", plural, obj, "roleRef")
-        await maker.ensure(GROUP, "v1", plural, obj)
+        await ensurer.remove_unless(GROUP, "v1", plural, obj, "roleRef")
+        await ensurer.ensure(GROUP, "v1", plural, obj)
 
 
 def expected_objects(naming: Naming) -> Iterator[tuple[str, Object]]:

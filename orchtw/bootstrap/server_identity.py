@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.ensurer import Ensurer
 from orchtw.rules.server_identity import is_of_server, labels_of_server
 from orchtw.wire.objects import Object
 
@@ -20,15 +20,15 @@ LEASES: Final = ("coordination.orch.io", "v1", "leases")
 class ServerIdentity:
     """The Lease of the server `server_id`; `now` is in seconds since the epoch."""
 
-    def __init__(self, maker: Maker, server_id: str, duration_s: int, now: Callable[[], float]) -> None:
+    def __init__(self, ensurer: Ensurer, server_id: str, duration_s: int, now: Callable[[], float]) -> None:
         self.server_id = server_id
-        self._maker = maker
+        self._ensurer = ensurer
         self._duration_s = duration_s
         self._now = now
 
     async def renew(self) -> None:
         """Renew this server's Lease. Raises StatusError."""
-        naming = self._maker.naming
+        naming = self._ensurer.naming
         meta = {
             "name": self.server_id,
             "namespace": naming.system_namespace,
@@ -39,16 +39,16 @@ class ServerIdentity:
             "leaseDurationSeconds": self._duration_s,
             "renewTime": datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="microseconds")[:-6] + "Z",
         }
-        await self._maker.ensure_content(*LEASES, {"metadata": meta, "spec": spec})
+        await self._ensurer.ensure_content(*LEASES, {"metadata": meta, "spec": spec})
 
     async def collect(self) -> None:
         """Remove the Leases of servers that have not renewed them in time. Raises StatusError."""
-        naming, now = self._maker.naming, datetime.fromtimestamp(self._now(), UTC)
+        naming, now = self._ensurer.naming, datetime.fromtimestamp(self._now(), UTC)
         group, version, plural = LEASES
-        target = self._maker.targets.stored_target(naming.group(group), version, plural)
+        target = self._ensurer.targets.stored_target(naming.group(group), version, plural)
         for entry in list(target.stored.cache.snapshot(naming.system_namespace)):
             if is_of_server(entry.labels, naming) and _is_over(target.load(entry), now):
-                await self._maker.remove(
+                await self._ensurer.remove(
                     *LEASES, entry.name, lambda live: _is_over(live, now), naming.system_namespace
                 )
 

@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchtw.bootstrap.endpoint_reconcilers import EndpointReconciler
-from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.ensurer import Ensurer
 from orchtw.bootstrap.server_leases import ServerPlace
 from orchtw.errors import Invalid
 from orchtw.rules.services import family_of
@@ -36,71 +36,71 @@ class ServerService:
     mine: ServerPlace
     reconciler: EndpointReconciler
 
-    async def publish(self, maker: Maker) -> None:
+    async def publish(self, ensurer: Ensurer) -> None:
         """Create the Service if it is missing, and update its endpoints."""
-        await self._make(maker)
-        await self.point(maker)
+        await self._make(ensurer)
+        await self.point(ensurer)
 
-    async def _make(self, maker: Maker) -> None:
+    async def _make(self, ensurer: Ensurer) -> None:
         """Create the Service; retry if its address is taken, perhaps by another starting server's same Service."""
         for tries_left in reversed(range(TRIES)):
             try:
-                await maker.ensure("", "v1", "services", self._service(maker))
+                await ensurer.ensure("", "v1", "services", self._service(ensurer))
                 return
             except Invalid:
                 if not tries_left:
                     raise
                 await deferLater(self.clock, PAUSE_S)
 
-    async def point(self, maker: Maker) -> None:
+    async def point(self, ensurer: Ensurer) -> None:
         """Update the endpoints to the live servers, even one that only this machine can reach.
 
         Other endpoints may not have a loopback address.
         """
-        present = maker.find("", "v1", "endpoints", {"metadata": self._meta(maker, {})})
+        present = ensurer.find("", "v1", "endpoints", {"metadata": self._meta(ensurer, {})})
         places = await self.reconciler.places(present)
         if places is None:
             return
-        naming = maker.naming
-        meta = self._meta(maker, {f"endpointslice.{naming.label_domain}/skip-mirror": "true"})
+        naming = ensurer.naming
+        meta = self._meta(ensurer, {f"endpointslice.{naming.label_domain}/skip-mirror": "true"})
         subsets = [
             {"addresses": [{"ip": each.address} for each in places if each.port == port], "ports": [_port(port)]}
             for port in sorted({each.port for each in places})
         ]
-        await maker.ensure_content("", "v1", "endpoints", {"metadata": meta, "subsets": subsets})
-        await self._point_slice(maker, places)
+        await ensurer.ensure_content("", "v1", "endpoints", {"metadata": meta, "subsets": subsets})
+        await self._point_slice(ensurer, places)
 
-    async def _point_slice(self, maker: Maker, places: Sequence[ServerPlace]) -> None:
+    async def _point_slice(self, ensurer: Ensurer, places: Sequence[ServerPlace]) -> None:
         """Update the slice, which has addresses of one family and one set of ports.
 
         Every server makes the same choice, or they would undo each other's: the lowest port, IPv4 before IPv6.
         """
-        naming = maker.naming
+        naming = ensurer.naming
         port = min((each.port for each in places), default=self.mine.port)
         addresses = [each.address for each in places if each.port == port] or [self.mine.address]
         family = min(map(family_of, addresses))
         alike = [each for each in places if each.port == port and family_of(each.address) == family]
         slice_ = {
-            "metadata": self._meta(maker, {f"{naming.label_domain}/service-name": naming.product}),
+            "metadata": self._meta(ensurer, {f"{naming.label_domain}/service-name": naming.product}),
             "addressType": family,
             "endpoints": [{"addresses": [each.address], "conditions": {"ready": True}} for each in alike],
             "ports": [_port(port)],
         }
-        await maker.remove_unless("discovery.orch.io", "v1", "endpointslices", slice_, "addressType")
-        await maker.ensure_content("discovery.orch.io", "v1", "endpointslices", slice_)
+        await ensurer.remove_unless("discovery.orch.io", "v1", "endpointslices", slice_, "addressType")
+        await ensurer.ensure_content("discovery.orch.io", "v1", "endpointslices", slice_)
 
-    def _service(self, maker: Maker) -> dict[str, Any]:
-        labels = {"component": "apiserver", "provider": maker.naming.product}
+    def _service(self, ensurer: Ensurer) -> dict[str, Any]:
+        labels = {"component": "apiserver", "provider": ensurer.naming.product}
         port = {"name": "https", "port": PORT, "protocol": "TCP", "targetPort": self.mine.port}
         addresses = {"clusterIP": self.cluster_ip, "clusterIPs": [self.cluster_ip]}
         family = {"ipFamilies": [family_of(self.cluster_ip)], "ipFamilyPolicy": "SingleStack"}
         inside = {"internalTrafficPolicy": "Cluster"}
         spec = {**addresses, **family, **inside, "ports": [port], "sessionAffinity": "None", "type": "ClusterIP"}
-        return {"metadata": self._meta(maker, labels), "spec": spec}
+        return {"metadata": self._meta(ensurer, labels), "spec": spec}
 
     @staticmethod
-    def _meta(maker: Maker, labels: dict[str, str]) -> dict[str, Any]:
-        naming = maker.naming
+    def _meta(ensurer: Ensurer, labels: dict[str, str]) -> dict[str, Any]:
+        naming = ensurer.naming
         return {"name": naming.product, "namespace": naming.default_namespace, "labels": labels}
 
 

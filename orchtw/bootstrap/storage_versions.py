@@ -8,7 +8,7 @@ from typing import Final
 
 import attrs
 
-from orchtw.bootstrap.maker import Maker, together
+from orchtw.bootstrap.ensurer import Ensurer, together
 from orchtw.errors import StatusError
 from orchtw.naming.names import Naming
 from orchtw.registry.targets import Targets
@@ -57,27 +57,27 @@ class Unstated:
         self.why = "<nil>"
 
 
-async def publish(maker: Maker, server: str, now: Callable[[], str], unstated: Unstated) -> None:
+async def publish(ensurer: Ensurer, server: str, now: Callable[[], str], unstated: Unstated) -> None:
     """Create missing objects, and publish `server`'s versions in each. Raises StatusError."""
-    await together(partial(_publish, maker, server, each, now, unstated) for each in statements(maker.targets))
+    await together(partial(_publish, ensurer, server, each, now, unstated) for each in statements(ensurer.targets))
 
 
 async def _publish(
-    maker: Maker, server: str, statement: Statement, now: Callable[[], str], unstated: Unstated
+    ensurer: Ensurer, server: str, statement: Statement, now: Callable[[], str], unstated: Unstated
 ) -> None:
     try:
-        await _state(maker, server, statement, now)
+        await _state(ensurer, server, statement, now)
     except StatusError as error:
         unstated.why = error.message
         raise
     unstated.resources.discard((statement.group, statement.plural))
 
 
-async def _state(maker: Maker, server: str, statement: Statement, now: Callable[[], str]) -> None:
-    await maker.ensure(*STORAGE_VERSIONS, {"metadata": {"name": statement.name}, "spec": {}})
+async def _state(ensurer: Ensurer, server: str, statement: Statement, now: Callable[[], str]) -> None:
+    await ensurer.ensure(*STORAGE_VERSIONS, {"metadata": {"name": statement.name}, "spec": {}})
 
     def change(status: Object) -> Object | None:
         wanted = stated(status, server, statement.encoding, statement.decodable, now())
         return None if wanted == status else wanted
 
-    await maker.change_status(*STORAGE_VERSIONS, statement.name, change)
+    await ensurer.change_status(*STORAGE_VERSIONS, statement.name, change)

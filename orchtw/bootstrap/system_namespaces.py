@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.ensurer import Ensurer
 
 
-async def create_namespaces(maker: Maker) -> None:
+async def create_namespaces(ensurer: Ensurer) -> None:
     """Create the four namespaces where they are missing."""
-    naming = maker.naming
+    naming = ensurer.naming
     names = (naming.default_namespace, naming.system_namespace, naming.public_namespace, naming.node_lease_namespace)
     for name in names:
-        await maker.ensure("", "v1", "namespaces", {"metadata": {"name": name}})
+        await ensurer.ensure("", "v1", "namespaces", {"metadata": {"name": name}})

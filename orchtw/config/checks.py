@@ -18,7 +18,7 @@ from orchtw.config.audit_checks import audit_problems
 from orchtw.config.authentication import OIDCOptions
 from orchtw.config.authorization import AuthorizationOptions
 from orchtw.config.cipher_suites import CIPHER_SUITES
-from orchtw.config.cluster import ADDRESS_TYPES
+from orchtw.config.cluster import ADDRESS_TYPES, ClusterOptions
 from orchtw.config.controllers import ElectionOptions
 from orchtw.config.etcd_checks import etcd_problems
 from orchtw.config.hosts import is_address, is_dns_name, split_host
@@ -147,12 +147,30 @@ def _address(name: str, value: str) -> str:
 
 
 def _numbers(config: Config) -> list[str]:
-    """Return the numbers that are out of range. A zero timeout would abort every request or handshake."""
+    """Return the numbers that are out of range, by subject."""
+    return [
+        *_ports(config),
+        *_processes(config),
+        *_memory(config),
+        *_responses(config.serving),
+        *_servers(config.cluster),
+        *_in_flight(config.requests),
+        *_not_positive(config),
+    ]
+
+
+def _ports(config: Config) -> list[str]:
     problems = []
     if config.serving.secure_port > HIGHEST:
         problems.append(f"--secure-port: {config.serving.secure_port} must be between 0 and {HIGHEST}")
     if not 0 < config.nodes.port <= HIGHEST:
         problems.append(f"--orchlet-port: {config.nodes.port} must be between 1 and {HIGHEST}")
+    return problems
+
+
+def _processes(config: Config) -> list[str]:
+    """Check the number of processes, and what cannot be divided among several."""
+    problems = []
     if not 1 <= config.serving.workers <= MAX_WORKERS:
         problems.append(f"--workers: must be between 1 and {MAX_WORKERS}")
     elif config.serving.workers > 1 and config.storage.backend == "memory":
@@ -163,22 +181,38 @@ def _numbers(config: Config) -> list[str]:
         problems.append("--workers: only on Linux, where the kernel spreads connections over the processes")
     if config.generic.enable_faults and config.serving.workers > 1:
         problems.append("--enable-faults: not with --workers above 1, since each process would count on its own")
+    if config.history.enabled and config.serving.workers > 1:
+        problems.append("--enable-history: not with --workers, whose processes would each record writes of their own")
+    return problems
+
+
+def _memory(config: Config) -> list[str]:
+    problems = []
     if 0 != config.storage.watch_cache_bytes < MIN_WATCH_CACHE_BYTES:
         problems.append(f"--watch-cache-bytes: must be 0 or at least {MIN_WATCH_CACHE_BYTES}")
     if config.history.max_bytes < MIN_HISTORY_BYTES:
         problems.append(f"--history-max-bytes: must be at least {MIN_HISTORY_BYTES}")
-    if config.history.enabled and config.serving.workers > 1:
-        problems.append("--enable-history: not with --workers, whose processes would each record writes of their own")
     if config.serving.max_inflight_bytes < MIN_INFLIGHT_BYTES:
         problems.append(f"--max-inflight-bytes: must be at least {MIN_INFLIGHT_BYTES}")
-    if config.serving.goaway_chance > MAX_GOAWAY_CHANCE:
+    return problems
+
+
+def _responses(options: ServingOptions) -> list[str]:
+    problems = []
+    if options.goaway_chance > MAX_GOAWAY_CHANCE:
         problems.append(f"--goaway-chance: must be between 0 and {MAX_GOAWAY_CHANCE}")
-    if config.serving.http2_max_streams_per_connection > MAX_HTTP2_STREAMS:
+    if options.http2_max_streams_per_connection > MAX_HTTP2_STREAMS:
         problems.append(f"--http2-max-streams-per-connection: must be between 0 and {MAX_HTTP2_STREAMS}")
-    if config.cluster.apiserver_count <= 0:
-        count = config.cluster.apiserver_count
-        problems.append(f"--apiserver-count should be a positive number, but value '{count}' provided")
-    problems += _in_flight(config.requests)
+    return problems
+
+
+def _servers(options: ClusterOptions) -> list[str]:
+    count = options.apiserver_count
+    return [f"--apiserver-count should be a positive number, but value '{count}' provided"] if count <= 0 else []
+
+
+def _not_positive(config: Config) -> list[str]:
+    """Return the numbers that must be positive. A zero timeout would abort every request or handshake."""
     positive = (
         ("request-timeout", config.requests.timeout_s),
         ("lease-reuse-duration-seconds", config.storage.etcd.lease_reuse_duration_seconds),
@@ -199,7 +233,7 @@ def _numbers(config: Config) -> list[str]:
         ("identity-lease-duration-seconds", config.identity.duration_seconds),
         ("identity-lease-renew-interval-seconds", config.identity.renew_interval_seconds),
     )
-    return problems + [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]
+    return [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]
 
 
 def _in_flight(options: RequestOptions) -> list[str]:

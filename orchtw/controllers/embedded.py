@@ -98,8 +98,27 @@ def embedded(
         foreign_charges_s=FOREIGN_CHARGES_S if charges.shared else 0.0,
     )
     installed, values = plugins.of(ControllerPlugin), plugins.values
-    settings = ManagerSettings(
-        enabled=chosen(options.names, installed) - _idle(options, gates, naming, registry, identity),
+    names = chosen(options.names, installed) - _idle(options, gates, naming, registry, identity)
+    settings = _settings(names, options, gates, identity, signing)
+    election = election_of(options.election, naming, registry, others, lost, works=bool(settings.enabled))
+
+    def make(host: ControllerHost) -> list[Controller]:
+        added = [plugin.make(host, values) for name, plugin in installed.items() if name in settings.enabled]
+        return [*enabled(host, settings), *added]
+
+    return Manager(host, make, election)
+
+
+def _settings(
+    names: frozenset[str],
+    options: ControllerOptions,
+    gates: Mapping[str, bool],
+    identity: ControllerIdentity,
+    signing: Means,
+) -> ManagerSettings:
+    """Return the settings of the controllers of these names."""
+    return ManagerSettings(
+        enabled=names,
         concurrent_namespace_syncs=options.concurrent_namespace_syncs,
         concurrent_gc_syncs=options.concurrent_gc_syncs,
         namespace_sync_period_s=options.namespace_sync_period_s,
@@ -112,13 +131,6 @@ def embedded(
         root_ca_pem=identity.root_ca_pem,
         signing=signing,
     )
-    election = election_of(options.election, naming, registry, others, lost, works=bool(settings.enabled))
-
-    def make(host: ControllerHost) -> list[Controller]:
-        added = [plugin.make(host, values) for name, plugin in installed.items() if name in settings.enabled]
-        return [*enabled(host, settings), *added]
-
-    return Manager(host, make, election)
 
 
 Joining = Callable[[Client, UserInfo, Callable[[], object] | None], Client]

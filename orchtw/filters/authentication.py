@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Coroutine
 from time import perf_counter
 from typing import Any
 
-from orchtw.authn.lasting import Lasting
 from orchtw.authn.method import Authenticator
+from orchtw.authn.validity import Lasting
 from orchtw.errors import Unauthorized
 from orchtw.filters.chain import Proceed
 from orchtw.filters.plan import Part, Passage

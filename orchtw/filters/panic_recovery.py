@@ -17,7 +17,7 @@ from orchtw.request import Request, Response
 _FAULT: Final = b"This request caused apiserver to panic. Look in the logs for details.\n"
 
 
-class Refusals:
+class PanicRecovery:
     """Stage that turns every exception except CancelledError into a response.
 
     `refuse` encodes a StatusError in the format that the request accepts.

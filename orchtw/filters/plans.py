@@ -24,7 +24,7 @@ from orchtw.filters.plan_keys import Key, PlanKeys, plain_name
 from orchtw.metrics.series import COUNTER, GAUGE, Read, one
 from orchtw.request import Request, Response, is_short
 from orchtw.values.uuids import new_uuid
-from orchtw.verbs.repeated import Body, Repeated
+from orchtw.verbs.equal_gets import Body, EqualGets
 
 MOST_PLANS: Final = 4096
 MOST_BYTES: Final = 16 << 20
@@ -42,7 +42,7 @@ _PARTS: Final = 2
 class Handler(Protocol):
     """Handler behind the stages."""
 
-    def plan(self, request: Request) -> Repeated | None:
+    def plan(self, request: Request) -> EqualGets | None:
         """Return how to answer requests equal to one that has just been answered; None: nothing of it lasts."""
 
 
@@ -182,16 +182,16 @@ class Plans:
         info = request.info
         if info is None or info.verb != "get" or len(info.parts) != _PARTS or key[1] + info.name != request.path:
             return None
-        repeated, parts = self._handler.plan(request), self._parts(request)
-        if repeated is None or parts is None:
+        equal, parts = self._handler.plan(request), self._parts(request)
+        if equal is None or parts is None:
             return None
         headers = response.headers
         at = headers.index((AUDIT_ID, request.audit_id))
         first, last = _text([("Content-Type", response.content_type), *headers[:at]]), _text(headers[at + 1 :])
         return Plan(
-            stands=(*(look for part in parts for look in part.stands), *repeated.stands),
+            stands=(*(look for part in parts for look in part.stands), *equal.stands),
             free=tuple(part.free for part in parts if part.free is not None),
-            body=repeated.body,
+            body=equal.body,
             passed=tuple(part.passed for part in reversed(parts) if part.passed is not None),
             content_type=response.content_type,
             headers=(tuple(headers[:at]), tuple(headers[at + 1 :])),

@@ -30,7 +30,7 @@ def _say_nothing(source: str, status: str) -> None:
     """Record nothing: the default of a stage without metrics."""
 
 
-class Deadline:
+class TimeoutStage:
     """Stage that limits requests to `limit_s` seconds, or to their `timeout` parameter if that is shorter.
 
     A late request gets 504. A read is then cancelled, as if its client had disconnected. A write runs to its end:

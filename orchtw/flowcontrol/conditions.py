@@ -13,7 +13,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.ensurer import Ensurer
 from orchtw.errors import StatusError
 from orchtw.flowcontrol.live import GROUP, SCHEMAS, VERSION, Live
 from orchtw.flowcontrol.matching import DANGLING
@@ -31,9 +31,9 @@ class Conditions(Service):
 
     _log = Logger()
 
-    def __init__(self, live: Live, maker: Maker, clock: IReactorTime, wall: Callable[[], float]) -> None:
+    def __init__(self, live: Live, ensurer: Ensurer, clock: IReactorTime, wall: Callable[[], float]) -> None:
         self._live = live
-        self._maker = maker
+        self._ensurer = ensurer
         self._clock = clock
         self._wall = wall
         self._next: IDelayedCall | None = None
@@ -83,7 +83,7 @@ class Conditions(Service):
             wanted = condition(schema.level, there=self._live.has_level(schema.level))
             if not _says(schema.dangling, wanted):
                 change = partial(self._changed, wanted)
-                await self._maker.change_status(GROUP, VERSION, SCHEMAS, schema.name, change)
+                await self._ensurer.change_status(GROUP, VERSION, SCHEMAS, schema.name, change)
 
     def _changed(self, wanted: Mapping[str, str], status: Object) -> Object | None:
         """Return the status with the condition; None if it has it already."""

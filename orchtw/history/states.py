@@ -57,7 +57,7 @@ class Begun:
 
 @attrs.frozen(slots=True, eq=False)
 class StateAnswers:
-    """Maker of the answers, each as parts that are made on demand."""
+    """Ensurer of the answers, each as parts that are made on demand."""
 
     states: PastStates
     targets: Targets

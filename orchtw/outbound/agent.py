@@ -22,7 +22,7 @@ from orchtw.outbound.destination import shown_authority
 from orchtw.outbound.errors import loss_words
 from orchtw.outbound.exchange import Broken, CallOutcome, ClientExchange, ResponseHead
 from orchtw.outbound.exchanges import Exchanges
-from orchtw.outbound.routes import Route, Way
+from orchtw.outbound.routes import Route, TransportSettings
 from orchtw.outbound.url import url_parts
 
 _WITH_BODY: Final = frozenset({b"POST", b"PUT"})
@@ -42,10 +42,10 @@ class _NoCookies(CookieJar):
 _NO_COOKIES: Final[Any] = _NoCookies()
 
 
-def client(exchanges: Exchanges[Route], way: Way) -> HTTPClient:
-    """Return a treq client whose requests all go one way; bodies are bytes."""
+def client(exchanges: Exchanges[Route], transport: TransportSettings) -> HTTPClient:
+    """Return a treq client whose requests share transport settings; bodies are bytes."""
     as_it_is: Any = bytes
-    return HTTPClient(ExchangeAgent(exchanges, way), _NO_COOKIES, as_it_is)
+    return HTTPClient(ExchangeAgent(exchanges, transport), _NO_COOKIES, as_it_is)
 
 
 @implementer(IAgent)
@@ -56,9 +56,9 @@ class ExchangeAgent:
     is not worth it, and a large one may be a trap.
     """
 
-    def __init__(self, exchanges: Exchanges[Route], way: Way) -> None:
+    def __init__(self, exchanges: Exchanges[Route], transport: TransportSettings) -> None:
         self._exchanges = exchanges
-        self._way = way
+        self._transport = transport
 
     def request(
         self, method: bytes, uri: bytes, headers: Headers | None = None, bodyProducer: Any = None
@@ -68,7 +68,7 @@ class ExchangeAgent:
 
     async def _answer(self, method: bytes, uri: bytes, headers: Headers, body: bytes) -> IResponse:
         parts = url_parts(uri)
-        route = Route(self._way, parts.scheme, parts.host, parts.port)
+        route = Route(self._transport, parts.scheme, parts.host, parts.port)
         lines = _lines(headers, route)
         if body or method in _WITH_BODY:
             lines.append(("Content-Length", str(len(body))))

@@ -21,12 +21,12 @@ from orchtw.outbound.dialer import Dialer, Unreachable
 from orchtw.outbound.errors import said_by, status_words
 from orchtw.outbound.exchange import Broken
 from orchtw.outbound.exchanges import Exchanges
-from orchtw.outbound.late import web_module
+from orchtw.outbound.lazy_web import web_module
 from orchtw.outbound.limits import CallLimit, Crowded
 from orchtw.outbound.metrics import CallMetrics
 from orchtw.outbound.policy import BadTLS
 from orchtw.outbound.remote import Remote
-from orchtw.outbound.routes import Route, Routes, Way
+from orchtw.outbound.routes import Route, Routes, TransportSettings
 from orchtw.outbound.services import Resolver, Unresolved
 from orchtw.outbound.trust import NO_NAMES
 from orchtw.values.causes import go_quote
@@ -176,9 +176,9 @@ class Caller(Service):
         """Return the destination of a remote, for users of a `Dialer`. Raises CallFailed with `why`."""
         parts = urlsplit(remote.url)
         try:
-            way = self._way(remote, await self._shown(remote, Question()))
+            transport = self._transport(remote, await self._shown(remote, Question()))
             port = parts.port or default_port(parts.scheme)
-            return await self._routes.destination(Route(way, parts.scheme, remote.host, port))
+            return await self._routes.destination(Route(transport, parts.scheme, remote.host, port))
         except (Unresolved, BadTLS) as problem:
             raise CallFailed(str(problem)) from None
 
@@ -238,7 +238,7 @@ class Caller(Service):
     async def _sent(self, remote: Remote, question: Question, shown: ShownHeaders) -> Any:
         try:
             headers: Any = {"User-Agent": self._agent, **question.headers, **dict(shown.headers)}
-            return await self._web.client(self._exchanges, self._way(remote, shown)).request(
+            return await self._web.client(self._exchanges, self._transport(remote, shown)).request(
                 question.method,
                 self._web.asked_url(question.url(remote)),
                 headers=headers,
@@ -250,12 +250,12 @@ class Caller(Service):
         except _TROUBLES as problem:
             raise _failed(remote, question, str(problem)) from None
 
-    def _way(self, remote: Remote, shown: ShownHeaders) -> Way:
+    def _transport(self, remote: Remote, shown: ShownHeaders) -> TransportSettings:
         tls = remote.tls
         if shown.certificate:
             tls = attrs.evolve(tls, certificate=shown.certificate, key=shown.key)
         mapped = self._routes.mapped(remote.service)
-        return Way(tls=tls, service=remote.service, endpoints_only=remote.endpoints_only, mapped=mapped)
+        return TransportSettings(tls=tls, service=remote.service, endpoints_only=remote.endpoints_only, mapped=mapped)
 
     async def _shown(self, remote: Remote, question: Question) -> ShownHeaders:
         try:

@@ -15,8 +15,8 @@ DIAL_S: Final = 30.0
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Way:
-    """Service and TLS settings of a remote, regardless of the URL: no two ways share a connection.
+class TransportSettings:
+    """Service and TLS settings of a remote, regardless of the URL: connections are shared only where they are equal.
 
     `mapped` is the place that the administrator has given for the Service; a new one leaves old connections behind.
     """
@@ -29,9 +29,9 @@ class Way:
 
 @attrs.frozen(slots=True, cache_hash=True)
 class Route:
-    """Key of connections that may carry each other's requests: a way, and scheme, host and port of the URL."""
+    """Key of connections that may carry each other's requests: transport settings, scheme, host and port."""
 
-    way: Way
+    transport: TransportSettings
     scheme: str
     host: str
     port: int
@@ -49,18 +49,18 @@ class Routes:
 
     async def destination(self, route: Route) -> Destination:
         """Return the destination to dial. Raises Unresolved, BadTLS."""
-        way = route.way
+        transport = route.transport
         place = ServicePlace(host=route.host, port=route.port, public=False)
-        if way.mapped is not None:
-            place = way.mapped
-        elif way.service is not None:
-            place = await self._resolver.place(way.service, endpoints_only=way.endpoints_only)
+        if transport.mapped is not None:
+            place = transport.mapped
+        elif transport.service is not None:
+            place = await self._resolver.place(transport.service, endpoints_only=transport.endpoints_only)
         return Destination(
             scheme="https" if route.scheme == "https" else "http",
             host=place.host,
             port=place.port,
-            tls=way.tls.tls(),
+            tls=transport.tls.tls(),
             timeout_s=DIAL_S,
             public=place.public,
-            server_name=way.tls.server_name or route.host,
+            server_name=transport.tls.server_name or route.host,
         )

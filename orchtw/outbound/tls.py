@@ -89,7 +89,7 @@ _creator = lru_cache(_HOSTS)(ClientTLS.make_creator)
 
 @implementer(IOpenSSLClientConnectionCreator)
 class _Creator:
-    """Maker of connections to a host; the context determines whether it is verified."""
+    """Ensurer of connections to a host; the context determines whether it is verified."""
 
     def __init__(self, context: Any, host: str) -> None:
         self._context = context

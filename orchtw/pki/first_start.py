@@ -20,9 +20,11 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from twisted.logger import Logger
 
-from orchtw.config import Config, host_and_port
+from orchtw.config import host_and_port
 from orchtw.config.accounts import AccountOptions
 from orchtw.config.authentication import AuthenticationOptions
+from orchtw.config.cluster import AggregationOptions
+from orchtw.config.serving import ServingOptions
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
 from orchtw.pki import certificates, files, front_proxy, kubeconfig, serving
@@ -36,6 +38,17 @@ FOLDER, KUBECONFIG = "pki", "admin.kubeconfig"
 CA, SERVING, ADMIN, SERVICE_ACCOUNT = "ca", serving.NAME, "admin", "sa"
 
 _log = Logger()
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class PkiOptions:
+    """Settings that keys and certificates depend on: the data folder, names and given files."""
+
+    data_dir: Path
+    serving: ServingOptions
+    authn: AuthenticationOptions
+    accounts: AccountOptions
+    aggregation: AggregationOptions
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -93,7 +106,7 @@ def common_keys(naming: Naming, now: datetime) -> dict[str, bytes]:
 
 
 def prepare(
-    config: Config, naming: Naming, port: int, now: datetime, handed: Mapping[str, bytes] | None = None
+    options: PkiOptions, naming: Naming, port: int, now: datetime, handed: Mapping[str, bytes] | None = None
 ) -> Pki:
     """Return the server's keys and certificates; write `admin.kubeconfig` for its address and actual `port`.
 
@@ -101,19 +114,19 @@ def prepare(
     Generated certificates that expire soon or lack an address are renewed. `now` is timezone-aware. Raises
     ConfigError, naming the damaged, missing or inaccessible file.
     """
-    data = files.make_folder(config.generic.data_dir)
+    data = files.make_folder(options.data_dir)
     folder = data / FOLDER
     files.refuse_link(folder)
     if not folder.is_dir() or not any(folder.iterdir()):
-        files.write_folder(folder, _first_files(config, naming, now, handed))
+        files.write_folder(folder, _first_files(options.serving, naming, now, handed))
     for each in (data, folder):
         files.warn_of_rights(each)
     authority = _authority(folder, now)
     admin = renewed(folder, ADMIN, authority, now, partial(_administrator, authority, now=now, naming=naming))
-    shown = serving.prepare(config.serving, config.generic.data_dir, naming, folder, authority, now)
+    shown = serving.prepare(options.serving, options.data_dir, naming, folder, authority, now)
     trust = b"".join(map(certificates.pem, [authority.certificate] if shown.made else shown.chain))
-    client_cas = given_client_cas(config.authn) or (authority.certificate,)
-    server = f"https://{host_and_port(config.serving.public_address, port)}"
+    client_cas = given_client_cas(options.authn) or (authority.certificate,)
+    server = f"https://{host_and_port(options.serving.public_address, port)}"
     account_key = read_key(folder / f"{SERVICE_ACCOUNT}.key")
     _write_kubeconfig(data / KUBECONFIG, server, naming, trust, admin)
     return Pki(
@@ -123,9 +136,9 @@ def prepare(
         serving_files=shown.files,
         client_cas=client_cas,
         service_account_key=account_key,
-        common_key=given_signing_key(config.accounts) or account_key,
-        front_proxy=front_proxy.prepare(config.aggregation, config.authn.request_header, folder, now),
-        kubeconfig=config.generic.data_dir / KUBECONFIG,
+        common_key=given_signing_key(options.accounts) or account_key,
+        front_proxy=front_proxy.prepare(options.aggregation, options.authn.request_header, folder, now),
+        kubeconfig=options.data_dir / KUBECONFIG,
         own=authority,
     )
 
@@ -138,7 +151,7 @@ def _administrator(
 
 
 def _first_files(
-    config: Config, naming: Naming, now: datetime, handed: Mapping[str, bytes] | None
+    serving_options: ServingOptions, naming: Naming, now: datetime, handed: Mapping[str, bytes] | None
 ) -> dict[str, tuple[bytes, int]]:
     """Return content and mode of each file of a new `pki` folder, by name."""
     common = handed or common_keys(naming, now)
@@ -149,7 +162,7 @@ def _first_files(
     keys = {name: certificates.new_key() for name in (SERVING, ADMIN)}
     made = {
         SERVING: serving.issued(
-            authority, keys[SERVING], now=now, naming=naming, names=serving.hosts(config.serving, naming)
+            authority, keys[SERVING], now=now, naming=naming, names=serving.hosts(serving_options, naming)
         ),
         ADMIN: _administrator(authority, keys[ADMIN], now=now, naming=naming),
     }

@@ -23,7 +23,7 @@ from orchtw.rules.options import request_timeout_s
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.request_info import PASSED_ON
 from orchtw.rules.websocket import check_origin
-from orchtw.verbs.repeated import Repeated
+from orchtw.verbs.equal_gets import EqualGets
 
 TEXT: Final = "text/plain; charset=utf-8"
 UNAVAILABLE: Final = "service unavailable"
@@ -40,7 +40,7 @@ class Local(Protocol):
     def handle(self, request: Request) -> Coroutine[Any, Any, Response]:
         """Answer a request for what this server has."""
 
-    def plan(self, request: Request) -> Repeated | None:
+    def plan(self, request: Request) -> EqualGets | None:
         """Return how equal requests are answered at once; None: they are not."""
 
 
@@ -61,13 +61,13 @@ class Aggregated:
                 return self._passing.pass_on(request, service)
         return self._local.handle(request)
 
-    def plan(self, request: Request) -> Repeated | None:
+    def plan(self, request: Request) -> EqualGets | None:
         """Return how requests equal to a local one are answered, as long as no other server has their group."""
-        repeated, remote = self._local.plan(request), self._remote
-        if repeated is None or request.info is None:
+        equal, remote = self._local.plan(request), self._remote
+        if equal is None or request.info is None:
             return None
         group = group_version(request, request.info)
-        return attrs.evolve(repeated, stands=(lambda: group not in remote, *repeated.stands))
+        return attrs.evolve(equal, stands=(lambda: group not in remote, *equal.stands))
 
 
 class PassingOn:

@@ -8,7 +8,7 @@ from orchtw.admission.attributes import kind_of
 from orchtw.errors import BadRequest
 from orchtw.proxy.connection_options import options_of, stream_query
 from orchtw.proxy.containers import chosen_container
-from orchtw.proxy.forwarding import ForwardingPlace, Outward, forwarded, upgraded
+from orchtw.proxy.forwarding import ForwardingPlace, ProxyTransport, forwarded, upgraded
 from orchtw.request import Response
 from orchtw.rules.forwarding import wants_upgrade
 from orchtw.rules.proxied_links import backend_path
@@ -24,7 +24,7 @@ _PARTS_OF_PROXY: Final = 3
 _AGENT_PATHS: Final = {"exec": "exec", "attach": "attach", "portforward": "portForward"}
 
 
-async def connect(context: Writing, outward: Outward, call: VerbCall) -> Response:
+async def connect(context: Writing, transport: ProxyTransport, call: VerbCall) -> Response:
     """Admit the options of the connection, then connect by the admitted ones.
 
     Raises the errors of plugins, NotFound (404), and as `_stream` and `forwarding` do.
@@ -38,8 +38,8 @@ async def connect(context: Writing, outward: Outward, call: VerbCall) -> Respons
     options = options_of(codec, params)
     options = await context.writes.permit(call.submission("CONNECT", options), codec)
     if not proxied:
-        return await _stream(outward, call, options)
-    return await _proxy(outward, call, backend_path(options.get("path", "")))
+        return await _stream(transport, call, options)
+    return await _proxy(transport, call, backend_path(options.get("path", "")))
 
 
 def _proxied_path(call: VerbCall) -> str:
@@ -50,7 +50,7 @@ def _proxied_path(call: VerbCall) -> str:
     return path + "/" if call.info.path.endswith("/") and not path.endswith("/") else path
 
 
-async def _stream(outward: Outward, call: VerbCall, options: Object) -> Response:
+async def _stream(transport: ProxyTransport, call: VerbCall, options: Object) -> Response:
     """Connect with a container of the pod, or the pod's ports, through its node's agent.
 
     Raises BadRequest (400) for an invalid container, a pod without a node, and a missing upgrade.
@@ -63,20 +63,20 @@ async def _stream(outward: Outward, call: VerbCall, options: Object) -> Response
     node = pod["spec"].get("nodeName")
     if not node:
         raise BadRequest(f"pod {call.info.name} does not have a host assigned")
-    agent = await outward.agents.of(node)
+    agent = await transport.agents.of(node)
     if not wants_upgrade(call.request.headers):
         raise BadRequest("Upgrade request required")
     query = stream_query(subresource, options)
-    return await upgraded(outward, call.request, ForwardingPlace(destination=agent, path=path, query=query))
+    return await upgraded(transport, call.request, ForwardingPlace(destination=agent, path=path, query=query))
 
 
-async def _proxy(outward: Outward, call: VerbCall, path: str) -> Response:
+async def _proxy(transport: ProxyTransport, call: VerbCall, path: str) -> Response:
     request = call.request
-    place = ForwardingPlace(destination=await outward.backends.of(call), path=path, query=request.query)
+    place = ForwardingPlace(destination=await transport.backends.of(call), path=path, query=request.query)
     if wants_upgrade(request.headers):
-        return await upgraded(outward, request, place)
+        return await upgraded(transport, request, place)
     if not path and request.method in ("GET", "HEAD"):
         # Relative links of a page need a slash at the end of its URL.
         query = f"?{request.query}" if request.query else ""
         return Response(code=301, headers=[("Location", f"{request.path}/{query}")])
-    return await forwarded(outward, request, place)
+    return await forwarded(transport, request, place)

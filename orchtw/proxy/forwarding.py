@@ -26,7 +26,7 @@ _BODILESS: Final = frozenset({204, 304})
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
-class Outward:
+class ProxyTransport:
     """Dependencies of the verbs that forward requests; pages of `origins` may request upgrades."""
 
     dialer: Dialer
@@ -55,12 +55,12 @@ class ForwardingPlace:
         return f"{self.destination.scheme}://{self.destination.authority}{self.target}"
 
 
-async def upgraded(outward: Outward, request: Request, place: ForwardingPlace) -> Response:
+async def upgraded(transport: ProxyTransport, request: Request, place: ForwardingPlace) -> Response:
     """Return a 101 and the other side's bytes, or its error response.
 
     Raises Forbidden (403) for a page of another origin, and 500 without a valid response.
     """
-    check_origin(request.headers, outward.origins)
+    check_origin(request.headers, transport.origins)
     headers = request_headers(
         request.headers,
         client=request.peer.address,
@@ -68,7 +68,7 @@ async def upgraded(outward: Outward, request: Request, place: ForwardingPlace) -
         size=0,
         upgrade=True,
     )
-    exchange = await dialled(outward, place.destination, lambda why: StatusError(f"error dialing backend: {why}"))
+    exchange = await dialled(transport, place.destination, lambda why: StatusError(f"error dialing backend: {why}"))
     try:
         head = await exchange.ask(request.method, place.target, headers)
     except Broken as problem:
@@ -87,7 +87,7 @@ def switched(exchange: ClientExchange, head: ResponseHead) -> Response:
     return Response(code=101, headers=lines, stream=Upgraded(exchange), upgrade=partial(join, exchange))
 
 
-async def forwarded(outward: Outward, request: Request, place: ForwardingPlace) -> Response:
+async def forwarded(transport: ProxyTransport, request: Request, place: ForwardingPlace) -> Response:
     """Return the other side's response, with the links of pages rewritten.
 
     Raises ServiceUnavailable (503) without a response.
@@ -106,7 +106,7 @@ async def forwarded(outward: Outward, request: Request, place: ForwardingPlace) 
         upgrade=False,
     )
     headers.append(("X-Forwarded-Uri", escaped(links.prefix) + (escaped(place.path) or "/")))
-    exchange = await dialled(outward, place.destination, _unreachable)
+    exchange = await dialled(transport, place.destination, _unreachable)
     try:
         head = await exchange.ask(request.method, place.target, headers, request.body)
     except Broken as problem:
@@ -119,14 +119,14 @@ def _unreachable(why: str) -> StatusError:
 
 
 async def dialled(
-    outward: Outward, destination: Destination, refusal: Callable[[str], StatusError]
+    transport: ProxyTransport, destination: Destination, refusal: Callable[[str], StatusError]
 ) -> ClientExchange:
     """Return a connection to `destination`. Raises the error that `refusal` makes of the reason if there is none.
 
     Raises BadRequest (400) for an address that may not be dialled, TooManyRequests (429).
     """
     try:
-        return await outward.dialer.exchange(destination, lambda: ClientExchange(tls=destination.scheme == "https"))
+        return await transport.dialer.exchange(destination, lambda: ClientExchange(tls=destination.scheme == "https"))
     except AddressNotAllowed as problem:
         raise BadRequest(str(problem)) from None
     except Unreachable as problem:

@@ -11,7 +11,7 @@ from orchtw.outbound.exchange import Broken, CallOutcome, ClientExchange, Respon
 from orchtw.proxy.backend_body import BackendBody
 from orchtw.proxy.connection_options import check_log_options, log_query, options_of
 from orchtw.proxy.containers import chosen_container
-from orchtw.proxy.forwarding import ForwardingPlace, Outward, dialled
+from orchtw.proxy.forwarding import ForwardingPlace, ProxyTransport, dialled
 from orchtw.request import Response
 from orchtw.values.causes import go_quote
 from orchtw.verbs.call import VerbCall
@@ -46,7 +46,7 @@ class AgentRefused(StatusError):
         self.code, self.reason = code, reason  # type: ignore[misc]
 
 
-async def log(context: Writing, outward: Outward, call: VerbCall) -> Response:
+async def log(context: Writing, transport: ProxyTransport, call: VerbCall) -> Response:
     """Return the log as plain text, streamed if it is followed; 204 for a pod that is not on a node.
 
     Raises Invalid (422), NotFound (404), BadRequest (400), 500 when the agent cannot be reached, and the error for
@@ -60,11 +60,11 @@ async def log(context: Writing, outward: Outward, call: VerbCall) -> Response:
     node = pod["spec"].get("nodeName")
     if not node:
         return Response(code=204)
-    agent = await outward.agents.of(node, verified=not options.get("insecureSkipTLSVerifyBackend"))
+    agent = await transport.agents.of(node, verified=not options.get("insecureSkipTLSVerifyBackend"))
     meta = pod["metadata"]
     path = f"/containerLogs/{meta['namespace']}/{meta['name']}/{container}"
     place = ForwardingPlace(destination=agent, path=path, query=log_query(options))
-    exchange, head = await _asked(context, outward, place)
+    exchange, head = await _asked(context, transport, place)
     if 200 <= head.code <= 206:
         return Response(content_type="text/plain", stream=BackendBody(exchange), patient=True)
     if 300 <= head.code < 400:
@@ -73,8 +73,10 @@ async def log(context: Writing, outward: Outward, call: VerbCall) -> Response:
     raise _refusal(head, await _Text(exchange).read(), call.info.name)
 
 
-async def _asked(context: Writing, outward: Outward, place: ForwardingPlace) -> tuple[ClientExchange, ResponseHead]:
-    exchange = await dialled(outward, place.destination, lambda why: _failure(place, why))
+async def _asked(
+    context: Writing, transport: ProxyTransport, place: ForwardingPlace
+) -> tuple[ClientExchange, ResponseHead]:
+    exchange = await dialled(transport, place.destination, lambda why: _failure(place, why))
     headers = [
         ("Host", place.destination.authority),
         ("User-Agent", context.naming.api_server),

@@ -19,7 +19,7 @@ from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.splice import without_json_version
-from orchtw.schema.tables.lasting_rows import Row
+from orchtw.schema.tables.cached_rows import Row
 from orchtw.storage.cache.cacher import ResourceCache
 from orchtw.watch.entry import LARGE_BYTES, Entry, Glance, unread_value
 from orchtw.watch.room import Room

@@ -22,7 +22,7 @@ Convert = Callable[[Object], Object]
 
 
 class Forms(Gate, Protocol):
-    """Maker of objects' forms in a version, where that takes a call."""
+    """Ensurer of objects' forms in a version, where that takes a call."""
 
     async def ensure(self, entries: Sequence[Entry]) -> None:
         """Have the forms of entries, so that all of `Target` can be asked about them. Raises StatusError."""
@@ -56,7 +56,7 @@ class Target:
 
     @property
     def forms(self) -> Forms | None:
-        """Return the maker of forms that take a call, or None."""
+        """Return the ensurer of forms that take a call, or None."""
         return None
 
     @property

@@ -57,7 +57,7 @@ TEXT_STRIDE = 4  # objects made into YAML or indented JSON between two readings 
 
 
 class Representations:
-    """Maker of responses; one per process, shared by all verbs. `sent` returns an event histogram for a kind."""
+    """Ensurer of responses; one per process, shared by all verbs. `sent` returns an event histogram for a kind."""
 
     def __init__(
         self,

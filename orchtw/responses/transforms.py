@@ -19,7 +19,7 @@ from orchtw.rules.options import IncludeObject, include_object
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.splice import metadata_field, set_json_version, split_owned
-from orchtw.schema.tables.lasting_rows import Row, lasting_row, written_row
+from orchtw.schema.tables.cached_rows import Row, cached_row, written_row
 from orchtw.schema.tables.layout import TableLayout, custom_layout, write_table
 from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
 from orchtw.watch.entry import LARGE_BYTES, ROW_BYTES, Entry
@@ -33,7 +33,7 @@ STRIDE: Final = 8
 
 
 class Transforms:
-    """Maker of Table and PartialObjectMetadata responses. `now` returns seconds since the epoch, for ages."""
+    """Ensurer of Table and PartialObjectMetadata responses. `now` returns seconds since the epoch, for ages."""
 
     def __init__(self, codecs: Codecs, naming: Naming, now: Callable[[], float]) -> None:
         self._codecs = codecs
@@ -198,7 +198,7 @@ class Transforms:
         if found is None:
             return None
         cells, lasts = found
-        row = lasting_row(cells, parts[1])
+        row = cached_row(cells, parts[1])
         if lasts:
             other = entry.other
             if other is None:

@@ -10,7 +10,7 @@ from orchtw.schema.nodes import Field, StructSchema
 
 
 class Parts:
-    """Maker of parts; equal parts of one struct are one schema, so that their functions are compiled once.
+    """Ensurer of parts; equal parts of one struct are one schema, so that their functions are compiled once.
 
     It holds its structs for as long as it lives.
     """

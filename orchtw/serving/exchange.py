@@ -44,11 +44,15 @@ class ServerExchange(Answering):
 
     def _serve(self, request: Request, size: int) -> None:
         """Have the app answer a complete request that takes `size` bytes of memory."""
+        # 1. The count comes first: the shutdown waits for every request that it includes.
         self._request = request
         self._count()
+        # 2. Memory before the app: a request for which there is no room is answered here.
         if (size > FREE_BYTES or self._holding is not None) and not self._admit(request, size):
             return
+        # 3. The next request of the connection is screened anew.
         self._screened = False
+        # 4. An answer made at once needs no coroutine; else the app's runs until it first waits (`_step`).
         edge = self._edge
         response = None if edge.at_once is None else edge.at_once(request)
         if response is not None:
@@ -144,10 +148,12 @@ class ServerExchange(Answering):
         self._answer(response)
 
     def _answer(self, response: Response) -> None:
+        # 5. A client that left meanwhile gets nothing, but the answer's listeners hear of it before the release.
         if self._lost:
             response.drop(Ending.CLIENT_GONE)
             self._left()
             return
+        # 6. The head and a whole body are written now; a stream takes over the exchange (`_stream_from`).
         try:
             self._write_response(response)
         except Exception:
@@ -208,11 +214,13 @@ class ServerExchange(Answering):
 
     def _stream_from(self, response: Response, stream: StreamBody) -> None:
         """Begin a stream: the request and the rest of the response are dropped."""
+        # 7. From here on the exchange counts as a stream, which the shutdown ends instead of waiting for it.
         self._request = None
         self._stream = stream
         self._streaming = True
         self._edge.stream_begun()
         self._patient = response.patient
+        # 8. The memory of the request goes back as soon as only the stream is left.
         if self._holding is not None:
             self._serving_bytes = 0
             self._account()
@@ -221,8 +229,10 @@ class ServerExchange(Answering):
         """Finish the exchange after its stream has written its end."""
         self._stream = None
         self._patient = False
+        # 9. Listeners hear of a broken end here, of a complete one when the last bytes have left (`_done`).
         if self._sending is not None and ending is not Ending.COMPLETE:
             self._tell_end(ending)
+        # 10. Last, the connection may take its next request.
         self._done()
 
     def stream_aborted(self) -> None:

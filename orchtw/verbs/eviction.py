@@ -7,7 +7,7 @@ from functools import partial
 
 import attrs
 
-from orchtw.bootstrap.maker import system_user
+from orchtw.bootstrap.ensurer import system_user
 from orchtw.errors import BadRequest, Cause, Conflict, Forbidden, InternalError, TooManyRequests
 from orchtw.registry.identity import check_namespace
 from orchtw.registry.target import Target

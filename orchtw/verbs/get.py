@@ -9,7 +9,7 @@ from orchtw.rules.options import get_revision
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Reading
-from orchtw.verbs.repeated import Body
+from orchtw.verbs.equal_gets import Body
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 

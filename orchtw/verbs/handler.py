@@ -12,7 +12,7 @@ from orchtw.request import Request, RequestInfo, Response
 from orchtw.responses.accept import Acceptance
 from orchtw.rules.request_info import check_segments
 from orchtw.verbs.call import VerbCall
-from orchtw.verbs.repeated import Body, Repeated
+from orchtw.verbs.equal_gets import Body, EqualGets
 
 Verb = Callable[[VerbCall], Awaitable[Response]]
 AtOnce = Callable[[VerbCall], Body | None]
@@ -73,7 +73,7 @@ class ResourceHandler:
         verb = self._verb(request, target, info)
         return await verb(self._call(request, target, info))
 
-    def plan(self, request: Request) -> Repeated | None:
+    def plan(self, request: Request) -> EqualGets | None:
         """Return how to answer requests equal to one that has just been answered, as long as the target is served."""
         info = request.info
         at_once = None if info is None or info.subresource else self._at_once.get(info.verb)
@@ -82,7 +82,7 @@ class ResourceHandler:
             return None
         body = at_once(self._call(request, target, info))
         find, path = self._targets.find, (info.group, info.version, info.resource)
-        return None if body is None else Repeated(stands=(lambda: find(*path) is target,), body=body)
+        return None if body is None else EqualGets(stands=(lambda: find(*path) is target,), body=body)
 
     def _call(self, request: Request, target: Target, info: RequestInfo) -> VerbCall:
         """Return the request with its target and the form of its answer. Raises NotAcceptable (406)."""

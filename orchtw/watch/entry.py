@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 import attrs
 
-from orchtw.schema.tables.lasting_rows import Row
+from orchtw.schema.tables.cached_rows import Row
 from orchtw.wire.packing import Packed
 
 NO_LABELS: Final[Mapping[str, str]] = {}

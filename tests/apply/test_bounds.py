@@ -1,4 +1,5 @@
 """No patch and no apply costs more than in proportion to the patch and the object."""
+# covers: orchtw.apply.field_tree
 
 from __future__ import annotations
 

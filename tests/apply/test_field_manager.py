@@ -71,7 +71,7 @@ def entries(obj: Object) -> dict[str, Object]:
 class UpdateTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.manager = field_manager()
-        self.live = self._created({"a": "1", "b": "1"}, "maker")
+        self.live = self._created({"a": "1", "b": "1"}, "ensurer")
 
     def _created(self, data: dict[str, str], who: str) -> Object:
         obj = finished("v1", "ConfigMap", config_map(data, labels={"l": "1"}))
@@ -84,7 +84,7 @@ class UpdateTests(SynchronousTestCase):
             self.live["metadata"]["managedFields"],
             [
                 {
-                    "manager": "maker",
+                    "manager": "ensurer",
                     "operation": "Update",
                     "apiVersion": "v1",
                     "time": FIRST,
@@ -142,16 +142,16 @@ class UpdateTests(SynchronousTestCase):
     def test_change_moves_the_field(self) -> None:
         """A changed field passes to the writer; the former owner's entry keeps its time."""
         made = {entry["manager"]: entry for entry in self._update(a="2", b="1")}
-        other, maker = made["other"], made["maker"]
+        other, ensurer = made["other"], made["ensurer"]
         self.assertEqual((other["manager"], other["time"]), ("other", LATER))
         self.assertEqual(other["fieldsV1"], {"f:data": {"f:a": {}}})
-        self.assertEqual((maker["manager"], maker["time"]), ("maker", FIRST))
-        self.assertEqual(maker["fieldsV1"]["f:data"], {".": {}, "f:b": {}})
+        self.assertEqual((ensurer["manager"], ensurer["time"]), ("ensurer", FIRST))
+        self.assertEqual(ensurer["fieldsV1"]["f:data"], {".": {}, "f:b": {}})
 
     def test_own_value_changed_keeps_the_time(self) -> None:
         """The time moves when the set changes, not with every value (reference APPLY-8)."""
-        self.assertIs(self._update("maker", a="2", b="1"), self.live["metadata"]["managedFields"])
-        (entry,) = self._update("maker", a="2", b="1", c="1")
+        self.assertIs(self._update("ensurer", a="2", b="1"), self.live["metadata"]["managedFields"])
+        (entry,) = self._update("ensurer", a="2", b="1", c="1")
         self.assertEqual(entry["time"], LATER)
 
     def test_absent_empty_or_bad_entries_keep_the_live_ones(self) -> None:
@@ -195,14 +195,14 @@ class UpdateTests(SynchronousTestCase):
                 "spec": {"containers": [{"name": "c", "image": "i"}]},
             }
         )
-        pod["metadata"]["managedFields"] = field_manager(kind="Pod").on_update(None, pod, "maker", FIRST)
+        pod["metadata"]["managedFields"] = field_manager(kind="Pod").on_update(None, pod, "ensurer", FIRST)
         new = deepcopy(pod)
         new["status"]["phase"] = "Running"
         new["spec"]["nodeName"] = "x"
         new["metadata"]["managedFields"] = [{}]
         status = field_manager(kind="Pod", subresource="status", reset_fields={"v1": FieldSet.named("spec")})
         made = {entry["manager"]: entry for entry in status.on_update(pod, new, "agent", LATER)}
-        self.assertEqual(set(made), {"maker", "agent"})
+        self.assertEqual(set(made), {"ensurer", "agent"})
         self.assertEqual(
             (made["agent"]["subresource"], made["agent"]["fieldsV1"]), ("status", {"f:status": {"f:phase": {}}})
         )

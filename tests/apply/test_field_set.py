@@ -1,5 +1,5 @@
 """Tests of `orchtw.apply.field_set`, `field_tree` and `path_element`."""
-# covers: orchtw.apply.field_tree, orchtw.apply.path_element
+# covers: orchtw.apply.path_element
 
 from __future__ import annotations
 

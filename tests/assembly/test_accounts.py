@@ -101,5 +101,5 @@ class AccountTokensTests(SynchronousTestCase):
 
     def test_root_ca(self) -> None:
         """--root-ca-file must hold certificates; without it there is nothing to say (CTRL-23)."""
-        self.assertEqual(root_ca(parse([])), "")
-        self.assertRaises(ConfigError, root_ca, parse([f"--root-ca-file={self.file(b'x')}"]))
+        self.assertEqual(root_ca(parse([]).accounts), "")
+        self.assertRaises(ConfigError, root_ca, parse([f"--root-ca-file={self.file(b'x')}"]).accounts)

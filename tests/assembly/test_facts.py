@@ -11,6 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.accounts import account_tokens
 from orchtw.assembly.facts import facts
+from orchtw.assembly.keys import pki_options
 from orchtw.config import Config
 from orchtw.config.settings import SETTINGS
 from orchtw.naming.names import Naming
@@ -31,7 +32,7 @@ class FactsTests(SynchronousTestCase):
         folder.mkdir(mode=0o700, exist_ok=True)
         config = Config.of(data_dir=folder, vocabulary=vocabulary, **settings)
         naming = Naming.of(vocabulary)
-        pki = first_start.prepare(config, naming, 1, datetime.now(UTC))
+        pki = first_start.prepare(pki_options(config), naming, 1, datetime.now(UTC))
         return facts(
             config,
             naming,

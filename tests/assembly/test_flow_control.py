@@ -10,8 +10,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
+from orchtw.bootstrap.ensurer import Ensurer
 from orchtw.bootstrap.flow_control import keep_flow_objects, renewed
-from orchtw.bootstrap.maker import Maker
 from orchtw.flowcontrol.conditions import DELAY_S
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.flowcontrol import mandatory, suggested
@@ -59,7 +59,7 @@ class FlowControlTests(TestCase):
         """Run the server's once-a-minute upkeep."""
         instance = server.instance
         await keep_flow_objects(
-            Maker(targets=instance.resources.targets, writes=instance.writes, naming=server.naming)
+            Ensurer(targets=instance.resources.targets, writes=instance.writes, naming=server.naming)
         )
 
     async def test_objects(self) -> None:

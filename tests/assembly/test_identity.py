@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from orchtw.assembly.identity import Identity
-from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.ensurer import Ensurer
+from orchtw.bootstrap.storage_versions import STORAGE_VERSIONS
 from orchtw.config import Config
 from orchtw.errors import ServiceUnavailable, StatusError
 from orchtw.filters.storage_versions import StorageVersionStage
@@ -22,9 +23,9 @@ class IdentityTests(WorldTestCase):
     def identity(self, gates: tuple[tuple[str, str], ...] = GATES) -> Identity:
         """Return the identity of a started server."""
         world = self.world
-        maker = Maker(targets=world.targets, writes=world.registry.writes, naming=world.naming)
+        ensurer = Ensurer(targets=world.targets, writes=world.registry.writes, naming=world.naming)
         config = Config.of(feature_gates=gates, identity_lease_duration_seconds=60)
-        made = Identity(config, maker, world.clock)
+        made = Identity(config, ensurer, world.clock)
         self.addCleanup(made.stop)
         world.run(made.start())
         return made
@@ -38,7 +39,8 @@ class IdentityTests(WorldTestCase):
         return self.listed("leases", "coordination.orch.io/v1")
 
     def versions(self) -> dict[str, Object]:
-        found = self.listed("storageversions", "internal.apiserver.orch.io/v1alpha1")
+        group, version, plural = STORAGE_VERSIONS
+        found = self.listed(plural, f"{group}/{version}")
         return {each["metadata"]["name"]: each["status"] for each in found}
 
     def test_off(self) -> None:

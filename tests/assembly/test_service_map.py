@@ -29,7 +29,7 @@ class ServiceMapTests(SynchronousTestCase):
     def made(self, **settings: Any) -> ServiceMap:
         """Return the map of a server that runs."""
         config = Config.of(**settings)
-        made = service_map(config, self.clock, self.reloads, self.services)
+        made = service_map(config.cluster, self.clock, self.reloads, self.services)
         made.listen(self.changed)
         self.services.startService()
         self.addCleanup(self.services.stopService)

@@ -15,7 +15,7 @@ from orchtw.audit.batches import PLUGIN, Batches, BatchSettings
 from orchtw.audit.counts import Counts
 from orchtw.audit.sink import Blocking
 from orchtw.audit.waiting import WAITING_BYTES, WaitingEvents
-from orchtw.audit.webhook import END_S, LimitedCaller, Way, WebhookBackend
+from orchtw.audit.webhook import END_S, LimitedCaller, WebhookBackend, WebhookSender
 from orchtw.outbound.caller import CallFailed
 from orchtw.outbound.remote import Remote
 from tests.audit.events import numbered
@@ -52,19 +52,19 @@ class Server:
 
 
 class WebhookTests(SynchronousTestCase):
-    """`WebhookBackend`, `Way` and `LimitedCaller`."""
+    """`WebhookBackend`, `WebhookSender` and `LimitedCaller`."""
 
     def setUp(self) -> None:
         self.clock, self.server = Clock(), Server()
         self.counts = Counts(self.clock)
-        self.way = Way(
+        self.sender = WebhookSender(
             caller=LimitedCaller(self.server, at_once=2),  # type: ignore[arg-type]
             remote=REMOTE,
             clock=self.clock,
             random=random.Random(1),
             first_s=10.0,
         )
-        self.backend = WebhookBackend(self.way.send, "audit.orch.io/v1", self.clock, self.counts)
+        self.backend = WebhookBackend(self.sender.send, "audit.orch.io/v1", self.clock, self.counts)
 
     def batches(self, **changes: Any) -> Batches:
         limit_bytes = changes.pop("waiting_bytes", WAITING_BYTES)

@@ -18,7 +18,7 @@ class RegistrationTests(AggregationCase):
 
     def started(self) -> Registration:
         """The registration of a server that starts now."""
-        made = Registration(self.maker, self.services, self.world.clock)
+        made = Registration(self.ensurer, self.services, self.world.clock)
         self.addCleanup(made.stop)
         made.follow()
         return made

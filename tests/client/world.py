@@ -14,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.chain import Chain, ChainPlugin
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
-from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.ensurer import Ensurer
 from orchtw.bootstrap.system_namespaces import create_namespaces
 from orchtw.client.in_process import InProcessClient, Registry
 from orchtw.client.interface import Resource
@@ -165,8 +165,8 @@ class World:
         self._uids = count(1)
         self._served = [each for each in self.catalogue.resources if each.plural not in leave_out]
         self.build()
-        maker = Maker(targets=self.targets, writes=self.registry.writes, naming=self.naming)
-        self.run(create_namespaces(maker))
+        ensurer = Ensurer(targets=self.targets, writes=self.registry.writes, naming=self.naming)
+        self.run(create_namespaces(ensurer))
 
     def build(self) -> None:
         """Build a registry and a cache over the stored objects."""

@@ -10,7 +10,15 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.flags import FLAGS, parse
 from orchtw.config import Config
+from orchtw.config.accounts import AccountOptions
+from orchtw.config.audit import AuditOptions
+from orchtw.config.authentication import AuthenticationOptions
 from orchtw.config.cipher_suites import openssl_names
+from orchtw.config.cluster import ClusterOptions
+from orchtw.config.controllers import ControllerOptions
+from orchtw.config.generic import GenericOptions
+from orchtw.config.serving import ServingOptions
+from orchtw.config.storage import StorageOptions
 from orchtw.errors import ConfigError
 from orchtw.flags.flag import help_text
 
@@ -30,6 +38,14 @@ class ParseTests(SynchronousTestCase):
         )
         self.assertEqual((config.serving.bind_address, config.serving.secure_port), ("127.0.0.1", 6443))
         self.assertEqual(config, Config())
+
+    def test_subjects(self) -> None:
+        """Without flags the options of each subject have the defaults of its package."""
+        config = parse([])
+        self.assertEqual((config.accounts, config.authn), (AccountOptions(), AuthenticationOptions()))
+        self.assertEqual((config.audit, config.cluster), (AuditOptions(), ClusterOptions()))
+        self.assertEqual((config.controllers, config.generic), (ControllerOptions(), GenericOptions()))
+        self.assertEqual((config.serving, config.storage), (ServingOptions(), StorageOptions()))
 
     def test_both_spellings(self) -> None:
         """`--flag=value` and `--flag value` say the same (reference FLAG-1)."""

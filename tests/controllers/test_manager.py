@@ -1,5 +1,5 @@
 """Selection and start of the controllers."""
-# covers: orchtw.controllers.controller
+# covers: orchtw.controllers.controller, orchtw.controllers.embedded
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
+from orchtw.assembly.keys import pki_options
 from orchtw.config import Config
 from orchtw.naming.names import Naming
 from orchtw.pki import first_start
@@ -48,7 +49,7 @@ def make_folders(parent: str, names: tuple[str, ...], naming: Naming) -> list[Pa
     folders = [Path(parent).absolute() / name for name in names]
     first, *others = folders
     first.mkdir(parents=True, mode=0o700)
-    first_start.prepare(Config.of(data_dir=first), naming, 1, datetime.now(UTC))
+    first_start.prepare(pki_options(Config.of(data_dir=first)), naming, 1, datetime.now(UTC))
     for other in others:
         other.mkdir(mode=0o700)
         shutil.copytree(first / "pki", other / "pki")

@@ -13,7 +13,7 @@ from orchtw.filters.audit_id import AuditIdStage
 from orchtw.filters.authentication import AuthenticationStage
 from orchtw.filters.chain import Placed, line
 from orchtw.filters.common_headers import CommonHeaders
-from orchtw.filters.panic_recovery import Refusals
+from orchtw.filters.panic_recovery import PanicRecovery
 from orchtw.metrics.authentication import Attempts
 from orchtw.metrics.registry import Registry
 from orchtw.request import Peer, Request, Response, UserInfo
@@ -41,7 +41,7 @@ class AnswersTests(SynchronousTestCase):
         stages = [
             Placed("audit-id", AuditIdStage()),
             Placed("common-headers", CommonHeaders()),
-            Placed("refusals", Refusals(refuse)),
+            Placed("panic-recovery", PanicRecovery(refuse)),
         ]
         named = {name.replace("_", "-"): text for name, text in headers.items()}
         request = Request(method="GET", path="/x", headers=named, peer=Peer(address="", port=0))

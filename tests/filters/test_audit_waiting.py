@@ -13,7 +13,7 @@ from orchtw.audit.waiting import WaitingEvents
 from orchtw.errors import Timeout, TooManyRequests
 from orchtw.filters.audit import AuditStage
 from orchtw.filters.chain import Placed, declined, line
-from orchtw.filters.timeout import Deadline
+from orchtw.filters.timeout import TimeoutStage
 from orchtw.request import Ending, Peer, Request, Response
 from tests.audit.events import Held
 from tests.filters.audit_case import POD, AuditStageCase, Users
@@ -54,7 +54,7 @@ class WaitingCase(AuditStageCase):
         """A request on its way through deadline and audit."""
         auditor = self.auditor(**more)
         stages = [
-            Placed("deadline", Deadline(self.clock, LIMIT_S)),
+            Placed("timeout", TimeoutStage(self.clock, LIMIT_S)),
             Placed("authentication", Users()),
             Placed("audit", AuditStage(auditor)),
         ]

@@ -1,5 +1,5 @@
 """Faults on demand in the chain of a whole server."""
-# covers: orchtw.filters.fault_subjects, orchtw.assembly.faults
+# covers: orchtw.assembly.faults
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Priority and fairness, and the plain limits, as stages."""
 # covers: orchtw.flowcontrol.control, orchtw.flowcontrol.dumps, orchtw.flowcontrol.exposition
-# covers: orchtw.flowcontrol.levels, orchtw.flowcontrol.queued
+# covers: orchtw.flowcontrol.queued
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchtw.errors import NotFound, Timeout
 from orchtw.filters.common_headers import CommonHeaders
 from orchtw.filters.flow_control import PriorityAndFairness
 from orchtw.filters.max_in_flight import MaxInFlight
-from orchtw.filters.timeout import Deadline
+from orchtw.filters.timeout import TimeoutStage
 from orchtw.flowcontrol import dumps
 from orchtw.flowcontrol.control import FlowControl
 from orchtw.flowcontrol.estimator import Work
@@ -153,7 +153,7 @@ class FlowControlTests(SynchronousTestCase):
         read = self.ask()
         write = self.request(info("create"))
         answer = Deferred.fromCoroutine(
-            Deadline(self.clock, 60.0).handle(write, lambda request: self.stage.handle(request, self.handler))
+            TimeoutStage(self.clock, 60.0).handle(write, lambda request: self.stage.handle(request, self.handler))
         )
         self.assertTrue(write.ends_with_client)
         self.assertEqual(self.of_low("current_inqueue_requests"), 2)
@@ -167,11 +167,11 @@ class FlowControlTests(SynchronousTestCase):
         self.assertEqual((self.handler.running, self.clock.getDelayedCalls()), ([], []))
 
     def test_deadline(self) -> None:
-        """A write whose deadline passes in the queue is never begun (reference LIMIT-2)."""
+        """A write whose timeout passes in the queue is never begun (reference LIMIT-2)."""
         self.ask(), self.ask()
         write = self.request(info("create"))
-        deadline = Deadline(self.clock, 1.0)
-        answer = Deferred.fromCoroutine(deadline.handle(write, lambda each: self.stage.handle(each, self.handler)))
+        timeout = TimeoutStage(self.clock, 1.0)
+        answer = Deferred.fromCoroutine(timeout.handle(write, lambda each: self.stage.handle(each, self.handler)))
         self.clock.advance(1)
         self.failureResultOf(answer, Timeout)
         self.answer()

@@ -11,8 +11,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.filters.flow_control import too_many_requests
 from orchtw.filters.metrics import MetricsStage
-from orchtw.filters.panic_recovery import Refusals
-from orchtw.filters.timeout import Deadline
+from orchtw.filters.panic_recovery import PanicRecovery
+from orchtw.filters.timeout import TimeoutStage
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.requests import RequestMetrics
 from orchtw.request import SHORT_BYTES, Ending, Request, Response
@@ -105,14 +105,14 @@ class StageTests(SynchronousTestCase):
 
     def test_given_up(self) -> None:
         """A write that takes too long is a termination with its code; that it ended later is counted as well."""
-        deadline = Deadline(self.clock, 60.0, self.metrics.ended_late)
-        refusals = Refusals(refuse)
+        timeout = TimeoutStage(self.clock, 60.0, self.metrics.ended_late)
+        recovery = PanicRecovery(refuse)
 
         async def inner(request: Request) -> Response:
-            return await deadline.handle(request, self.proceed)
+            return await timeout.handle(request, self.proceed)
 
         async def outer(request: Request) -> Response:
-            return await refusals.handle(request, inner)
+            return await recovery.handle(request, inner)
 
         waiting = Deferred.fromCoroutine(self.stage.handle(asked("POST", MAPS), outer))
         self.clock.advance(60)

@@ -1,5 +1,4 @@
 """Plans of equal requests: what is answered by them, and that nothing outlives what they were made from."""
-# covers: orchtw.filters.plan, orchtw.assembly.verb_table
 
 from __future__ import annotations
 

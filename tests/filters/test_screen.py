@@ -20,7 +20,7 @@ from orchtw.filters.authentication import AuthenticationStage
 from orchtw.filters.chain import Placed, refused
 from orchtw.filters.common_headers import CommonHeaders
 from orchtw.filters.cors import CORS
-from orchtw.filters.panic_recovery import Refusals
+from orchtw.filters.panic_recovery import PanicRecovery
 from orchtw.filters.screen import Screen
 from orchtw.filters.shutting_down import Doors
 from orchtw.metrics.authentication import Attempts
@@ -69,7 +69,7 @@ class ScreenTests(SynchronousTestCase):
             Placed("cors", CORS(AllowedOrigins(["^https://console$"]))),
             Placed("audit-id", AuditIdStage()),
             Placed("common-headers", CommonHeaders()),
-            Placed("refusals", Refusals(refuse)),
+            Placed("panic-recovery", PanicRecovery(refuse)),
             Placed("authentication", AuthenticationStage(self.union, Attempts(Registry(), ()))),
         ]
         self.screen = Screen(self.union, self.authorizer, partial(refused, stages), Doors(open=True))

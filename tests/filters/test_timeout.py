@@ -1,5 +1,4 @@
 """The time limit of requests (reference LIMIT-2)."""
-# covers: orchtw.filters.first_step
 
 from __future__ import annotations
 
@@ -10,13 +9,13 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest, Conflict, Timeout
-from orchtw.filters.timeout import Deadline
+from orchtw.filters.timeout import TimeoutStage
 from orchtw.request import Ending, Peer, Request, Response
 from orchtw.rules.request_info import parse
 
 
-class DeadlineTests(SynchronousTestCase):
-    """Deadlines of requests in the chain (`Deadline`)."""
+class TimeoutStageTests(SynchronousTestCase):
+    """Deadlines of requests in the chain (`TimeoutStage`)."""
 
     def setUp(self) -> None:
         self.clock = Clock()
@@ -29,7 +28,7 @@ class DeadlineTests(SynchronousTestCase):
 
     def handle(self, method: str = "POST", query: str = "") -> Deferred[Response]:
         request = Request(method=method, path="/x", query=query, peer=Peer(address="", port=0))
-        return Deferred.fromCoroutine(Deadline(self.clock, 60.0).handle(request, self.proceed))
+        return Deferred.fromCoroutine(TimeoutStage(self.clock, 60.0).handle(request, self.proceed))
 
     def test_too_late(self) -> None:
         """A write that takes too long is answered with 504 and runs to its end; its own answer is dropped."""
@@ -60,7 +59,7 @@ class DeadlineTests(SynchronousTestCase):
             return await self.done
 
         request = Request(method="POST", path="/x", peer=Peer(address="", port=0))
-        answer = Deferred.fromCoroutine(Deadline(self.clock, 60.0).handle(request, proceed))
+        answer = Deferred.fromCoroutine(TimeoutStage(self.clock, 60.0).handle(request, proceed))
         self.clock.advance(3600)
         response = Response()
         self.done.callback(response)
@@ -79,7 +78,7 @@ class DeadlineTests(SynchronousTestCase):
         self.clock.advance(1000)
         for method, query, end_s in (("POST", "", 1060.0), ("PUT", "timeout=5s", 1005.0), ("GET", "", None)):
             request = Request(method=method, path="/x", query=query, peer=Peer(address="", port=0))
-            answer = Deferred.fromCoroutine(Deadline(self.clock, 60.0).handle(request, self.proceed))
+            answer = Deferred.fromCoroutine(TimeoutStage(self.clock, 60.0).handle(request, self.proceed))
             answer.addErrback(lambda _: None)
             self.assertEqual(request.ends_at_s, end_s)
             answer.cancel()
@@ -109,7 +108,7 @@ class DeadlineTests(SynchronousTestCase):
                 return Response()
 
             request = Request(method=method, path="/api/v1/pods", query=query, peer=Peer(address="", port=0))
-            answer = Deferred.fromCoroutine(Deadline(self.clock, 60.0).handle(request, proceed))
+            answer = Deferred.fromCoroutine(TimeoutStage(self.clock, 60.0).handle(request, proceed))
             self.clock.advance(4)
             first.callback(None)
             self.clock.advance(limit_s - 5)
@@ -147,7 +146,7 @@ class DeadlineTests(SynchronousTestCase):
             request = Request(method="GET", path=path, query=f"{query}&timeout=soon", peer=Peer(address="", port=0))
             request.info = parse("GET", path, request.params)
             self.done = Deferred()
-            answer = Deferred.fromCoroutine(Deadline(self.clock, 60.0).handle(request, self.proceed))
+            answer = Deferred.fromCoroutine(TimeoutStage(self.clock, 60.0).handle(request, self.proceed))
             self.clock.advance(3600)
             self.done.callback(Response())
             self.successResultOf(answer)

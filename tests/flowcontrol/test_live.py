@@ -1,4 +1,5 @@
 """Schemas and levels as objects of a store: read as they come, damaged and large ones too."""
+# covers: orchtw.flowcontrol.levels
 
 from __future__ import annotations
 

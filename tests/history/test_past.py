@@ -1,5 +1,4 @@
 """Past states and differences, against what the server itself shows of them."""
-# covers: orchtw.history.states
 
 from __future__ import annotations
 

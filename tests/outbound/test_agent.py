@@ -24,12 +24,12 @@ from orchtw.outbound.destination import Destination
 from orchtw.outbound.exchange import Broken
 from orchtw.outbound.exchanges import Exchanges
 from orchtw.outbound.policy import TLSPolicy
-from orchtw.outbound.routes import Route, Way
+from orchtw.outbound.routes import Route, TransportSettings
 from orchtw.outbound.tls import ClientTLS
 from tests.outbound.test_exchanges import Dialled, Line
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
-WAY = Way(tls=TLSPolicy())
+TRANSPORT = TransportSettings(tls=TLSPolicy())
 
 
 class Reader(Protocol):
@@ -56,7 +56,7 @@ class AgentCase(SynchronousTestCase):
         self.routed: list[Route] = []
         dialer: Any = self.dialled
         self.exchanges: Exchanges[Route] = Exchanges(dialer, Clock(), self.route)
-        self.agent = ExchangeAgent(self.exchanges, WAY)
+        self.agent = ExchangeAgent(self.exchanges, TRANSPORT)
 
     async def route(self, route: Route) -> Destination:
         self.routed.append(route)
@@ -125,13 +125,13 @@ class RequestTests(AgentCase):
             self.assertIn(b"Host: " + host + b"\r\n", self.line.value())
 
     def test_route(self) -> None:
-        """The destination of a new connection depends on way, scheme, host and port."""
+        """The destination of a new connection depends on transport settings, scheme, host and port."""
         self.ask(b"http://a:81/x")
-        self.assertEqual(self.routed, [Route(WAY, "http", "a", 81)])
+        self.assertEqual(self.routed, [Route(TRANSPORT, "http", "a", 81)])
 
     def test_cookies(self) -> None:
         """treq keeps no cookies."""
-        treq: Any = client(self.exchanges, WAY)
+        treq: Any = client(self.exchanges, TRANSPORT)
         for _ in range(2):
             asked = treq.get("http://a/", unbuffered=True, reactor=Clock())
             self.assertNotIn(b"Cookie", self.line.value())

@@ -18,6 +18,7 @@ from twisted.logger import ILogObserver, LogEvent, formatEvent, globalLogPublish
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
 
+from orchtw.assembly.keys import pki_options
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
@@ -38,7 +39,7 @@ class FirstStartTests(SynchronousTestCase):
     def start(self, port: int = 6443, now: datetime = NOW, naming: Naming | None = None, **settings: Any) -> Pki:
         """One start of a server on this folder."""
         config = Config.of(data_dir=self.data, **settings)
-        return prepare(config, naming or Naming.orch(), port, now)
+        return prepare(pki_options(config), naming or Naming.orch(), port, now)
 
     def contents(self) -> dict[str, bytes]:
         """Every file of the folder."""
@@ -320,7 +321,7 @@ class FirstStartTests(SynchronousTestCase):
         link = Path(self.mktemp())
         link.symlink_to(self.data.absolute())
         before = self.contents()
-        pki = prepare(Config.of(data_dir=link), Naming.orch(), 6443, NOW)
+        pki = prepare(pki_options(Config.of(data_dir=link)), Naming.orch(), 6443, NOW)
         self.assertEqual((self.contents(), pki.kubeconfig), (before, link / "admin.kubeconfig"))
 
     def own(self, *, now: datetime = NOW) -> tuple[Path, Path, x509.Certificate]:

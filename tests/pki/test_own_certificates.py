@@ -13,6 +13,7 @@ from twisted.logger import LogEvent, formatEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.flags import parse
+from orchtw.assembly.keys import pki_options
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
@@ -32,7 +33,7 @@ class ServingCase(SynchronousTestCase):
     def start(self, *flags: str, now: datetime = NOW, naming: Naming | None = None) -> Pki:
         """One start of a server."""
         config = parse([f"--data-dir={self.data}", *flags])
-        return prepare(config, naming or Naming.orch(), 6443, now)
+        return prepare(pki_options(config), naming or Naming.orch(), 6443, now)
 
     def in_place(self, *flags: str, **others: Any) -> Pki:
         """One start of a server whose certificate lies in the folder."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.assembly.keys import pki_options
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
@@ -99,11 +100,11 @@ class JoinedFolderTests(SynchronousTestCase):
         """It has the same authorities and keys, certificates of its own by them, and private files are private."""
         naming, now = Naming.orch(), datetime.now(UTC)
         configs = [Config.of(data_dir=Path(self.mktemp())) for _ in range(2)]
-        first = first_start.prepare(configs[0], naming, 1, now)
+        first = first_start.prepare(pki_options(configs[0]), naming, 1, now)
         self.assertTrue(first_start.has_keys(configs[0].generic.data_dir))
         self.assertFalse(first_start.has_keys(configs[1].generic.data_dir))
         handed = read_keys(configs[0].generic.data_dir / "pki")
-        second = first_start.prepare(configs[1], naming, 2, now, handed)
+        second = first_start.prepare(pki_options(configs[1]), naming, 2, now, handed)
         self.assertEqual((second.own.certificate, second.client_ca_pem), (first.own.certificate, first.client_ca_pem))
         self.assertEqual(second.derived_key(b"x"), first.derived_key(b"x"))
         self.assertEqual(second.front_proxy.authorities, first.front_proxy.authorities)

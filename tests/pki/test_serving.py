@@ -12,6 +12,7 @@ from typing import Any
 from cryptography import x509
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.assembly.keys import pki_options
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
@@ -25,7 +26,7 @@ class ServingCase(SynchronousTestCase):
         self.data, self.folder = Path(self.mktemp()), Path(self.mktemp())
 
     def start(self, **settings: Any) -> Pki:
-        return prepare(Config.of(data_dir=self.data, **settings), Naming.orch(), 6443, NOW)
+        return prepare(pki_options(Config.of(data_dir=self.data, **settings)), Naming.orch(), 6443, NOW)
 
     def names(self, **settings: Any) -> frozenset[str]:
         """Return the hosts of the serving certificate."""

@@ -15,6 +15,7 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.assembly.keys import pki_options
 from orchtw.config import Config
 from orchtw.naming.names import Naming
 from orchtw.pki import certificates
@@ -25,7 +26,7 @@ from orchtw.pki.user_command import main
 class UserCommandTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.data = Path(self.mktemp())
-        prepare(Config.of(data_dir=self.data), Naming.orch(), 6443, datetime.now(UTC))
+        prepare(pki_options(Config.of(data_dir=self.data)), Naming.orch(), 6443, datetime.now(UTC))
 
     def command(self, *arguments: str) -> tuple[int, str]:
         """Return the exit status and the output."""

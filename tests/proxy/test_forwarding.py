@@ -1,5 +1,4 @@
 """Requests and responses through the sub-resource `proxy` (reference PROXY-9, PROXY-14 to PROXY-16)."""
-# covers: orchtw.proxy.backend_body
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Identity of a written object against its request (reference ERR-16)."""
+# covers: orchtw.registry.write
 
 from __future__ import annotations
 

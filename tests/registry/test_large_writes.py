@@ -1,5 +1,5 @@
 """Large writes: what takes long is done in the thread, and an object stays within its limits."""
-# covers: orchtw.registry.field_ownership, orchtw.registry.target, orchtw.registry.write, orchtw.writes.drafts
+# covers: orchtw.registry.field_ownership, orchtw.writes.drafts
 
 from __future__ import annotations
 

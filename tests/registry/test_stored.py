@@ -1,4 +1,5 @@
 """One stored resource: keys, encodings and entries."""
+# covers: orchtw.registry.target
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from orchtw.registry.stored import STORED, Stored
 from orchtw.registry.system_metadata import ordered
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
-from orchtw.schema.tables.lasting_rows import lasting_row
+from orchtw.schema.tables.cached_rows import cached_row
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.watch.entry import ROW_BYTES, Entry
 from orchtw.watch.room import Room
@@ -168,7 +169,7 @@ class RoomTests(SynchronousTestCase):
     def test_spared(self) -> None:
         """All that can be made again goes; that the object is stored in another form does not."""
         self.stored.json_tail(self.entry)
-        self.entry.other = {STORED: "v0", ("cells",): lasting_row(["x"], 1)}
+        self.entry.other = {STORED: "v0", ("cells",): cached_row(["x"], 1)}
         self.stored.spare(self.entry, drop=True)
         self.assertEqual((self.entry.json, self.entry.other), (None, {STORED: "v0"}))
         self.assertEqual(self.entry.forms(), (0, 0, 0))
@@ -186,7 +187,7 @@ class RoomTests(SynchronousTestCase):
     def test_packed_row(self) -> None:
         """The row of a Table stays with packed JSON, and forms in other versions go."""
         self.stored.json_tail(self.entry)
-        row = lasting_row(["x"], 1)
+        row = cached_row(["x"], 1)
         self.entry.other = {STORED: "v0", ("cells",): row, ("v2", "", "json"): b"{}"}
         self.stored.spare(self.entry, drop=False)
         self.assertEqual(self.entry.other, {STORED: "v0", ("cells",): row})

@@ -1,5 +1,4 @@
 """Writes to /status and /approval: kept and taken fields (reference CSR-8, KIND-12)."""
-# covers: orchtw.registry.strategy
 
 from __future__ import annotations
 

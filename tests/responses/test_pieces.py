@@ -1,4 +1,5 @@
 """Lists and large objects: the same bytes in slices as at once, pieces that are shared, states that are let go."""
+# covers: orchtw.responses.text_forms
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """HTTP/1.1 connections: exchanges, failures, upgrades and the end of the server."""
-# covers: orchtw.serving.edge, orchtw.serving.exchange
+# covers: orchtw.serving.edge, orchtw.serving.exchange, orchtw.serving.answering
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Conflict, StatusError, TooManyRequests
 from orchtw.request import Request, Response
+from orchtw.serving.exchange import OF_BODIES
 from orchtw.serving.limits import EdgeLimits
 from tests.serving.edge_doubles import (
     CLOSE,
@@ -203,6 +204,7 @@ class ExchangeTests(SynchronousTestCase):
         asked: list[tuple[Request, int]] = []
 
         async def decline(request: Request, error: StatusError) -> Response:
+            self.assertIsInstance(error, OF_BODIES)
             asked.append((request, error.code))
             return Response(code=error.code, body=b"told")
 

@@ -1,5 +1,4 @@
 """A watch stream on its connection: producer first, backpressure, the end."""
-# covers: orchtw.watch.bookmarks
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Restores of a whole server: what goes back, what clients see, and what is in force afterwards."""
-# covers: orchtw.assembly.state, orchtw.controllers.apiextensions.emptying, orchtw.snapshots.snapshots
+# covers: orchtw.assembly.state, orchtw.snapshots.snapshots
 
 from __future__ import annotations
 
@@ -9,9 +9,20 @@ from typing import Any
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import deferLater
 
+from orchtw.assembly.state import endpoint
+from orchtw.endpoints.state import PATH
 from orchtw.snapshots.state_control import StateControl
 from orchtw.testing.admission_webhook import AdmissionWebhook
 from tests.snapshots.case import DEFINITIONS, GIZMO, GIZMOS, MAPS, STATE, StateCase, config_map, gizmo, reactor
+
+
+class EndpointTests(StateCase):
+    """The endpoint of the control of the state."""
+
+    def test_path(self) -> None:
+        """It is under /debug, and no list of paths names it."""
+        found = endpoint(self.control)
+        self.assertEqual((list(found.paths()), PATH), ([], "/debug/state"))
 
 
 class RestoreTests(StateCase):

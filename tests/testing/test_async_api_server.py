@@ -1,4 +1,5 @@
 """`AsyncApiServer`: the same server for coroutines of asyncio."""
+# covers: orchtw.testing.control.reader
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """Configurations of webhooks (reference HOOK-2, KIND-34)."""
-# covers: orchtw.rules.webhook_clients
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Custom resource definitions (reference CRD-1); their objects are in `test_custom_resources`."""
-# covers: orchtw.registry.groups.apiextensions.default_values, orchtw.registry.groups.apiextensions.rule_causes
+# covers: orchtw.registry.groups.apiextensions.rule_causes
 # covers: orchtw.registry.groups.apiextensions.schema_nodes, orchtw.registry.groups.apiextensions.schema_rules
 # covers: orchtw.registry.groups.apiextensions.structural
 

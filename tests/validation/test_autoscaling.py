@@ -1,5 +1,5 @@
 """Horizontal pod autoscalers (reference KIND-64, VER-12)."""
-# covers: orchtw.registry.groups.autoscaling.autoscalers, orchtw.registry.groups.autoscaling.metric_validation
+# covers: orchtw.registry.groups.autoscaling.metric_validation
 # covers: orchtw.registry.groups.autoscaling.validation
 
 from __future__ import annotations

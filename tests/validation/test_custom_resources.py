@@ -1,5 +1,4 @@
 """Objects of custom kinds (reference CRD-14, CRD-17), each example with a definition of its own."""
-# covers: orchtw.registry.custom.strategy
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 # covers: orchtw.registry.groups.core.pod_security, orchtw.registry.groups.core.pod_statuses
 # covers: orchtw.registry.groups.core.pod_templates, orchtw.registry.groups.core.pod_updates
 # covers: orchtw.registry.groups.core.pod_warnings, orchtw.registry.groups.core.scheduling_terms
-# covers: orchtw.registry.groups.core.volume_files, orchtw.registry.groups.core.volume_sources
+# covers: orchtw.registry.groups.core.volume_sources
 
 from __future__ import annotations
 

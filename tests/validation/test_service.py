@@ -1,5 +1,5 @@
 """Services and Endpoints (reference KIND-19, KIND-27, KIND-50)."""
-# covers: orchtw.registry.groups.core.service_validation, orchtw.registry.groups.core.services, orchtw.rules.services
+# covers: orchtw.registry.groups.core.service_validation, orchtw.registry.groups.core.services
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Addresses and ports of services as they are written one after the other."""
-# covers: orchtw.registry.allocation.addresses, orchtw.registry.allocation.claims, orchtw.registry.allocation.families
-# covers: orchtw.registry.allocation.ledger, orchtw.registry.allocation.node_ports, orchtw.registry.allocation.service
+# covers: orchtw.registry.allocation.addresses, orchtw.registry.allocation.families
+# covers: orchtw.registry.allocation.node_ports
 
 from __future__ import annotations
 

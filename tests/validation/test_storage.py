@@ -1,5 +1,5 @@
 """Persistent volumes and claims (reference KIND-34)."""
-# covers: orchtw.registry.groups.core.claim_validation, orchtw.registry.groups.core.volume_validation
+# covers: orchtw.registry.groups.core.claim_validation
 # covers: orchtw.registry.groups.core.volumes
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Large objects of which there is only what the store keeps, as after a start, do not hold the reactor when read."""
-# covers: orchtw.responses.made_stream, orchtw.responses.text_forms
+# covers: orchtw.responses.made_stream, orchtw.schema.codec.generated
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Custom resources over HTTP: what their definition makes of the verbs."""
-# covers: orchtw.verbs.scale
+# covers: orchtw.responses.transforms
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """Tables, metadata and options by either vocabulary's name of the meta group (reference VOC-5)."""
-# covers: orchtw.responses.transforms
 
 from __future__ import annotations
 

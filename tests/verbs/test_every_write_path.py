@@ -2,7 +2,6 @@
 
 The requests are made from the catalogue: every verb that writes, on every resource and sub-resource in every version.
 """
-# covers: orchtw.assembly.api, orchtw.assembly.writes, orchtw.verbs.handler
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """The tables of reference READ-3 to READ-5, cell by cell (reference READ-6, READ-15)."""
-# covers: orchtw.verbs.list_state
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Reads on a store that other processes write too: the most recent state is waited for, any state is not."""
+# covers: orchtw.verbs.list_state
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """POST, PUT, PATCH and DELETE as they are answered (reference WRITE-5, WRITE-9, PATCH-2, DEL-4, DEL-12)."""
-# covers: orchtw.verbs.patch
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """The dispatch index: the groups that an event reaches, and the cost of that."""
+# covers: orchtw.watch.bookmarks
 
 from __future__ import annotations
 

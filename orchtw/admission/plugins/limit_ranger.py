@@ -10,7 +10,7 @@ from orchtw.admission.host import AdmissionHost
 from orchtw.naming.names import Naming
 from orchtw.quota.limit_ranges import LimitRange, shown
 from orchtw.registry.emission_order import put
-from orchtw.registry.listers.by_namespace import ByNamespace
+from orchtw.registry.listers.namespace_lister import NamespaceLister
 from orchtw.schema.catalogue import ResourceType
 from orchtw.wire.objects import Object
 
@@ -20,7 +20,7 @@ _FROM_ANNOTATIONS_ON: Final = ("annotations", "ownerReferences", "finalizers", "
 class LimitRanger:
     """Plugin LimitRanger; the limit ranges of a namespace apply one after the other, by name."""
 
-    def __init__(self, ranges: ByNamespace[LimitRange], naming: Naming) -> None:
+    def __init__(self, ranges: NamespaceLister[LimitRange], naming: Naming) -> None:
         self._ranges = ranges
         self._annotation = f"{naming.label_domain}/limit-ranger"
 
@@ -28,7 +28,7 @@ class LimitRanger:
     def of(cls, host: AdmissionHost) -> LimitRanger:
         """Return the plugin, backed by the server's limit ranges."""
         stored = host.targets.stored_target("", "v1", "limitranges").stored
-        return cls(ByNamespace(stored, LimitRange.of), host.naming)
+        return cls(NamespaceLister(stored, LimitRange.of), host.naming)
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
         """Handle creates of Pods, whose resources cannot change later, and creates and updates of claims."""

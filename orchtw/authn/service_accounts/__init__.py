@@ -1,5 +1,5 @@
-"""Service account tokens: the keys that sign them, how they are issued, and how they are authenticated.
+"""Service account tokens: the keys that sign them, how they are issued, their claims and the objects they refer to.
 
-A token's validity is checked against the caches on each request, so that deleting the account, Secret or pod revokes
-it at once. The verb that issues tokens is in `verbs`, the controller that fills Secrets in `controllers`.
+`orchtw.authn.service_account_tokens` authenticates them. The verb that issues tokens is in `verbs`, the controller
+that fills Secrets in `controllers`.
 """

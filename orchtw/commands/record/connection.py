@@ -19,7 +19,7 @@ from orchtw.outbound.exchange import Broken, CallOutcome, ClientExchange, Respon
 from orchtw.outbound.exchanges import Exchanges
 from orchtw.outbound.policy import BadTLS
 from orchtw.outbound.remote import Remote
-from orchtw.outbound.routes import DIAL_S, Route, Way
+from orchtw.outbound.routes import DIAL_S, Route, TransportSettings
 from orchtw.wire.json_values import loads
 from orchtw.wire.objects import Object
 
@@ -213,7 +213,8 @@ def _route(remote: Remote, shown: ShownHeaders) -> Route:
     tls, parts = remote.tls, urlsplit(remote.url)
     if shown.certificate:
         tls = attrs.evolve(tls, certificate=shown.certificate, key=shown.key)
-    return Route(Way(tls=tls), parts.scheme, parts.hostname or "", parts.port or default_port(parts.scheme))
+    port = parts.port or default_port(parts.scheme)
+    return Route(TransportSettings(tls=tls), parts.scheme, parts.hostname or "", port)
 
 
 async def _destination(route: Route) -> Destination:
@@ -221,9 +222,9 @@ async def _destination(route: Route) -> Destination:
         scheme="https" if route.scheme == "https" else "http",
         host=route.host,
         port=route.port,
-        tls=route.way.tls.tls(),
+        tls=route.transport.tls.tls(),
         timeout_s=DIAL_S,
-        server_name=route.way.tls.server_name,
+        server_name=route.transport.tls.server_name,
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from orchtw.assembly.flags import parse
 from orchtw.assembly.membership import ServerKeys
 from orchtw.assembly.store import claim_store
-from orchtw.bootstrap.maker import system_user
+from orchtw.bootstrap.ensurer import system_user
 from orchtw.bootstrap.server_leases import ServerPlace
 from orchtw.commands.store.outcome import Migrated
 from orchtw.errors import StatusError

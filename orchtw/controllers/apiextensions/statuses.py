@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-from orchtw.bootstrap.maker import system_user
+from orchtw.bootstrap.ensurer import system_user
 from orchtw.controllers.apiextensions.definition import Definition, Names
 from orchtw.controllers.apiextensions.names import NAMES_ORDER
 from orchtw.errors import Conflict, NotFound

@@ -1,4 +1,4 @@
-"""Lister of objects as the cache has them, each read once for each of its versions."""
+"""Listers of objects as the cache has them: read at each call, or once for each of their versions."""
 
 from __future__ import annotations
 
@@ -29,17 +29,12 @@ class Lister(Protocol[Found]):
         """Return what to await before an object counts as missing on a shared store, or None."""
 
 
-class CachedLister(Generic[T]):
-    """`Lister` over the cache of one stored resource.
+class StoredLister(Generic[T]):
+    """`Lister` over the cache of one stored resource. `read` makes of an entry what `get` returns, at each call."""
 
-    `read` makes of an entry what `get` returns; the results of at most `most` objects are kept.
-    """
-
-    def __init__(self, stored: Stored, read: Callable[[Stored, Entry], T], most: int = KEPT) -> None:
+    def __init__(self, stored: Stored, read: Callable[[Stored, Entry], T]) -> None:
         self.stored = stored
         self._read = read
-        self._most = most
-        self._known: dict[str, tuple[Entry, T]] = {}
 
     def due(self) -> Awaitable[None] | None:
         """Return what to await before an object counts as missing, or None."""
@@ -55,9 +50,25 @@ class CachedLister(Generic[T]):
         return map(self._of, sorted(self.stored.cache.snapshot(), key=lambda entry: entry.name))
 
     def _of(self, entry: Entry) -> T:
+        return self._read(self.stored, entry)
+
+
+class CachedLister(StoredLister[T]):
+    """`StoredLister` that reads each object once for each of its versions, and keeps at most `most` of them."""
+
+    def __init__(self, stored: Stored, read: Callable[[Stored, Entry], T], most: int = KEPT) -> None:
+        super().__init__(stored, read)
+        self._most = most
+        self._known: dict[str, tuple[Entry, T]] = {}
+
+    def _of(self, entry: Entry) -> T:
         known = self._known.get(entry.key)
         if known is None or known[0] is not entry:
-            if len(self._known) >= self._most:
-                self._known.clear()
-            known = self._known[entry.key] = entry, self._read(self.stored, entry)
+            known = self._keep(entry, self._read(self.stored, entry))
         return known[1]
+
+    def _keep(self, entry: Entry, value: T) -> tuple[Entry, T]:
+        if len(self._known) >= self._most:
+            self._known.clear()
+        known = self._known[entry.key] = entry, value
+        return known

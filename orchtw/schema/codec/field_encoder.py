@@ -12,7 +12,7 @@ from orchtw.schema.codec.generated import Functions
 from orchtw.schema.codec.mismatch import SchemaError
 from orchtw.schema.codec.unchanged import same_text
 from orchtw.schema.codec.wire import LENGTH, delimited, read_varint, skip
-from orchtw.schema.known_texts import KnownTexts, text_of
+from orchtw.schema.known_parts import KnownParts, text_of
 from orchtw.schema.nodes import Field, StructSchema
 from orchtw.schema.part import Parts
 
@@ -43,7 +43,7 @@ class FieldEncoder:
     """
 
     def __init__(
-        self, schema: StructSchema, encode: Functions, alone: Parts, known: KnownTexts, levels: int = _LEVELS
+        self, schema: StructSchema, encode: Functions, alone: Parts, known: KnownParts, levels: int = _LEVELS
     ) -> None:
         self._schema = schema
         self._encode = encode

@@ -19,7 +19,7 @@ from orchtw.schema.codec.purposes import Generated
 from orchtw.schema.codec.strict_fields import IGNORE, may_repeat
 from orchtw.schema.codec.unchanged import in_order, unchanged_parts
 from orchtw.schema.codec.wire import read_varint
-from orchtw.schema.known_texts import text_of
+from orchtw.schema.known_parts import text_of
 from orchtw.schema.nodes import StructSchema
 from orchtw.schema.schemas import Schemas
 
@@ -82,7 +82,7 @@ class KindCodec(MessageCodec):
             for question, part_text, key in unknown:
                 canonical = text_of(obj[key]) if key in obj else None
                 if canonical is not None:
-                    self._generated.known_texts.put((self.message, question, part_text), canonical)
+                    self._generated.known_parts.put((self.message, question, part_text), canonical)
         return obj, findings
 
     def _known_parts(self, value: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[str, bytes, str]]]:
@@ -90,7 +90,7 @@ class KindCodec(MessageCodec):
 
         Metadata, which is different in every object, is not looked up.
         """
-        known, keys = self._generated.known_texts, self.schema.keys
+        known, keys = self._generated.known_parts, self.schema.keys
         kept: dict[str, Any] = {}
         unknown: list[tuple[str, bytes, str]] = []
         for key, member in value.items():
@@ -194,7 +194,7 @@ class KindCodec(MessageCodec):
     def field_encoder(self) -> FieldEncoder:
         """Encoder of new and changed objects for the store; the result is that of `encode_protobuf`."""
         generated = self._generated
-        return FieldEncoder(self.schema, generated.encode, generated.parts, generated.known_texts)
+        return FieldEncoder(self.schema, generated.encode, generated.parts, generated.known_parts)
 
     def encode_envelope(self, obj: dict[str, Any]) -> bytes:
         """Return a canonical dict as whole Protobuf body."""

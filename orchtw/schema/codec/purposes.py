@@ -11,7 +11,7 @@ from orchtw.schema.codec.protobuf_decoder import decoders
 from orchtw.schema.codec.protobuf_encoder import encoders
 from orchtw.schema.codec.strict_fields import KnownKeys
 from orchtw.schema.defaults import Defaults
-from orchtw.schema.known_texts import KnownTexts
+from orchtw.schema.known_parts import KnownParts
 from orchtw.schema.part import Parts
 from orchtw.schema.validation.validators import NO_CHECKS, NO_CONSEQUENCES, Check, Consequence, Validators
 
@@ -25,7 +25,7 @@ class Generated:
     def __init__(
         self, checks: Mapping[str, Check] = NO_CHECKS, consequences: Mapping[str, Consequence] = NO_CONSEQUENCES
     ) -> None:
-        self.known_texts = KnownTexts()
+        self.known_parts = KnownParts()
         self._checks = checks
         self._consequences = consequences
 
@@ -52,7 +52,7 @@ class Generated:
     @cached_property
     def validate(self) -> Validators:
         """Functions that check declared rules."""
-        return Validators(self._checks, self._consequences, self.known_texts)
+        return Validators(self._checks, self._consequences, self.known_parts)
 
     @cached_property
     def known(self) -> KnownKeys:

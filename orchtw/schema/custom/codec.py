@@ -61,7 +61,7 @@ class CustomCodec:
         self.type = KindType(self.api_version, self.kind, schema, codecs.schemas, protobuf=False)
         self.type_prefix = self.item_prefix = self.type.prefix
         self._generated = codecs.generated  # its functions for metadata serve all kinds
-        self._known = KnownMembers(codecs.generated.known_texts)
+        self._known = KnownMembers(codecs.generated.known_parts)
 
     @cached_property
     def _keys(self) -> Extensions:

@@ -1,4 +1,4 @@
-"""Top-level members of custom objects, such as spec, that are known by their text (see `KnownTexts`)."""
+"""Top-level members of custom objects, such as spec, that are known by their text (see `KnownParts`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from orchtw.schema.known_texts import Key, KnownTexts, text_of
+from orchtw.schema.known_parts import Key, KnownParts, text_of
 
 _KINDS: Final = count()
 
@@ -19,7 +19,7 @@ class KnownMembers:
     `name` is that of the function of a member's schema, which is called for members that are not known.
     """
 
-    def __init__(self, known: KnownTexts) -> None:
+    def __init__(self, known: KnownParts) -> None:
         self._known = known
         self._schema = f"custom {next(_KINDS)}"  # another schema is another codec: nothing is known of its members
 

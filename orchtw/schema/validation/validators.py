@@ -10,7 +10,7 @@ import attrs
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.schema.codec.generated import Functions, Writer
-from orchtw.schema.known_texts import KnownTexts
+from orchtw.schema.known_parts import KnownParts
 from orchtw.schema.nodes import Field, ListSchema, MapSchema, Node, NodeForm, OneOf, Scalar, StructRules, StructSchema
 from orchtw.schema.validation.formats import FORMATS
 from orchtw.schema.validation.problems import GIVEN
@@ -46,9 +46,9 @@ class Validators:
         self,
         checks: Mapping[str, Check] = NO_CHECKS,
         consequences: Mapping[str, Consequence] = NO_CONSEQUENCES,
-        known: KnownTexts | None = None,
+        known: KnownParts | None = None,
     ) -> None:
-        self._valid = (KnownTexts() if known is None else known).valid
+        self._valid = (KnownParts() if known is None else known).valid
         self._checks = checks
         self._consequences = consequences
         self._functions = Functions(self._write, GIVEN)

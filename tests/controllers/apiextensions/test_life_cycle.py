@@ -1,7 +1,6 @@
 """Definitions on a running server: conditions, names, what is served, and the end."""
-# covers: orchtw.controllers.apiextensions.controller, orchtw.controllers.apiextensions.finalizing
+# covers: orchtw.controllers.apiextensions.controller
 # covers: orchtw.controllers.apiextensions.observer, orchtw.controllers.apiextensions.serving
-# covers: orchtw.controllers.apiextensions.statuses, orchtw.controllers.embedded
 
 from __future__ import annotations
 
@@ -11,6 +10,7 @@ import orjson
 from twisted.internet.defer import Deferred
 
 from orchtw.controllers.apiextensions.acknowledging import LIMIT_S
+from orchtw.controllers.apiextensions.controller import DefinitionController
 from orchtw.controllers.apiextensions.observer import ESTABLISHING_DELAY_S
 from orchtw.errors import Forbidden
 from orchtw.testing.in_process import InProcessServer
@@ -399,7 +399,7 @@ class RestartTests(LookedAfterCase):
         """A definition that was stored but not looked at gets no name of those that were, whatever their order."""
         self.install(definition("zoos", "Foo"))
         controller = self.server.instance.definitions
-        assert controller is not None
+        assert isinstance(controller, DefinitionController)
         controller.stopService()
         self.done("POST", DEFINITIONS, definition())
         self.restart()

@@ -8,6 +8,7 @@ from typing import Any
 
 from orchtw.controllers import enabled
 from orchtw.controllers.manager import Manager, ManagerSettings
+from orchtw.controllers.service_accounts.tokens import TokenController
 from orchtw.rules.contests import LIMIT_S
 from orchtw.wire.objects import Object
 from tests.controllers.controlled import ControllerTestCase, host
@@ -132,7 +133,7 @@ class PublisherTests(AccountCase):
 
 
 class TokenControllerTests(AccountCase):
-    names = ("serviceaccount-token",)
+    names = (TokenController.name,)
 
     def account(self, name: str = "sa") -> str:
         uid: str = self.create("serviceaccounts", {"metadata": {"name": name}})["metadata"]["uid"]

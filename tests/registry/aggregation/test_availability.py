@@ -36,8 +36,8 @@ class AvailabilityCase(AggregationCase):
         self.addCleanup(self.availability.stopService)
 
     async def say(self, name: str, verdict: AvailabilityVerdict) -> None:
-        now = self.maker.writes.timestamp()
-        await self.maker.change_status(GROUP, VERSION, PLURAL, name, lambda status: told(status, verdict, now))
+        now = self.ensurer.writes.timestamp()
+        await self.ensurer.change_status(GROUP, VERSION, PLURAL, name, lambda status: told(status, verdict, now))
 
     def service(self, **spec: object) -> None:
         """Write the Service that the APIService names."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.ensurer import Ensurer
 from orchtw.registry.aggregation.services import GROUP, ApiServices
 from orchtw.wire.objects import Object
 from tests.client.world import WorldTestCase
@@ -28,7 +28,7 @@ class AggregationCase(WorldTestCase):
         super().setUp()
         world = self.world
         self.resource = world.resource("apiservices", f"{GROUP}/v1")
-        self.maker = Maker(targets=world.targets, writes=world.registry.writes, naming=world.naming)
+        self.ensurer = Ensurer(targets=world.targets, writes=world.registry.writes, naming=world.naming)
         self.services = ApiServices(world.targets, world.naming)
         self.services.open()
 

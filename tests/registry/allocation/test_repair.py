@@ -1,5 +1,5 @@
 """The account of addresses and ports against the services that there are (reference CTRL-9)."""
-# covers: orchtw.registry.allocation.ranges
+# covers: orchtw.registry.allocation.ranges, orchtw.registry.allocation.service
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Custom objects in the store: in the version that they were written in, until they are written again."""
+# covers: orchtw.registry.custom.strategy
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Codecs of kinds that have a tree of nodes and no message."""
+# covers: orchtw.schema.codec.kind_codec
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One way of a body to an object: `read_body` and `fit`."""
 
-# covers: orchtw.schema.codec.kind_codec, orchtw.schema.codec.message_codec
+# covers: orchtw.schema.codec.message_codec
 
 from __future__ import annotations
 

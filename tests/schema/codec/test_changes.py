@@ -16,7 +16,7 @@ from orchtw.apply.merge_patch import merge_patch
 from orchtw.apply.strategic_merge import strategic_merge
 from orchtw.errors import BadRequest
 from orchtw.naming.names import Naming
-from orchtw.schema import known_texts
+from orchtw.schema import known_parts
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.json_text import parse_json
@@ -105,7 +105,7 @@ class FitChangesTests(SynchronousTestCase):
 
     def test_every_kind(self) -> None:
         """An object of any kind that is sent anew, or over another one, is the object that was sent."""
-        self.patch(known_texts, "SHORTEST", 1)
+        self.patch(known_parts, "SHORTEST", 1)
         kinds = [key for key in sorted(CODECS.catalogue._messages) if CODECS.kind(*key).protobuf]
 
         @examples(3)

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
-from orchtw.schema import known_texts
+from orchtw.schema import known_parts
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.wire import delimited
@@ -33,7 +33,7 @@ class FieldEncoderTests(SynchronousTestCase):
         kinds = [key for key in sorted(CODECS.catalogue._messages) if CODECS.kind(*key).protobuf]
         self.assertGreater(len(kinds), 200)
 
-        self.patch(known_texts, "SHORTEST", 1)
+        self.patch(known_parts, "SHORTEST", 1)
 
         @examples(4)
         @given(some.integers(0, 2**32))

@@ -1,5 +1,5 @@
 """JSON bodies become canonical dicts, or a 400 that names the place."""
-# covers: orchtw.schema.codec.codecs, orchtw.schema.codec.generated
+# covers: orchtw.schema.codec.codecs
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """Every kind survives every encoding."""
-# covers: orchtw.schema.codec.wire_forms
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """Objects survive the way through any served version of their kind (reference VER-11)."""
-# covers: orchtw.schema.conversion.autoscaling
 
 from __future__ import annotations
 

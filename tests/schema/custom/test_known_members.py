@@ -8,14 +8,14 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.schema.custom.known_members import KnownMembers
 from orchtw.schema.custom.parts import Unsure
-from orchtw.schema.known_texts import SHORTEST, KnownTexts
+from orchtw.schema.known_parts import SHORTEST, KnownParts
 
 LONG = {"a": "x" * SHORTEST}
 
 
 class KnownMembersTests(SynchronousTestCase):
     def setUp(self) -> None:
-        self.texts = KnownTexts()
+        self.texts = KnownParts()
         self.members = KnownMembers(self.texts)
         self.calls = 0
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Invalid
-from orchtw.schema import known_texts
+from orchtw.schema import known_parts
 from orchtw.schema.custom.codec import CustomCodec
 from orchtw.schema.custom.parts import Unsure
 from orchtw.schema.custom.rules import KEYWORDS
@@ -74,7 +74,7 @@ class ShapeTests(SynchronousTestCase):
     def test_known(self, case: Case) -> None:
         """Knowing a member changes no outcome: neither the object, nor its losses, nor the causes."""
         codec, structure, value = case
-        with mock.patch.object(known_texts, "SHORTEST", 1):
+        with mock.patch.object(known_parts, "SHORTEST", 1):
             for _ in range(4):
                 for fill in (False, True):
                     shaper, lost = Shaper(codec._keys, codec._metadata, fill=fill), list[str]()

@@ -1,6 +1,5 @@
 """OpenAPI of custom kinds (reference OPENAPI-18)."""
 # covers: orchtw.schema.openapi.published, orchtw.schema.openapi.release, orchtw.schema.openapi.shares
-# covers: orchtw.schema.openapi.structural
 
 from __future__ import annotations
 

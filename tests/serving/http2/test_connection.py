@@ -1,5 +1,5 @@
 """Requests and answers over one HTTP/2 connection."""
-# covers: orchtw.serving.answering, orchtw.serving.http2.stream, orchtw.serving.http2.streams
+# covers: orchtw.serving.http2.stream, orchtw.serving.http2.streams
 
 from __future__ import annotations
 

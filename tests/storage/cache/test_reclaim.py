@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from orchtw.rules.selectors import parse_labels
-from orchtw.schema.tables.lasting_rows import lasting_row
+from orchtw.schema.tables.cached_rows import cached_row
 from orchtw.storage.cache import reclaim
 from orchtw.storage.cache.resource_cache import ResourceCache
 from orchtw.storage.interface import Op
@@ -129,7 +129,7 @@ class RoomTests(CacheTestCase):
         """Other forms count, and go."""
         pods = self.fill(200)
         for entry in pods.snapshot():
-            entry.other = {("cells",): (row := lasting_row(["x"], 1))}
+            entry.other = {("cells",): (row := cached_row(["x"], 1))}
             pods.made(entry, 0, 0, ROW_BYTES + len(row))
         self.settle()
         self.assertLessEqual(self.cacher.room.excess, 0)

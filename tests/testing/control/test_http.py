@@ -1,4 +1,5 @@
 """HTTP of tests over a network of bytes: bodies in pieces, broken responses, kept connections."""
+# covers: orchtw.testing.control.blocking
 
 from __future__ import annotations
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from orchtw.admission.attributes import Attributes
-from orchtw.admission.plugins.node_restriction.pods import RecordLookup
+from orchtw.admission.plugins.node_restriction.records import PodRecord
 from orchtw.errors import NotFound
+from orchtw.registry.listers.lister import Lister
 from orchtw.values.causes import go_quote
 from orchtw.wire.objects import Object
 
@@ -37,7 +38,7 @@ def _changed(old: Object, new: Object) -> Iterator[str]:
                 yield f"{part}.{name}"
 
 
-async def why_no_token(attributes: Attributes, node: str, lookup: RecordLookup) -> str:
+async def why_no_token(attributes: Attributes, node: str, pods: Lister[PodRecord]) -> str:
     """Return why a node may not request a token, or an empty string. Raises NotFound (404) for a missing pod."""
     if attributes.operation != "CREATE" or attributes.subresource != "token":
         return ""
@@ -47,7 +48,7 @@ async def why_no_token(attributes: Attributes, node: str, lookup: RecordLookup) 
         return "node requested token not bound to a pod"
     if not uid:
         return "node requested token with a pod binding without a uid"
-    pod = await attributes.until_known(lookup.pod(attributes.namespace, name))
+    pod = await attributes.find(pods, attributes.namespace, name)
     if pod is None:
         raise NotFound.of("pods", "", name)
     if pod.uid != uid:

@@ -13,10 +13,11 @@ from orchtw.admission.plugins.node_restriction.others import (
     why_no_lease,
     why_no_token,
 )
-from orchtw.admission.plugins.node_restriction.pods import PodRules, RecordLookup
-from orchtw.admission.plugins.node_restriction.records import Records
+from orchtw.admission.plugins.node_restriction.pods import PodRules
+from orchtw.admission.plugins.node_restriction.records import PodRecord, node_uids, pod_records
 from orchtw.authz.node import GROUP, PREFIX
 from orchtw.naming.names import Naming
+from orchtw.registry.listers.lister import Lister
 from orchtw.schema.catalogue import ResourceType
 from orchtw.values.causes import go_quote
 
@@ -30,13 +31,13 @@ class NodeRestriction:
     Which kinds a node can write at all is up to the authorizer.
     """
 
-    def __init__(self, naming: Naming, lookup: RecordLookup) -> None:
+    def __init__(self, naming: Naming, pods: Lister[PodRecord], node_uids: Lister[str]) -> None:
         leases = naming.node_lease_namespace
         self._rules: Mapping[str, Rule] = {
-            "pods": PodRules(lookup, naming.translate("orch.io/config.mirror")).why_not,
+            "pods": PodRules(pods, node_uids, naming.translate("orch.io/config.mirror")).why_not,
             "nodes": NodeRules(naming).why_not,
             "persistentvolumeclaims": why_no_claim,
-            "serviceaccounts": lambda attributes, node: why_no_token(attributes, node, lookup),
+            "serviceaccounts": lambda attributes, node: why_no_token(attributes, node, pods),
             f"leases.{naming.group('coordination.orch.io')}": lambda attributes, node: why_no_lease(
                 attributes, node, leases
             ),
@@ -46,7 +47,7 @@ class NodeRestriction:
     @classmethod
     def of(cls, host: AdmissionHost) -> NodeRestriction:
         """Return the plugin, backed by the server's pods and nodes."""
-        return cls(host.naming, Records(host.targets))
+        return cls(host.naming, pod_records(host.targets), node_uids(host.targets))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
         """Handle all writes: a member of the group whose name is not a node's may not write anything."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
-from typing import Final, Protocol
+from collections.abc import Sequence
+from typing import Final
 
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.plugins.mountable_secrets import secret_names
 from orchtw.admission.plugins.node_restriction.records import PodRecord
 from orchtw.authz.node_references import CLAIMS, CONFIG_MAPS, of_pod
 from orchtw.errors import NotFound
+from orchtw.registry.listers.lister import Lister
 from orchtw.values.causes import go_quote
 from orchtw.wire.objects import Object
 
@@ -17,21 +18,12 @@ _STATUS, _EVICTION = "status", "eviction"
 _TO_ITSELF: Final = "with spec.nodeName set to itself"
 
 
-class RecordLookup(Protocol):
-    """Lookup of stored pods and nodes."""
-
-    def pod(self, namespace: str, name: str) -> Awaitable[PodRecord | None]:
-        """Return a pod, or None."""
-
-    def node_uid(self, name: str) -> Awaitable[str | None]:
-        """Return a node's uid; None: there is no such node."""
-
-
 class PodRules:
     """Rules for Pods: a node may only create mirror pods, which it already runs and which refer to nothing else."""
 
-    def __init__(self, lookup: RecordLookup, mirror: str) -> None:
-        self._lookup = lookup
+    def __init__(self, pods: Lister[PodRecord], node_uids: Lister[str], mirror: str) -> None:
+        self._pods = pods
+        self._node_uids = node_uids
         self._mirror = mirror
 
     async def why_not(self, attributes: Attributes, node: str) -> str:
@@ -78,7 +70,7 @@ class PodRules:
             return f"{who} can only create pods with a controller owner reference set to itself"
         if owners[0].get("blockOwnerDeletion"):
             return f"{who} must not set blockOwnerDeletion on an owner reference"
-        uid, given = await attributes.until_known(self._lookup.node_uid(node)), owners[0].get("uid", "")
+        uid, given = await attributes.find(self._node_uids, "", node), owners[0].get("uid", "")
         if uid is None:
             raise NotFound.of("nodes", "", node)
         return "" if uid == given else f"node {node} UID mismatch: expected {given} got {uid}"
@@ -89,7 +81,7 @@ class PodRules:
         name = attributes.name or ((attributes.obj or {}).get("metadata") or {}).get("name", "")
         if not name:
             return "could not determine pod from request data"
-        found = await attributes.until_known(self._lookup.pod(attributes.namespace, name))
+        found = await attributes.find(self._pods, attributes.namespace, name)
         if found is None:
             raise NotFound.of("pods", "", name)
         return "" if found.node == node else f"node {node} can only evict pods {_TO_ITSELF}"

@@ -11,7 +11,7 @@ from orchtw.admission.host import AdmissionHost
 from orchtw.admission.plugins.pod_security.configuration import PodSecuritySettings, read
 from orchtw.admission.plugins.pod_security.existing import ExistingPods
 from orchtw.admission.plugins.pod_security.metrics import PodSecurityMetrics
-from orchtw.admission.plugins.pod_security.namespaces import NamespacePolicies
+from orchtw.admission.plugins.pod_security.namespaces import namespace_policies
 from orchtw.admission.plugins.pod_security.policy import LOOSEST, Labels, NamespacePolicy, Standard, stricter
 from orchtw.admission.plugins.pod_security.standards import violations
 from orchtw.admission.plugins.pod_security.subject import Subject, subject
@@ -62,7 +62,7 @@ class PodSecurity:
     def of(cls, host: AdmissionHost, given: Given | None) -> PodSecurity:
         """Return the plugin, backed by the server's namespaces and pods. Raises ConfigError."""
         settings, naming = read(given), host.naming
-        namespaces = NamespacePolicies(host.targets, Labels(naming, settings.defaults))
+        namespaces = namespace_policies(host.targets, Labels(naming, settings.defaults))
         pods = host.targets.stored_target("", "v1", PODS).stored
         existing = ExistingPods(pods, keys_in(naming.vocabulary), host.clock, settings.runtime_classes)
         metrics = PodSecurityMetrics(host.metrics)

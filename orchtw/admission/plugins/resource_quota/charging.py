@@ -13,28 +13,29 @@ from orchtw.admission.plugins.resource_quota.rounds import Account, Waiter, Writ
 from orchtw.errors import InternalError
 from orchtw.quota.quotas import AskedUsage, Quota, Unknown
 from orchtw.quota.unsettled import Unsettled
-from orchtw.registry.listers.by_namespace import ByNamespace, Run
+from orchtw.registry.listers.namespace_lister import NamespaceLister
+from orchtw.registry.offload import Compute
 
 EVALUATION_S: Final = 10.0
 UNKNOWN_S: Final = 2.0
 """Longest wait of a write for the first count of a new quota, which takes milliseconds."""
 
-MakeIndex = Callable[[Callable[[str], None]], ByNamespace[Quota]]
+MakeLister = Callable[[Callable[[str], None]], NamespaceLister[Quota]]
 
 
 class Charging:
-    """Charging of writes in all namespaces. `quotas` makes an index that calls back when a namespace's quotas change.
+    """Charging of writes in all namespaces. `quotas` makes a lister that calls back when a namespace's quotas change.
 
     A write waits up to `patience_s` for the first count of a quota: 0 if no controller is known to count.
     """
 
     def __init__(
         self,
-        quotas: MakeIndex,
+        quotas: MakeLister,
         write: Write,
         unsettled: Unsettled,
         clock: IReactorTime,
-        run: Run,
+        run: Compute,
         patience_s: float,
     ) -> None:
         self.quotas = quotas(self._changed)

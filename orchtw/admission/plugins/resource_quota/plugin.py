@@ -16,7 +16,7 @@ from orchtw.quota.evaluators import Evaluators
 from orchtw.quota.quotas import AskedUsage, Limited, Quota, Refused
 from orchtw.quota.usage import Usage
 from orchtw.registry.field_ownership import FieldOwnership
-from orchtw.registry.listers.by_namespace import ByNamespace
+from orchtw.registry.listers.namespace_lister import NamespaceLister
 from orchtw.registry.stored import Prepared
 from orchtw.registry.system_metadata import ordered, rfc3339
 from orchtw.schema.catalogue import ResourceType
@@ -39,7 +39,7 @@ class ResourceQuota:
         """Return the plugin, backed by the server's quotas. Raises ConfigError."""
         stored = host.targets.stored_target("", "v1", "resourcequotas").stored
         charging = Charging(
-            partial(ByNamespace, stored, Quota.of),
+            partial(NamespaceLister, stored, Quota.of),
             Statuses(host, time.time).write,
             host.unsettled,
             host.clock,

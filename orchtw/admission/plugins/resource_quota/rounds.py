@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred, DeferredList
@@ -15,8 +15,8 @@ from orchtw.errors import Conflict, InternalError, StatusError
 from orchtw.quota.amounts import Amounts
 from orchtw.quota.quotas import AskedUsage, Quota, Refused, Standing, fit
 from orchtw.quota.unsettled import Unsettled
-from orchtw.registry.listers.by_namespace import ByNamespace, Run
-from orchtw.storage.freshness import MOST_RECENT
+from orchtw.registry.listers.namespace_lister import NamespaceLister
+from orchtw.registry.offload import Compute
 from orchtw.storage.interface import WriteOutcome
 from orchtw.watch.entry import Entry
 
@@ -147,10 +147,10 @@ class Account:
     def __init__(
         self,
         namespace: str,
-        quotas: ByNamespace[Quota],
+        quotas: NamespaceLister[Quota],
         write: Write,
         clock: IReactorTime,
-        run: Run,
+        run: Compute,
         closed: Callable[[str], None],
     ) -> None:
         self._namespace = namespace
@@ -197,7 +197,7 @@ class Account:
             quotas = await self._quotas.ready(self._namespace, self._run)
             tried = Round([pair for pair in quotas if pair[1].name not in done])
             await self._try(tried, waiters)
-            if tried.refuses and not is_fresh and (wait := self._due()) is not None:
+            if tried.refuses and not is_fresh and (wait := self._quotas.due()) is not None:
                 await wait
                 is_fresh = True
                 continue
@@ -210,7 +210,7 @@ class Account:
             done |= written
             waiters = tried.charged
             is_fresh = False
-            if (wait := self._due()) is not None:
+            if (wait := self._quotas.due()) is not None:
                 await wait
                 is_fresh = True
         raise Conflict.modified("resourcequotas", "", min(lost))
@@ -223,9 +223,6 @@ class Account:
             if self._clock.seconds() >= until:
                 await deferLater(self._clock, 0)
                 until = self._clock.seconds() + TURN_S
-
-    def _due(self) -> Awaitable[None] | None:
-        return self._quotas.stored.cache.freshness.due(MOST_RECENT)
 
 
 def _refuse_all(waiters: Sequence[Waiter], why: Exception) -> None:

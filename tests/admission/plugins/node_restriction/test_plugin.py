@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable
+from typing import Any, Generic, TypeVar
 
+from twisted.internet.defer import fail
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.attributes import Attributes
@@ -17,6 +19,8 @@ from orchtw.request import UserInfo
 from orchtw.wire.objects import Object
 from tests.admission.asked import NAMING, attributes, pass_chain
 
+T = TypeVar("T")
+
 NODE = UserInfo(name="system:node:n", groups=("system:nodes", "system:authenticated"))
 SPACE = {"namespace": "ns"}
 COORDINATION, STORAGE, POLICY = "coordination.orch.io/v1", "storage.orch.io/v1", "policy/v1"
@@ -25,14 +29,23 @@ MIRROR = "orch.io/config.mirror"
 OWNER = {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "n-uid", "controller": True}
 
 
-class Lookup:
-    """A node n, a pod `own` on it, and a pod `other` elsewhere."""
+class Known(Generic[T]):
+    """Objects by name, in place of their cache."""
 
-    async def pod(self, namespace: str, name: str) -> PodRecord | None:
-        return {"own": PodRecord("own-uid", "n"), "other": PodRecord("other-uid", "m")}.get(name)
+    def __init__(self, **values: T) -> None:
+        self._values = values
 
-    async def node_uid(self, name: str) -> str | None:
-        return "n-uid" if name == "n" else None
+    def get(self, namespace: str, name: str) -> T | None:
+        return self._values.get(name)
+
+    def due(self) -> Awaitable[None] | None:
+        return None
+
+
+def plugin(naming: Naming = NAMING) -> NodeRestriction:
+    """Return the plugin where there are a node n, a pod `own` on it, and a pod `other` elsewhere."""
+    pods = Known(own=PodRecord("own-uid", "n"), other=PodRecord("other-uid", "m"))
+    return NodeRestriction(naming, pods, Known(n="n-uid"))
 
 
 def pod(node: str = "n", owners: Any = (OWNER,), annotations: Any = (MIRROR,), **spec: Any) -> Object:
@@ -333,7 +346,7 @@ class NodeRestrictionTests(SynchronousTestCase):
     """The plugin in a chain."""
 
     def setUp(self) -> None:
-        self.chain = Chain([NodeRestriction(NAMING, Lookup())])
+        self.chain = Chain([plugin()])
 
     def check(self, asked: Attributes, why: str, user: UserInfo = NODE) -> None:
         """Check that the user is refused for this reason, or not at all."""
@@ -367,7 +380,7 @@ class NodeRestrictionTests(SynchronousTestCase):
 
     def test_missing(self) -> None:
         """A pod or node that the rule is about and that is not there is a 404 of its own."""
-        alone = Chain([NodeRestriction(NAMING, Lookup())])
+        alone = Chain([plugin()])
         user = UserInfo(name="system:node:away", groups=("system:nodes",))
         mirror = pod("away", owners=[{**OWNER, "name": "away"}])
         for asked, message in (
@@ -382,14 +395,11 @@ class NodeRestrictionTests(SynchronousTestCase):
     def test_not_ready(self) -> None:
         """While the caches lag, the plugin is not ready, which is a 403 (reference ADM-7)."""
 
-        class Lagging(Lookup):
-            async def pod(self, namespace: str, name: str) -> PodRecord | None:
-                raise Timeout.future_version(5, 3)
+        class Lagging(Known[Any]):
+            def due(self) -> Awaitable[None]:
+                return fail(Timeout.future_version(5, 3))
 
-            async def node_uid(self, name: str) -> str | None:
-                raise Timeout.future_version(5, 3)
-
-        chain = Chain([NodeRestriction(NAMING, Lagging())])
+        chain = Chain([NodeRestriction(NAMING, Lagging(), Lagging())])
         for asked in (
             attributes("CREATE", "pods", subresource="eviction", obj={}, name="own", **SPACE),
             token(name="own", uid="own-uid"),
@@ -415,7 +425,7 @@ class NodeRestrictionTests(SynchronousTestCase):
 
     def test_other_vocabulary(self) -> None:
         """Both domains of the other vocabulary are reserved."""
-        chain = Chain([NodeRestriction(Naming.kubernetes(), Lookup())])
+        chain = Chain([plugin(Naming.kubernetes())])
         labels = {
             "kubernetes.io/hostname": "n",
             "node.kubernetes.io/x": "",

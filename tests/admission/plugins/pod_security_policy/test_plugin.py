@@ -87,7 +87,7 @@ class CreateTests(PolicyCase):
         self.assertEqual(self.refused(), "[]")
 
     def test_use(self) -> None:
-        """Right `use` of the maker counts, in the pod's namespace."""
+        """Right `use` of the ensurer counts, in the pod's namespace."""
         self.policy("a", "bob")
         self.assertEqual(self.policy_of(self.made()), "a")
         user, info = self.rights.asked[0]

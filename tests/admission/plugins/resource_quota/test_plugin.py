@@ -1,5 +1,6 @@
 """ResourceQuota (reference PLUG-25 to PLUG-31, PLUG-60, PLUG-61)."""
 # covers: orchtw.admission.plugins.resource_quota.charging, orchtw.admission.plugins.resource_quota.rounds
+# covers: orchtw.assembly.writes
 
 from __future__ import annotations
 

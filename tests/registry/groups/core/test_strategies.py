@@ -1,4 +1,5 @@
 """Strategies of the core group (reference DEL-6, DEL-14, KIND-17, KIND-30)."""
+# covers: orchtw.registry.strategy
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from orchtw.request import Request
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
-class Vouched:
+class Validity:
     """Answer of a method to equal credentials, as long as all of `stands` report that it still holds.
 
     `known`: it knows their user; if not, they are not of its kind. `used` count one more use of them.
@@ -22,7 +22,7 @@ class Vouched:
     used: tuple[Callable[[], None], ...] = ()
 
 
-FOREIGN: Final = Vouched(known=False)
+FOREIGN: Final = Validity(known=False)
 """The credentials are of another kind, which no change of anything makes different."""
 
 
@@ -30,7 +30,7 @@ FOREIGN: Final = Vouched(known=False)
 class Lasting(Protocol):
     """A method that can be asked about a request that it has just authenticated, which shows its credentials."""
 
-    def lasts(self, request: Request) -> Vouched | None:
+    def lasts(self, request: Request) -> Validity | None:
         """Return for how long the answer holds; None: it has to be asked each time."""
 
 
@@ -38,11 +38,11 @@ class Lasting(Protocol):
 class LastingPlainTokens(Protocol):
     """The same for a source of tokens that are meant for this API alone."""
 
-    def lasts(self, token: str) -> Vouched | None:
+    def lasts(self, token: str) -> Validity | None:
         """Return for how long the answer holds; None: it has to be asked each time."""
 
 
-def together(answers: Iterable[Vouched | None]) -> Vouched | None:
+def together(answers: Iterable[Validity | None]) -> Validity | None:
     """Return the joint answer of those that are asked in order, up to the first that knows the user.
 
     None: one of them has to be asked each time.
@@ -54,4 +54,4 @@ def together(answers: Iterable[Vouched | None]) -> Vouched | None:
         stands += answer.stands
         if answer.known:
             return attrs.evolve(answer, stands=tuple(stands))
-    return Vouched(known=False, stands=tuple(stands))
+    return Validity(known=False, stands=tuple(stands))

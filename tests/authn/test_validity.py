@@ -1,4 +1,4 @@
-"""Time for which answers about credentials hold (`orchtw.authn.lasting`)."""
+"""Time for which answers about credentials hold (`orchtw.authn.validity`)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.bearer import BearerTokens
 from orchtw.authn.client_certificates import ClientCertificates
-from orchtw.authn.lasting import FOREIGN, Vouched, together
 from orchtw.authn.method import ShownToken
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.union import AuthenticatorUnion
+from orchtw.authn.validity import FOREIGN, Validity, together
 from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.request import Peer, Request, UserInfo
 
@@ -23,13 +23,13 @@ PEER = Peer(address="", port=0)
 class Tokens:
     """A source of tokens that says what it is told to say."""
 
-    def __init__(self, answer: Vouched | None) -> None:
+    def __init__(self, answer: Validity | None) -> None:
         self.answer = answer
 
     def find(self, shown: ShownToken) -> UserInfo | None:
         return USER if self.answer is not None and self.answer.known else None
 
-    def lasts(self, shown: ShownToken) -> Vouched | None:
+    def lasts(self, shown: ShownToken) -> Validity | None:
         return self.answer
 
 
@@ -54,7 +54,7 @@ class TogetherTests(SynchronousTestCase):
         """All that are asked must hold, those before the one that knows the user too; later ones do not matter."""
         looks = [mock.Mock(), mock.Mock(), mock.Mock()]
         first, second, third = (
-            Vouched(known=known, stands=(look,)) for known, look in zip((False, True, True), looks, strict=True)
+            Validity(known=known, stands=(look,)) for known, look in zip((False, True, True), looks, strict=True)
         )
         found = together([FOREIGN, first, second, third, None])
         assert found is not None
@@ -62,12 +62,12 @@ class TogetherTests(SynchronousTestCase):
 
     def test_asked_each_time(self) -> None:
         """One of them that has to be asked each time is enough for all."""
-        self.assertIsNone(together([FOREIGN, None, Vouched(known=True)]))
+        self.assertIsNone(together([FOREIGN, None, Validity(known=True)]))
 
     def test_nobody(self) -> None:
         """Anonymous users are those whom no source knows, as long as that holds."""
         look = mock.Mock()
-        found = together([FOREIGN, Vouched(known=False, stands=(look,))])
+        found = together([FOREIGN, Validity(known=False, stands=(look,))])
         assert found is not None
         self.assertEqual((found.known, found.stands), (False, (look,)))
 
@@ -77,7 +77,7 @@ class MethodTests(SynchronousTestCase):
 
     def test_bearer(self) -> None:
         """A token lasts as its source says; a request without one is not of this kind."""
-        known = Vouched(known=True, stands=(lambda: True,))
+        known = Validity(known=True, stands=(lambda: True,))
         shown = request(authorization="Bearer x")
         found = BearerTokens([Tokens(FOREIGN), Tokens(known)]).lasts(shown)
         self.assertEqual(attrs.astuple(found, recurse=False) if found else None, attrs.astuple(known, recurse=False))
@@ -86,7 +86,7 @@ class MethodTests(SynchronousTestCase):
 
     def test_union(self) -> None:
         """Methods that cannot tell how long, such as plugins', make it untold for those behind them."""
-        known = BearerTokens([Tokens(Vouched(known=True))])
+        known = BearerTokens([Tokens(Validity(known=True))])
         shown = request(authorization="Bearer x")
         self.assertIsNotNone(AuthenticatorUnion([known, Mute()], anonymous=False).lasts(shown))
         self.assertIsNone(AuthenticatorUnion([Mute(), known], anonymous=False).lasts(shown))

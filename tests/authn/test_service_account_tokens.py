@@ -16,19 +16,18 @@ from hypothesis import strategies as st
 from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.authn import service_account_tokens
 from orchtw.authn.bearer import BearerTokens
 from orchtw.authn.method import ShownToken
 from orchtw.authn.metrics import AuthenticationMetrics
-from orchtw.authn.service_accounts import tokens as tokens_module
+from orchtw.authn.service_account_tokens import ServiceAccountTokens
 from orchtw.authn.service_accounts.issuing import EXTENDED_S, AccountTokens
 from orchtw.authn.service_accounts.keys import TokenKeys
-from orchtw.authn.service_accounts.lookup import Bearer
-from orchtw.authn.service_accounts.tokens import ServiceAccountTokens
+from orchtw.authn.service_accounts.token_objects import Bearer, TokenObjects
 from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.errors import Unauthorized
 from orchtw.naming.names import Naming
 from orchtw.request import Peer, Request, UserInfo
-from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 from tests.properties import examples
 
@@ -45,38 +44,57 @@ def payload(data: bytes) -> str:
     return f"e30.{base64.urlsafe_b64encode(data).decode()}.a"
 
 
-class Objects:
-    """Objects in place of the caches; `late` ones come up when somebody has waited."""
+class Bearers:
+    """Objects of one resource in place of their cache; `late` ones come up when somebody has waited."""
 
     def __init__(self) -> None:
-        self.there: dict[tuple[str, str, str], tuple[Entry, Object, float]] = {}
-        self.late: dict[tuple[str, str, str], tuple[Entry, Object, float]] = {}
+        self.there: dict[tuple[str, str], Bearer] = {}
+        self.late: dict[tuple[str, str], Bearer] = {}
         self.shared = False
 
-    def put(self, plural: str, obj: Object, ends: float = 0.0, *, late: bool = False) -> None:
-        meta = obj["metadata"]
-        entry = Entry("", meta["namespace"], meta["name"], 1, {}, (), b"")
-        (self.late if late else self.there)[plural, meta["namespace"], meta["name"]] = entry, obj, ends
+    def get(self, namespace: str, name: str) -> Bearer | None:
+        return self.there.get((namespace, name))
 
-    def drop(self, plural: str, name: str) -> None:
-        del self.there[plural, "ns", name]
-
-    def find(self, plural: str, namespace: str, name: str) -> Entry | None:
-        found = self.there.get((plural, namespace, name))
-        return found and found[0]
-
-    def read(self, plural: str, entry: Entry) -> Bearer:
-        _, obj, ends = self.there[plural, entry.namespace, entry.name]
-        return Bearer(entry, obj["metadata"]["uid"], ends)
-
-    def load(self, plural: str, entry: Entry) -> Object:
-        return self.there[plural, entry.namespace, entry.name][1]
-
-    def due(self, plural: str) -> Awaitable[None] | None:
+    def due(self) -> Awaitable[None] | None:
         if not self.shared:
             return None
         self.there |= self.late
         return succeed(None)
+
+
+class SecretTokens:
+    """Tokens that Secrets hold, by the names of the Secrets."""
+
+    def __init__(self) -> None:
+        self.there: dict[tuple[str, str], bytes] = {}
+
+    def get(self, namespace: str, name: str) -> bytes | None:
+        return self.there.get((namespace, name))
+
+    def due(self) -> None:
+        return None
+
+
+class Objects:
+    """The objects that tokens refer to, in place of the caches."""
+
+    def __init__(self) -> None:
+        self.bearers = {plural: Bearers() for plural in ("serviceaccounts", "secrets", "pods")}
+        self.in_secrets = SecretTokens()
+
+    def put(self, plural: str, obj: Object, ends: float = 0.0, *, late: bool = False) -> None:
+        meta, bearers = obj["metadata"], self.bearers[plural]
+        place = meta["namespace"], meta["name"]
+        (bearers.late if late else bearers.there)[place] = Bearer(meta["uid"], ends)
+        if plural == "secrets":
+            self.in_secrets.there[place] = obj.get("data", "").encode()
+
+    def drop(self, plural: str, name: str) -> None:
+        del self.bearers[plural].there["ns", name]
+
+    def share(self) -> None:
+        for bearers in self.bearers.values():
+            bearers.shared = True
 
 
 class TokenCase(SynchronousTestCase):
@@ -96,7 +114,8 @@ class TokenCase(SynchronousTestCase):
 
     def made(self, settings: AccountTokens) -> ServiceAccountTokens:
         self.metrics = AuthenticationMetrics()
-        return ServiceAccountTokens(settings, self.objects, lambda: self.now, b"k" * 32, self.metrics)
+        objects = TokenObjects(self.objects.bearers, self.objects.in_secrets)
+        return ServiceAccountTokens(settings, objects, lambda: self.now, b"k" * 32, self.metrics)
 
     def bound(self, to: Object | None = None, audiences: tuple[str, ...] = ("api",), seconds: int = 600) -> str:
         return self.settings.bound(ACCOUNT, audiences, NOW, (seconds, 0), to)
@@ -235,14 +254,14 @@ class BoundTokenTests(TokenCase):
         """An account that another process has just made is waited for (AUTHN-25)."""
         token = self.bound(POD)
         self.objects.put("pods", POD, late=True)
-        self.objects.shared = True
+        self.objects.share()
         waited = self.find(token)
         assert waited is not None and not isinstance(waited, UserInfo)
         self.assertEqual(self.successResultOf(Deferred.fromCoroutine(waited)).uid, "u1")  # type: ignore[arg-type]
 
     def test_bounded(self) -> None:
         """As many tokens as there may be do not fill the memory (AUTHN-6)."""
-        self.patch(tokens_module, "KEPT", 3)
+        self.patch(service_account_tokens, "KEPT", 3)
         for seconds in range(600, 610):
             self.user(self.bound(seconds=seconds))
         self.assertEqual(len(self.method._known), 3)
@@ -261,8 +280,7 @@ class LegacyTokenTests(TokenCase):
     """Tokens that are kept in Secrets."""
 
     def keep(self, token: str, name: str = "s") -> None:
-        data = {"token": base64.b64encode(token.encode()).decode()}
-        self.objects.put("secrets", {"metadata": {"namespace": "ns", "name": name, "uid": "u3"}, "data": data})
+        self.objects.put("secrets", {"metadata": {"namespace": "ns", "name": name, "uid": "u3"}, "data": token})
 
     def test_secret(self) -> None:
         """The token counts as long as its Secret is there and holds it, and its use is noted (AUTHN-26, AUTHN-27)."""

@@ -1,4 +1,4 @@
-"""Outward connections: reloadable certificates for node agents (reference PROXY-2), and Services."""
+"""Outbound connections: reloadable certificates for node agents (reference PROXY-2), and Services."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw.assembly.foundation import Foundation
-from orchtw.assembly.outward import outward
+from orchtw.assembly.outbound import proxy_transport
 from orchtw.assembly.resources import Resources
 from orchtw.config import Config
 from orchtw.config.reloads import Reloads
@@ -46,7 +46,7 @@ class CertificateTests(SynchronousTestCase):
         clock = Clock()
         resources = Resources(config, Naming.orch(), clock, MemoryStore(clock))
         base = Foundation(config=config, resources=resources, reactor=clock, reloads=self.reloads)
-        self.made = outward(base, AllowedOrigins())
+        self.made = proxy_transport(base, AllowedOrigins())
         return self.made.agents._settings.tls()
 
     def test_read(self) -> None:

@@ -18,7 +18,7 @@ class Row(bytes):
     __slots__ = ()
 
 
-def lasting_row(cells: Sequence[Any], end: int) -> Row:
+def cached_row(cells: Sequence[Any], end: int) -> Row:
     """Return a row to be kept; `end` is where the metadata of its object ends in the object's JSON."""
     return Row(b"%d%b%b" % (end, _MARK, orjson.dumps(cells, default=_marked)))
 

@@ -30,7 +30,7 @@ def system_user(naming: Naming) -> UserInfo:
 
 
 @attrs.frozen(slots=True, kw_only=True)
-class Maker:
+class Ensurer:
     """Writes bootstrap objects; groups are given in the neutral spelling, everything else in the vocabulary's own.
 
     An object that another writer keeps changing back is left alone for a while, as `contests` decide.

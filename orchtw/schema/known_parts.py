@@ -26,7 +26,7 @@ Key = tuple[str, str, bytes]
 _KNOWN: Final = b""
 
 
-class KnownTexts:
+class KnownParts:
     """Answers by text, bounded in bytes: a generation that fills half the bound replaces the one before it.
 
     An answer is kept when it comes a second time, so that unlike objects do not push out those made from templates.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.bootstrap.maker import Maker
+from orchtw.bootstrap.ensurer import Ensurer
 from orchtw.rules.contests import Contests
 from orchtw.wire.objects import Object
 from tests.client.world import WorldTestCase
@@ -15,7 +15,7 @@ class ContestTests(WorldTestCase):
         super().setUp()
         world = self.world
         contests = Contests(world.clock.seconds)
-        self.maker = Maker(
+        self.ensurer = Ensurer(
             targets=world.targets, writes=world.registry.writes, naming=world.naming, contests=contests
         )
 
@@ -24,7 +24,7 @@ class ContestTests(WorldTestCase):
 
     def keep(self, obj: Object) -> bool:
         """Look once; whether the object is as it should be then."""
-        self.world.run(self.maker.ensure_content("", "v1", "configmaps", obj))
+        self.world.run(self.ensurer.ensure_content("", "v1", "configmaps", obj))
         return (self.world.get("configmaps", "m") or {}).get("data") == obj["data"]
 
     def undo(self, text: str = "theirs") -> None:

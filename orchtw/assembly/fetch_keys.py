@@ -1,4 +1,4 @@
-"""`python -m orchtw.assembly.asking`: asks a store for its sealed keys, for a server that starts; see `joining`.
+"""`python -m orchtw.assembly.fetch_keys`: asks a store for its sealed keys, for a server that starts; see `joining`.
 
 Its input is what `joining` sends, its output the sealed keys or, with status REFUSED, why there are none.
 """

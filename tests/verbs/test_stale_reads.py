@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchtw.verbs.stale import FrozenState
+from orchtw.verbs.stale_reads import FrozenState
 from orchtw.wire.objects import Object
 from tests.filters.fault_case import RULES, FaultCase
 from tests.filters.plan_case import BOB, MAPS

@@ -11,7 +11,7 @@ Body = Callable[[str], bytes | None]
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
-class Repeated:
+class EqualGets:
     """A handler's knowledge of equal requests: `body` answers while all of `stands` report that nothing changed."""
 
     stands: Sequence[Callable[[], bool]]

@@ -9,14 +9,14 @@ from hypothesis import strategies as some
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Cause
-from orchtw.schema.known_texts import LONGEST, SHORTEST, KnownTexts, text_of
+from orchtw.schema.known_parts import LONGEST, SHORTEST, KnownParts, text_of
 from tests.properties import examples
 
 
-class KnownTextsTests(SynchronousTestCase):
+class KnownPartsTests(SynchronousTestCase):
     def test_second_time(self) -> None:
         """An answer is kept when it comes again, and found by the whole key only."""
-        known = KnownTexts()
+        known = KnownParts()
         known.put(("a", "b", b"text"), b"answer")
         self.assertIsNone(known.get(("a", "b", b"text")))
         known.put(("a", "b", b"text"), b"answer")
@@ -28,7 +28,7 @@ class KnownTextsTests(SynchronousTestCase):
     @given(some.lists(some.integers(0, 60), max_size=300))
     def test_bounded(self, numbers: list[int]) -> None:
         """The cache stays within its bound, and what it still has is right."""
-        known = KnownTexts(20_000)
+        known = KnownParts(20_000)
         for number in numbers:
             key = ("schema", "question", b"%d" % number * 100)
             known.put(key, b"%d" % number)
@@ -37,7 +37,7 @@ class KnownTextsTests(SynchronousTestCase):
 
     def test_recent_stay(self) -> None:
         """Answers that are asked for stay while others come and go."""
-        known = KnownTexts(20_000)
+        known = KnownParts(20_000)
         wanted = ("schema", "question", b"wanted" * 100)
         for _ in range(2):
             known.put(wanted, b"yes")
@@ -55,7 +55,7 @@ class KnownTextsTests(SynchronousTestCase):
 
     def test_valid(self) -> None:
         """A valid part is checked twice; a changed one, and one with causes, every time."""
-        known, calls = KnownTexts(), 0
+        known, calls = KnownParts(), 0
         causes: list[Cause] = []
 
         def check(new: Any, old: Any) -> list[Cause]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from base64 import b64decode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 import attrs
 
-from orchtw.authn.lasting import FOREIGN, Vouched
 from orchtw.authn.method import AuthnHost, ShownToken, authenticated, common
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.claims import (
@@ -21,34 +19,17 @@ from orchtw.authn.service_accounts.claims import (
     verified,
 )
 from orchtw.authn.service_accounts.issuing import USER_PREFIX, AccountTokens
-from orchtw.authn.service_accounts.lookup import Bearer, ServiceAccountLookup
+from orchtw.authn.service_accounts.token_objects import Bearer, TokenObjects
+from orchtw.authn.validity import FOREIGN, Validity
 from orchtw.config.authentication import AuthenticationOptions
-from orchtw.errors import Unauthorized
+from orchtw.errors import InternalError, Unauthorized
 from orchtw.naming.names import Naming
 from orchtw.request import UserInfo
-from orchtw.watch.entry import Entry
-from orchtw.wire.objects import Object
 
 KEPT: Final = 4096
 """Maximum number of verified tokens kept, about 2 KiB each."""
 
 INVALIDATED: Final = "Token has been invalidated"
-
-
-class TokenObjects(Protocol):
-    """The objects that tokens depend on: see `ServiceAccountLookup`."""
-
-    def find(self, plural: str, namespace: str, name: str) -> Entry | None:
-        """Return the object's current entry, or None."""
-
-    def read(self, plural: str, entry: Entry) -> Bearer:
-        """Return the part of an object's state that the token check needs."""
-
-    def load(self, plural: str, entry: Entry) -> Object:
-        """Decode the whole object."""
-
-    def due(self, plural: str) -> Awaitable[None] | None:
-        """Return an awaitable to wait for before an object counts as missing, or None if the cache is up to date."""
 
 
 @attrs.define(slots=True, eq=False)
@@ -89,7 +70,8 @@ class ServiceAccountTokens:
         self._legacy = translate("authentication.orch.io/legacy-token")
         self._stale = translate("authentication.orch.io/stale-token")
         self._looks_up = settings.lookup
-        self._objects = objects
+        self._bearers = objects.bearers
+        self._in_secrets = objects.in_secrets
         self._seconds = seconds
         self._key = key
         self._known: dict[bytes, _Known] = {}
@@ -111,12 +93,12 @@ class ServiceAccountTokens:
         self._check_times(known.claims)
         if self._holds(known, token):
             return self._used(known, shown)
-        waits = [due for each in known.claims.references if (due := self._objects.due(each.plural)) is not None]
+        waits = [due for each in known.claims.references if (due := self._bearers[each.plural].due()) is not None]
         if not waits:
             raise Unauthorized(INVALIDATED)
         return self._look_again(known, shown, waits)
 
-    def lasts(self, shown: ShownToken) -> Vouched | None:
+    def lasts(self, shown: ShownToken) -> Validity | None:
         """Hold while the token's time lasts and its objects exist, see `LastingTokens`.
 
         Tokens whose use is noted for audit are looked at each time.
@@ -134,7 +116,7 @@ class ServiceAccountTokens:
             valid.value += 1
 
         used = (count,) if claims.warns else ()
-        return Vouched(known=True, stands=(lambda: self._still_counts(known),), used=used)
+        return Validity(known=True, stands=(lambda: self._still_counts(known),), used=used)
 
     def _still_counts(self, known: _Known) -> bool:
         """Report whether a token without a Secret is good, and not so old that its use is noted."""
@@ -197,29 +179,28 @@ class ServiceAccountTokens:
         if claims.kept_in_secret and not self._looks_up:
             return True
         for index, reference in enumerate(claims.references):
-            entry = self._objects.find(reference.plural, claims.namespace, reference.name)
-            if entry is None:
+            try:
+                bearer = self._bearers[reference.plural].get(claims.namespace, reference.name)
+            except InternalError:  # it cannot be read
                 return False
-            seen = known.seen[index]
-            if seen is None or seen.entry is not entry:
-                seen = self._looked_at(claims, reference, entry, token)
-                if seen is None:
+            if bearer is None:
+                return False
+            if known.seen[index] is not bearer:
+                if not self._validates(claims, reference, bearer, token):
                     return False
-                known.seen[index] = seen
-            if seen.ends and self._seconds() > seen.ends:
+                known.seen[index] = bearer
+            if bearer.ends and self._seconds() > bearer.ends:
                 return False
         return True
 
-    def _looked_at(self, claims: Claims, reference: Reference, entry: Entry, token: str) -> Bearer | None:
-        """Return the checked state of an object; None if its uid differs or the Secret holds another token."""
-        found = self._objects.read(reference.plural, entry)
-        if reference.uid and found.uid != reference.uid:
-            return None
-        if claims.kept_in_secret and reference.plural == "secrets":
-            held = (self._objects.load("secrets", entry).get("data") or {}).get("token", "")
-            if b64decode(held) != token.encode("utf-8", "surrogateescape"):
-                return None
-        return found
+    def _validates(self, claims: Claims, reference: Reference, bearer: Bearer, token: str) -> bool:
+        """Report whether an object has the uid in the token and, if it is the token's Secret, holds the token."""
+        if reference.uid and bearer.uid != reference.uid:
+            return False
+        if not claims.kept_in_secret or reference.plural != "secrets":
+            return True
+        held = self._in_secrets.get(claims.namespace, reference.name)
+        return held == token.encode("utf-8", "surrogateescape")
 
 
 def _user(claims: Claims, naming: Naming) -> UserInfo:
@@ -238,6 +219,4 @@ def _user(claims: Claims, naming: Naming) -> UserInfo:
 
 def from_flags(host: AuthnHost, options: AuthenticationOptions) -> ServiceAccountTokens:
     """Return the authenticator for tokens of this server and of its other keys and issuers."""
-    return ServiceAccountTokens(
-        host.accounts, ServiceAccountLookup(host.targets), host.seconds, host.key, host.metrics
-    )
+    return ServiceAccountTokens(host.accounts, TokenObjects.of(host.targets), host.seconds, host.key, host.metrics)

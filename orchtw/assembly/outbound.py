@@ -8,7 +8,7 @@ from random import SystemRandom
 from typing import TypeVar
 
 from orchtw.assembly.foundation import Foundation
-from orchtw.config import Config
+from orchtw.config.cluster import NodeOptions
 from orchtw.errors import ConfigError, NotFound
 from orchtw.outbound.caller import Caller
 from orchtw.outbound.dialer import Dialer
@@ -16,7 +16,7 @@ from orchtw.outbound.metrics import CallMetrics
 from orchtw.outbound.services import Resolver, ServiceReference
 from orchtw.outbound.tls import ClientTLS
 from orchtw.pki.files import read_certificates, read_key
-from orchtw.proxy.forwarding import Outward
+from orchtw.proxy.forwarding import ProxyTransport
 from orchtw.proxy.node_agents import AgentSettings, NodeAgents
 from orchtw.proxy.service import Backends
 from orchtw.registry.target import Target
@@ -28,22 +28,22 @@ from orchtw.wire.objects import Object
 T = TypeVar("T")
 
 
-def outward(base: Foundation, origins: AllowedOrigins) -> Outward:
+def proxy_transport(base: Foundation, origins: AllowedOrigins) -> ProxyTransport:
     """Build what the flags ask for. Raises ConfigError for certificates that cannot be used."""
-    config, resources = base.config, base.resources
-    certificates = _Certificates(config)
+    options, resources = base.config.nodes, base.resources
+    certificates = _Certificates(options)
     if certificates.given:
         base.reloads.add("certificates for node agents", certificates.read)
     settings = AgentSettings(
-        scheme="https" if config.nodes.https else "http",
-        port=config.nodes.port,
-        timeout_s=config.nodes.timeout_s,
-        address_types=config.nodes.preferred_address_types,
+        scheme="https" if options.https else "http",
+        port=options.port,
+        timeout_s=options.timeout_s,
+        address_types=options.preferred_address_types,
         tls=lambda: certificates.tls,
     )
     agents = NodeAgents(settings, resources.naming, resources.targets)
     backends = Backends(agents, resources.targets, SystemRandom(), base.service_map)
-    return Outward(dialer=Dialer(resources.clock), agents=agents, backends=backends, origins=origins)
+    return ProxyTransport(dialer=Dialer(resources.clock), agents=agents, backends=backends, origins=origins)
 
 
 def caller(base: Foundation, metrics: CallMetrics | None = None) -> Caller:
@@ -92,21 +92,21 @@ async def _found(target: Target, namespace: str, name: str) -> Object | None:
 class _Certificates:
     """The files of the flags as they were last read."""
 
-    def __init__(self, config: Config) -> None:
-        self._config = config
-        self.given = bool(config.nodes.certificate_authority or config.nodes.client_certificate)
+    def __init__(self, options: NodeOptions) -> None:
+        self._options = options
+        self.given = bool(options.certificate_authority or options.client_certificate)
         self.tls = ClientTLS()
         self.read()
 
     def read(self) -> None:
         """Read them again. Raises ConfigError, changing nothing, when they cannot be used."""
-        config = self._config
-        certificate, key = config.nodes.client_certificate, config.nodes.client_key
+        options = self._options
+        certificate, key = options.client_certificate, options.client_key
         tls = ClientTLS(
             certificates=_of_flag("orchlet-client-certificate", read_certificates, certificate) or (),
             key=_of_flag("orchlet-client-key", read_key, key),
             authorities=_of_flag(
-                "orchlet-certificate-authority", read_certificates, config.nodes.certificate_authority
+                "orchlet-certificate-authority", read_certificates, options.certificate_authority
             )
             or (),
         )
