@@ -20,7 +20,7 @@ from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.splice import metadata_field, set_json_version, split_owned
 from orchtw.schema.tables.cached_rows import Row, cached_row, written_row
-from orchtw.schema.tables.layout import TableLayout, custom_layout, write_table
+from orchtw.schema.tables.convertor import TableLayout, custom_layout, write_table
 from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
 from orchtw.watch.entry import LARGE_BYTES, ROW_BYTES, Entry
 from orchtw.watch.frames import BOOKMARK, ERROR, FRAME_BYTES, Wire, protobuf_frame

@@ -14,7 +14,7 @@ from orchtw.rules.options import include_object
 from orchtw.rules.warnings import deprecation
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.tables.cells_core import component_status
-from orchtw.schema.tables.layout import TableLayout
+from orchtw.schema.tables.convertor import TableLayout
 from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
 
 STORE_COMPONENT = "etcd-0"

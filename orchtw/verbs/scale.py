@@ -15,7 +15,7 @@ from orchtw.schema.codec.body import fit_value
 from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.codec.strict_fields import WARN
 from orchtw.schema.tables.cells_workloads import scale as scale_cells
-from orchtw.schema.tables.layout import TableLayout
+from orchtw.schema.tables.convertor import TableLayout
 from orchtw.schema.tables.partial import partial_metadata
 from orchtw.verbs.apply import read_document, write_applied
 from orchtw.verbs.call import VerbCall

@@ -18,7 +18,7 @@ from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.schema.tables.layout import TableLayout
+from orchtw.schema.tables.convertor import TableLayout
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 from tests.fuzz.values import Values

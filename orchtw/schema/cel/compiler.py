@@ -13,7 +13,7 @@ from typing import Any, Final
 import attrs
 
 from orchtw.schema.cel import operations
-from orchtw.schema.cel.estimates import Estimate, Estimator
+from orchtw.schema.cel.cost import Estimate, Estimator
 from orchtw.schema.cel.faults import Failure, Fault
 from orchtw.schema.cel.frames import FIRST_VARIABLE, Frame, Run, charge
 from orchtw.schema.cel.generic import generic

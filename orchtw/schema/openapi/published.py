@@ -12,7 +12,7 @@ from functools import cached_property
 import orjson
 
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.openapi import protobuf_v2, v2
+from orchtw.schema.openapi import v2, v2_protobuf
 from orchtw.schema.openapi.documents import Part, Pieces, parts
 from orchtw.schema.openapi.features import EVERYTHING, Features
 from orchtw.schema.openapi.foreign import Foreign, beside
@@ -107,11 +107,11 @@ class Published:
         binary = self.v2
 
         def to_protobuf() -> bytes:
-            more = (protobuf_v2.encode_pieces(*each.documents()) for each in come)
+            more = (v2_protobuf.encode_pieces(*each.documents()) for each in come)
             return b"".join((binary.protobuf.body, *more))
 
         json = Encoded.of(v2.joined([*own, *come], schemas.naming))
-        return DocumentForm(json, to_protobuf, protobuf_v2.MEDIA_TYPES, binary.steps)
+        return DocumentForm(json, to_protobuf, v2_protobuf.MEDIA_TYPES, binary.steps)
 
     def index(self, root: str) -> Encoded:
         """Return the index of the v3 documents, which are served below `root`: the URL of each, with its hash."""

@@ -11,7 +11,7 @@ import orjson
 
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.nodes import StructSchema
-from orchtw.schema.openapi import protobuf_v2, protobuf_v3, v2, v3
+from orchtw.schema.openapi import v2, v2_protobuf, v3, v3_protobuf
 from orchtw.schema.openapi.definitions import META, PATCH, V2, V3, WATCH_EVENT, Definitions, Dialect
 from orchtw.schema.openapi.documents import Document, Part, Pieces, parts
 from orchtw.schema.openapi.features import Features
@@ -44,12 +44,12 @@ class Release:
         self.second = Edition(
             lambda: self._common_v2,
             lambda operations, definitions: v2.RendererV2(definitions, naming).pieces(operations),
-            protobuf_v2.encode_pieces,
+            v2_protobuf.encode_pieces,
         )
         self.third = Edition(
             lambda: self._common_v3,
             lambda operations, definitions: v3.RendererV3(definitions, naming).pieces(operations),
-            protobuf_v3.encode_pieces,
+            v3_protobuf.encode_pieces,
         )
         self._v3: dict[str, Pieces] = {}
         self._v3_forms: dict[str, DocumentForm] = {}
@@ -69,14 +69,14 @@ class Release:
             return b"".join((self._v2_protobuf, *(self.second.protobuf(share, schemas) for share in shares)))
 
         steps = partial(self.second.steps, shares, schemas, protobuf=True)
-        return DocumentForm(json, to_protobuf, protobuf_v2.MEDIA_TYPES, steps)
+        return DocumentForm(json, to_protobuf, v2_protobuf.MEDIA_TYPES, steps)
 
     def v3(self, path: str) -> DocumentForm:
         """Return a v3 document of the release."""
         found = self._v3_forms.get(path)
         if found is None:
             body = v3.joined([self._v3_pieces(path)], {}, self._naming)
-            found = DocumentForm(Encoded.of(body), lambda: protobuf_v3.encode(loads(body)), protobuf_v3.MEDIA_TYPES)
+            found = DocumentForm(Encoded.of(body), lambda: v3_protobuf.encode(loads(body)), v3_protobuf.MEDIA_TYPES)
             self._v3_forms[path] = found
         return found
 
@@ -91,11 +91,11 @@ class Release:
         json = Encoded(v3.joined(pieces, text, self._naming), self.hash_of(path, shares))
 
         def to_protobuf() -> bytes:
-            head = protobuf_v3.encode(loads(v3.joined(base, text, self._naming)))
+            head = v3_protobuf.encode(loads(v3.joined(base, text, self._naming)))
             return b"".join((head, *(self.third.protobuf(share, schemas) for share in shares)))
 
         steps = partial(self.third.steps, shares, schemas, protobuf=True)
-        return DocumentForm(json, to_protobuf, protobuf_v3.MEDIA_TYPES, steps)
+        return DocumentForm(json, to_protobuf, v3_protobuf.MEDIA_TYPES, steps)
 
     def hash_of(self, path: str, shares: Sequence[Share]) -> str:
         """Return the hash of a v3 document with shares, computed from its sources."""
@@ -140,7 +140,7 @@ class Release:
     @cached_property
     def _v2_protobuf(self) -> bytes:
         document: Document = loads(v2.joined([self.v2], self._naming))
-        return protobuf_v2.encode(document)
+        return v2_protobuf.encode(document)
 
     @cached_property
     def _common_v2(self) -> Definitions:

@@ -23,7 +23,7 @@ from orchtw.outbound.grpc.status import RpcError
 from orchtw.outbound.grpc.targets import TCPTarget
 from orchtw.outbound.tls import ClientTLS
 from orchtw.storage.etcd.calls import Calls, RequestOp, TxnRequest
-from orchtw.storage.etcd.compacting import Compactor, compact
+from orchtw.storage.etcd.compaction import Compactor, compact
 from orchtw.storage.etcd.health import Health
 from orchtw.storage.etcd.keys import EtcdKeys
 from orchtw.storage.etcd.leases import Leased, Leases

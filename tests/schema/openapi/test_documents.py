@@ -1,5 +1,5 @@
 """Whole documents: valid by the standard, complete, and the same in Protobuf."""
-# covers: orchtw.schema.openapi.protobuf_v2, orchtw.schema.openapi.protobuf_v3
+# covers: orchtw.schema.openapi.v2_protobuf, orchtw.schema.openapi.v3_protobuf
 
 from __future__ import annotations
 

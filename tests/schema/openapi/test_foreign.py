@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.schema.openapi import protobuf_v2
+from orchtw.schema.openapi import v2_protobuf
 from orchtw.schema.openapi.foreign import Unusable, beside, fitted
 from tests.properties import examples
 
@@ -69,7 +69,7 @@ class ForeignTests(SynchronousTestCase):
         name = {"name": "name", "in": "path", "type": "string", "required": True}
         self.assertEqual(operation["parameters"][0], name)
         self.assertEqual((operation["operationId"], operation["x-orch-action"]), ("read", "get"))
-        self.assertTrue(protobuf_v2.encode_pieces(found.paths, found.definitions))
+        self.assertTrue(v2_protobuf.encode_pieces(found.paths, found.definitions))
 
     def test_references_to_nothing(self) -> None:
         """A reference that leads nowhere is dropped (reference AGG-13)."""
@@ -98,7 +98,7 @@ class ForeignTests(SynchronousTestCase):
             found = fitted(orjson.dumps(odd(DOCUMENT, path, value), option=orjson.OPT_NON_STR_KEYS), PART)
         except Unusable:
             return
-        protobuf_v2.encode_pieces(found.paths, found.definitions)
+        v2_protobuf.encode_pieces(found.paths, found.definitions)
 
     def test_same(self) -> None:
         """A definition that says the same is shared, whatever kinds it stands for (reference AGG-13)."""

@@ -8,8 +8,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Column
+from orchtw.schema.tables.convertor import custom_layout, write_table
 from orchtw.schema.tables.custom import MAX_COLUMNS
-from orchtw.schema.tables.layout import custom_layout, write_table
 
 NAMING = Naming.orch()
 NOW = 1_700_000_000.0

@@ -11,7 +11,7 @@ from orchtw.registry.strategies import KINDS
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.kinds import GroupKind
-from orchtw.schema.tables.layout import TableLayout
+from orchtw.schema.tables.convertor import TableLayout
 
 NOW_S = 1704067200.0 + 3600
 META = {"name": "x", "namespace": "default", "creationTimestamp": "2024-01-01T00:00:00Z"}

@@ -7,7 +7,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
-from orchtw.schema.cel.estimates import UNBOUNDED
+from orchtw.schema.cel.cost import UNBOUNDED
 from orchtw.schema.cel.rules import Judge, RuleVerdict
 
 INTEGER = {"type": "integer"}

@@ -15,7 +15,7 @@ from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.conversion.events import EVENT_CONVERSIONS
 from orchtw.schema.kinds import GroupKind
 from orchtw.schema.tables.cells_core import component_status
-from orchtw.schema.tables.layout import TableLayout
+from orchtw.schema.tables.convertor import TableLayout
 from orchtw.schema.tables.text import Cells, human_duration, selector, some
 
 NAMING = Naming.orch()
