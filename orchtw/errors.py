@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-import attrs
+import msgspec
 
 MAX_CAUSES: Final = 100
 """Causes that one refusal shows; what comes after them is not worth finding."""
@@ -23,8 +23,7 @@ MAX_NAME_CHARACTERS: Final = 1024
 MORE_CAUSES: Final = "there are more errors; they are not shown"
 
 
-@attrs.frozen(slots=True)
-class Cause:
+class Cause(msgspec.Struct, frozen=True):
     """One reason of several: its type ("FieldValueInvalid"), text and field path ("metadata.name")."""
 
     reason: str

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 from urllib.parse import parse_qs
 
 import attrs
+import msgspec
 from cryptography.x509 import Certificate
 from twisted.logger import Logger
 
@@ -38,8 +39,7 @@ class UnreadableCertificate:
 UNREADABLE: Final = UnreadableCertificate()
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Peer:
+class Peer(msgspec.Struct, frozen=True, kw_only=True):
     """Peer of a connection.
 
     `certificate` is the client certificate as presented, or None. `verified` is True only if its
@@ -52,18 +52,16 @@ class Peer:
     verified: bool = False
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class UserInfo:
+class UserInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The authenticated requester (reference AUTHN-1): name, uid, groups and extra attributes."""
 
     name: str
     uid: str = ""
     groups: tuple[str, ...] = ()
-    extra: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    extra: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class RequestInfo:
+class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Request info, read off method, path and query (reference REQ-4, REQ-11).
 
     For a non-resource request `is_resource` is False and only `verb` (the lower-case method) and `path`

@@ -9,6 +9,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import attrs
+import msgspec
 import orjson
 from twisted.internet.defer import Deferred
 from twisted.internet.testing import MemoryReactorClock
@@ -41,7 +42,7 @@ class SharedStore(MemoryStore):
 
     async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
         def without_notes(changes: Sequence[Change]) -> None:
-            deliver([attrs.evolve(change, note=None) for change in changes])
+            deliver([msgspec.structs.replace(change, note=None) for change in changes])
 
         return await super().subscribe(after_revision, without_notes)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
@@ -31,8 +31,7 @@ UNVERSIONED: Final = {"ImagePolicyWebhook": "imagePolicy", "PodNodeSelector": "p
 _BOTH_VOCABULARIES: Final = Naming.kubernetes()
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Given:
+class Given(msgspec.Struct, frozen=True, kw_only=True):
     """Configuration of one plugin: a mapping whose apiVersion, if it has one, is in neutral names.
 
     `path` is its file and `where` its place in the file, both for messages; `directory` is the base of relative

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from random import Random
 from typing import Any
 
-import attrs
+import msgspec
 
 from orchtw.admission.metrics import AdmissionMetrics
 from orchtw.authz.decision import Authorizer
@@ -19,8 +19,7 @@ from orchtw.registry.targets import Targets
 from orchtw.storage.interface import Store
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class AdmissionHost:
+class AdmissionHost(msgspec.Struct, frozen=True, kw_only=True):
     """Services of the server to plugins; the caches behind `targets` are filled before the first write.
 
     `clock` is the reactor, `authorizer` the one that authorizes requests. `caller` calls other servers.
@@ -39,8 +38,8 @@ class AdmissionHost:
     make_namespace: Callable[[str], Awaitable[None]]
     store: Store
     offload: Offload
-    gates: Mapping[str, bool] = attrs.field(factory=lambda: GenericOptions().gates)
+    gates: Mapping[str, bool] = msgspec.field(default_factory=lambda: GenericOptions().gates)
     processes: int = 1
     counts_quotas: bool = False
-    unsettled: Unsettled = attrs.field(factory=Unsettled)
-    metrics: AdmissionMetrics = attrs.field(factory=AdmissionMetrics)
+    unsettled: Unsettled = msgspec.field(default_factory=Unsettled)
+    metrics: AdmissionMetrics = msgspec.field(default_factory=AdmissionMetrics)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.metrics.series import (
     HISTOGRAM,
@@ -44,8 +44,7 @@ class Durations(Family[Histogram]):
         return [(values, series) for values, series in super().series() if series.count]
 
 
-@attrs.frozen(slots=True, eq=False)
-class Outcomes:
+class Outcomes(msgspec.Struct, frozen=True, eq=False):
     """Series of passed and of refused writes."""
 
     passed: Histogram

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import attrs
+import msgspec
 
 from orchtw.apply.conflict import conflict_error
 from orchtw.apply.field_set import NOTHING, FieldSet
@@ -37,8 +37,7 @@ BEFORE_FIRST_APPLY = "before-first-apply"
 _TOO_DEEP = "nested too deeply"
 
 
-@attrs.frozen(slots=True)
-class Applied:
+class Applied(msgspec.Struct, frozen=True):
     """Outcome of an apply. If not `changed`, `obj` is the live object itself and need not be stored.
 
     A changed object has a resourceVersion only if the applied one had, as precondition.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.errors import BadRequest, Invalid, RequestEntityTooLarge, StatusError
@@ -93,8 +93,7 @@ def json_patch(document: Any, operations: list[dict[str, Any]]) -> Any:
     return patching.document
 
 
-@attrs.define(slots=True)
-class _Patching:
+class _Patching(msgspec.Struct):
     """State of a patch: the document so far, the bytes copied and the list elements shifted."""
 
     document: Any

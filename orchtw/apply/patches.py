@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.apply.json_patch import json_patch, parse_json_patch, unknown_members
@@ -18,8 +18,7 @@ from orchtw.schema.nodes import StructSchema
 from orchtw.wire.objects import Object
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Mechanism:
+class Mechanism(msgspec.Struct, frozen=True, kw_only=True):
     """Patch type.
 
     `parse`: body → document; raises BadRequest (400). `apply`: object, document and the object's schema → result,

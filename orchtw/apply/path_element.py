@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.wire.json_values import loads
@@ -41,15 +41,13 @@ def _cached(function: Callable[[str], Result]) -> Callable[[str], Result]:
     return cached
 
 
-@attrs.frozen(slots=True)
-class FieldName:
+class FieldName(msgspec.Struct, frozen=True):
     """Field of a struct or key of a map."""
 
     name: str
 
 
-@attrs.frozen(slots=True)
-class Key:
+class Key(msgspec.Struct, frozen=True):
     """Item of an associative list, by the values of its key fields, which are sorted by name."""
 
     fields: tuple[tuple[str, Any], ...]
@@ -60,15 +58,13 @@ class Key:
         return cls(tuple(sorted(fields.items())))
 
 
-@attrs.frozen(slots=True)
-class Value:
+class Value(msgspec.Struct, frozen=True):
     """Item of a set, by its value."""
 
     value: Any
 
 
-@attrs.frozen(slots=True)
-class ListIndex:
+class ListIndex(msgspec.Struct, frozen=True):
     """Item of a list, by its index."""
 
     index: int

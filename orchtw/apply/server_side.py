@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-import attrs
+import msgspec
 
 from orchtw.apply import field_tree
 from orchtw.apply.field_set import NOTHING, FieldSet
@@ -29,8 +29,7 @@ class Versions(Protocol):
         """Convert `obj` from version `source` to a served one; returns a new object."""
 
 
-@attrs.frozen(slots=True)
-class FieldConflict:
+class FieldConflict(msgspec.Struct, frozen=True):
     """Fields of one owner that an apply would change."""
 
     owner: FieldOwner
@@ -46,8 +45,7 @@ class ApplyConflicts(Exception):
         self.conflicts = conflicts
 
 
-@attrs.frozen(slots=True)
-class OneVersion:
+class OneVersion(msgspec.Struct, frozen=True):
     """`Versions` of objects that are served in a single version."""
 
     api_version: str

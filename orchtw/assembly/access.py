@@ -6,7 +6,7 @@ import os
 import time
 from random import SystemRandom
 
-import attrs
+import msgspec
 
 from orchtw.assembly.foundation import Foundation
 from orchtw.assembly.metrics import Instruments
@@ -24,8 +24,7 @@ from orchtw.outbound.caller import Caller
 from orchtw.request import Request
 
 
-@attrs.frozen(slots=True, eq=False)
-class Access:
+class Access(msgspec.Struct, frozen=True, eq=False):
     """Common parts of authentication and authorization."""
 
     base: Foundation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import SystemRandom
 
-import attrs
+import msgspec
 from twisted.application.service import MultiService
 from twisted.internet.defer import Deferred
 
@@ -151,9 +151,9 @@ class Aggregation(MultiService):
         authorities = front_proxy.given_authorities(self._config.authn.request_header)
         identity = self._identity
         if given is not None:
-            identity = attrs.evolve(identity, chain=given[0], key=given[1])
+            identity = msgspec.structs.replace(identity, chain=given[0], key=given[1])
         if authorities:
-            identity = attrs.evolve(identity, authorities=authorities)
+            identity = msgspec.structs.replace(identity, authorities=authorities)
         self._identity, self._policy = identity, _policy(identity)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from random import SystemRandom
 from typing import Any
 
-import attrs
+import msgspec
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.assembly.faults import Faults
@@ -57,8 +57,7 @@ from orchtw.writes.deletion import Deletion
 from orchtw.writes.write_path import WritePath
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class ApiParts:
+class ApiParts(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Parts that request handlers are built from.
 
     `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The

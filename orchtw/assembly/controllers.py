@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import attrs
+import msgspec
 
 from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.foundation import Foundation
@@ -19,8 +19,7 @@ from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.followed_files import FollowedFiles
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class ControllerParts:
+class ControllerParts(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Parts of the server that controllers work with."""
 
     registry: Registry

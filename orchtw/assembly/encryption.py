@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
@@ -27,8 +27,7 @@ NOTHING: Final = Transformers({})
 """Transformers without a configuration file."""
 
 
-@attrs.frozen(slots=True)
-class Sealing:
+class Sealing(msgspec.Struct, frozen=True):
     """Transformers of each resource, and health checks of key services by name."""
 
     transformers: Transformers

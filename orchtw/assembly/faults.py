@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from random import SystemRandom
 
-import attrs
+import msgspec
 from twisted.logger import Logger
 
 from orchtw.assembly.foundation import Foundation
@@ -22,8 +22,7 @@ _log = Logger()
 Verbs = Mapping[str, Verb]
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Faults:
+class Faults(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Parts of faults on demand: the stage, the endpoints by path, and the verbs that may read stale states.
 
     `end` removes all rules and lets the requests go that they hold up.

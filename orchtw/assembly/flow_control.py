@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from orchtw.assembly.foundation import Foundation
 from orchtw.assembly.resources import Resources
@@ -23,8 +23,7 @@ from orchtw.flowcontrol.stats import InFlight
 from orchtw.metrics.series import ShownFamily
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Limiting:
+class Limiting(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The stage, and what shows of it. `control` is None without priority and fairness; `samples` is a service."""
 
     control: FlowControl | None

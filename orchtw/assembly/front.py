@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from secrets import token_hex
 
-import attrs
+import msgspec
 
 from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, ApiParts
@@ -36,8 +36,7 @@ from orchtw.writes.deletion import Deletion
 from orchtw.writes.write_path import WritePath
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Front:
+class Front(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Functions that the listener calls: `app` answers requests, until the start is over health checks only.
 
     The listener asks it in two steps, `app.at_once` and `app.whole`. `screen` looks at heads whose bodies are yet to
@@ -49,8 +48,7 @@ class Front:
     decline: Decline
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class FrontParts:
+class FrontParts(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Parts of the server that requests meet. `secret` (32 bytes) signs continue tokens; `debugging` are further
     endpoints that flags have asked for; `faults` are None unless they are enabled.
     """

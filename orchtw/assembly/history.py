@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-import attrs
+import msgspec
 
 from orchtw.assembly.foundation import Foundation
 from orchtw.endpoints.paths import Endpoint
@@ -24,8 +24,7 @@ class RecorderPart(Protocol):
         """Return the metrics of the record."""
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Recording:
+class Recording(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The parts of the record: `annotate` is for the write path, `endpoint` serves what `recorder` has."""
 
     recorder: RecorderPart

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 from uuid import uuid4
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
@@ -22,8 +22,7 @@ VERSIONS_S: Final = 600.0
 RETRY_S: Final = 1.0
 
 
-@attrs.frozen(slots=True)
-class Duty:
+class Duty(msgspec.Struct, frozen=True):
     """Something to say again every `period_s`."""
 
     run: Callable[[], Awaitable[None]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-import attrs
+import msgspec
 from twisted.internet.task import deferLater
 
 from orchtw.assembly.aggregation import Aggregation
@@ -30,8 +30,7 @@ class StateKeeper(Protocol):
         """Keep the present state, once nothing is left to do for it."""
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Lifecycle:
+class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The parts that are started and stopped; every one of them is made by then."""
 
     base: Foundation

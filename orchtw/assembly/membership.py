@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from hashlib import sha256
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -29,8 +29,7 @@ from orchtw.pki.front_proxy import FrontProxy
 from orchtw.rules.agreement import statement
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class ServerKeys:
+class ServerKeys(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Keys and authorities of a server.
 
     `secret` (32 bytes) signs continue tokens and is the same after a restart; `client_ca_pem` are the authorities of
@@ -46,8 +45,7 @@ class ServerKeys:
     signing: ClusterSigning | None = None
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Duties:
+class Duties(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The parts of a server that act for the whole cluster."""
 
     manager: Manager

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-import attrs
+import msgspec
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
@@ -99,8 +99,7 @@ class ProcessOwner(Protocol):
         """Metrics and verbosity of all processes."""
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class ProcessParts:
+class ProcessParts(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Parts of a server that its process works with."""
 
     base: Foundation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-import attrs
+import msgspec
 from twisted.application.service import MultiService
 from twisted.internet.interfaces import IReactorTime
 
@@ -31,8 +31,7 @@ from orchtw.request import Request, Response
 from orchtw.rules.origins import AllowedOrigins
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class StageHost:
+class StageHost(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Services of the process to its stages.
 
     `refuse` makes the answer of a refusal, `limiting` limits the requests at a time. `doors` open when the start

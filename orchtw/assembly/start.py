@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine
 from types import FrameType
 from typing import Any
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorCore
 from twisted.logger import ILogObserver, Logger
@@ -31,8 +31,7 @@ _END_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _log = Logger()
 
 
-@attrs.define(slots=True)
-class LogSettings:
+class LogSettings(msgspec.Struct):
     """Where the log goes and how: `file` is its path, `-` standard output, empty standard error.
 
     `on_errors` says that it shares standard error with the lines of a failed start; `out` is what it is written to.
@@ -40,7 +39,7 @@ class LogSettings:
 
     file: str = ""
     line: Line = text_line
-    verbosity: Verbosity = attrs.field(factory=Verbosity)
+    verbosity: Verbosity = msgspec.field(default_factory=Verbosity)
     on_errors: bool = False
     out: Any = None
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from orchtw.assembly.flow_control import Limiting
 from orchtw.assembly.foundation import Foundation
@@ -26,8 +26,7 @@ from orchtw.writes.admissions import Admissions
 from orchtw.writes.gate import WriteGate
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class StateParts:
+class StateParts(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Parts of the server whose work a restore interrupts, or waits for."""
 
     gate: WriteGate

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.audit.batches import PLUGIN, Batches, BatchSettings, Delivery
 from orchtw.audit.counts import Counts
@@ -34,8 +34,7 @@ _DEFAULT_MEGABYTES: Final = 100
 _Backend = AuditLogOptions | AuditWebhookOptions
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class AuditHost:
+class AuditHost(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Services of the process to audit backends: `clock` is the reactor, `seconds` the time since the epoch.
 
     `lock` is the file that the processes of one server lock to write to one log; None if there is only one process.

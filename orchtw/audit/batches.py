@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-import attrs
+import msgspec
 
 from orchtw.audit.event import Event
 from orchtw.audit.waiting import InDelivery, WaitingEvents
@@ -14,8 +14,7 @@ from orchtw.audit.waiting import InDelivery, WaitingEvents
 PLUGIN: Final = "buffered"
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class BatchSettings:
+class BatchSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Flags of one backend: `buffer_size` and `max_size` are in events.
 
     `qps` and `burst` throttle batches, and `max_bytes` limits the size of one (0: unlimited).

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.audit.policy import LEVELS, REQUEST
@@ -22,8 +22,7 @@ _OBJECTS: Final = ("requestObject", "responseObject")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 
-@attrs.define(slots=True, eq=False)
-class Event:
+class Event(msgspec.Struct, eq=False):
     """Event without kind and apiVersion, as JSON on one line; `level` is its index in LEVELS."""
 
     json: bytes

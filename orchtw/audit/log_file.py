@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.audit.old_files import Keeper, Keeping, backup_path
 
@@ -20,13 +20,12 @@ STANDARD_OUTPUT: Final = "-"
 STANDARD_OUTPUT_FD = 1
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class LogSettings:
+class LogSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of the log: `path` of the file or STANDARD_OUTPUT, size limit, and retention of old files."""
 
     path: str
     max_bytes: int = 100 * MEGABYTE
-    keeping: Keeping = attrs.field(factory=Keeping)
+    keeping: Keeping = msgspec.field(default_factory=Keeping)
 
 
 class LogFile:

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Final
 
-import attrs
+import msgspec
 
 GZIP: Final = ".gz"
 PART: Final = ".part"
@@ -23,8 +23,7 @@ _STOP_S: Final = 10.0
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}", re.ASCII)
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Keeping:
+class Keeping(msgspec.Struct, frozen=True, kw_only=True):
     """Retention of old log files: number and days (0: unlimited), compressed or not."""
 
     files: int = 0
@@ -43,8 +42,7 @@ def backup_path(path: Path, seconds: float) -> Path:
         moment += timedelta(milliseconds=1)
 
 
-@attrs.frozen(slots=True, order=True)
-class _Old:
+class _Old(msgspec.Struct, frozen=True, order=True):
     ended: datetime
     path: Path
 

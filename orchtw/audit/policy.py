@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.request import RequestInfo, UserInfo
 
@@ -15,8 +15,7 @@ NONE, METADATA, REQUEST, REQUEST_RESPONSE = range(len(LEVELS))
 RECEIVED, STARTED, COMPLETE, PANIC = STAGES = ("RequestReceived", "ResponseStarted", "ResponseComplete", "Panic")
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class PolicyOutcome:
+class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome of a policy for a request: its level, the omitted stages, and whether managedFields are omitted."""
 
     level: int
@@ -24,8 +23,7 @@ class PolicyOutcome:
     omit_managed_fields: bool = False
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class GroupResources:
+class GroupResources(msgspec.Struct, frozen=True, kw_only=True):
     """Resources of one API group, all of them if `resources` is empty; these are spelled as in the policy."""
 
     group: str
@@ -51,8 +49,7 @@ class GroupResources:
         )
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class AuditRule:
+class AuditRule(msgspec.Struct, frozen=True, kw_only=True):
     """One rule. An empty field matches everything; a URL in `urls` may end in `*`, which matches any rest."""
 
     outcome: PolicyOutcome

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
+import msgspec
 from twisted.logger import Logger
 
 from orchtw.audit.policy import LEVELS, NONE, STAGES, AuditPolicy, AuditRule, GroupResources, PolicyOutcome
@@ -88,8 +88,7 @@ def _only(fields: Fields, *names: str) -> None:
             )
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class _GivenResources:
+class _GivenResources(msgspec.Struct, frozen=True, kw_only=True):
     group: str
     resources: tuple[str, ...]
     names: tuple[str, ...]
@@ -102,8 +101,7 @@ class _GivenResources:
         )
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class _Given:
+class _Given(msgspec.Struct, frozen=True, kw_only=True):
     """Rule as given in the file, with fields of the right types."""
 
     where: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Final, Protocol
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
@@ -84,8 +84,7 @@ class AuditBackend(InDelivery, Protocol):
         """Wait until all events have arrived or been given up."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Blocking:
+class Blocking(msgspec.Struct, frozen=True, kw_only=True):
     """Blocking modes: a request waits until the backend has its events, if there is room for them.
 
     Unless `strict`, the request goes on even if they are lost, or not delivered after WAIT_S.
@@ -122,8 +121,7 @@ class Blocking:
 TOO_LARGE: Final = "event is too large even after truncating"
 
 
-@attrs.frozen(slots=True)
-class Truncating:
+class Truncating(msgspec.Struct, frozen=True):
     """Removal of the objects from events that are longer than `limit_bytes` (reference AUDIT-13).
 
     `strict`: a request fails if its event is too long even then.

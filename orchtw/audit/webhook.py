@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
-import attrs
+import msgspec
 import orjson
 from twisted.internet.defer import CancelledError, Deferred, DeferredSemaphore, TimeoutError, gatherResults
 
@@ -33,8 +33,7 @@ Send = Callable[[bytes], Any]
 """Delivers an EventList, with retries; returns an awaitable. Raises CallFailed."""
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class WebhookSender:
+class WebhookSender(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Delivery to the webhook, with retries, the first of which is after `first_s`."""
 
     caller: retries.Poster

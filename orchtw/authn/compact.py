@@ -7,7 +7,7 @@ import re
 from base64 import urlsafe_b64decode
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.wire.json_values import loads
 from orchtw.wire.objects import Object
@@ -20,8 +20,7 @@ _PARTS: Final = 3
 _HEADER_CHARACTERS: Final = 8 * 1024
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Compact:
+class Compact(msgspec.Struct, frozen=True, kw_only=True):
     """The decoded parts of a token; `signature` is over the bytes `signed`."""
 
     header: Object

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-import attrs
+import msgspec
 from twisted.application.service import MultiService
 
 from orchtw.authn.metrics import AuthenticationMetrics
@@ -28,8 +28,7 @@ Options = TypeVar("Options")
 ANONYMOUS = UserInfo(name="system:anonymous", groups=(UNAUTHENTICATED,))
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class AuthnHost:
+class AuthnHost(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Services that the process provides to its authentication methods.
 
     `seconds` returns the time since the epoch; `clock` is the reactor, for durations; `key` is 32 random bytes.
@@ -62,8 +61,7 @@ class Authenticator(Protocol):
         """
 
 
-@attrs.define(slots=True, kw_only=True, eq=False)
-class ShownToken:
+class ShownToken(msgspec.Struct, kw_only=True, eq=False):
     """A bearer token to authenticate.
 
     It must be valid for one of `audiences`; `own` says whether they include one of this API's. The source that
@@ -74,7 +72,7 @@ class ShownToken:
     audiences: Sequence[str]
     own: bool = True
     accepted: Sequence[str] = ()
-    annotations: dict[str, str] = attrs.field(factory=dict)
+    annotations: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class TokenMethod(Protocol):
@@ -159,4 +157,4 @@ def authenticated(user: UserInfo) -> UserInfo:
     """Add group `system:authenticated` to a user, unless it is anonymous."""
     if user.name == ANONYMOUS.name or AUTHENTICATED in user.groups or UNAUTHENTICATED in user.groups:
         return user
-    return attrs.evolve(user, groups=(*user.groups, AUTHENTICATED))
+    return msgspec.structs.replace(user, groups=(*user.groups, AUTHENTICATED))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import attrs
+import msgspec
 from twisted.application.service import MultiService
 from twisted.internet.defer import DeferredSemaphore
 
@@ -31,8 +31,7 @@ _PREFIX: Final = "oidc: could not expand distributed claims: "
 _SHOWN: Final = 200
 
 
-@attrs.frozen(slots=True)
-class ClaimSource:
+class ClaimSource(msgspec.Struct, frozen=True):
     """Endpoint of a distributed claim, and the bearer token to send there (empty: none)."""
 
     url: str

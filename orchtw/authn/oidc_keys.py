@@ -7,8 +7,8 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import attrs
 import jwt
+import msgspec
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm, get_default_algorithms
@@ -51,8 +51,7 @@ class NoKeys(Exception):
     """Failure to fetch or read the issuer's keys; the text is for the log."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Key:
+class Key(msgspec.Struct, frozen=True, kw_only=True):
     """A public key; `kid` and `algorithm` are empty if its document does not name them."""
 
     kid: str
@@ -67,8 +66,7 @@ class Key:
         return bool(_algorithms[algorithm].verify(token.signed, self.public, token.signature))
 
 
-@attrs.frozen(slots=True)
-class Fetched:
+class Fetched(msgspec.Struct, frozen=True):
     """A fetched key set, and its lifetime in seconds."""
 
     keys: tuple[Key, ...]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import attrs
+import msgspec
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -24,8 +24,7 @@ _KEPT = 256  # cached certificates; there are few front proxies
 _USAGES = frozenset({ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE})
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class HeaderNames:
+class HeaderNames(msgspec.Struct, frozen=True, kw_only=True):
     """The headers of the `--requestheader-*` flags, in lower case; `extra` are prefixes."""
 
     user: tuple[str, ...]

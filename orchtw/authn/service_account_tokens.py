@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.authn.method import AuthnHost, ShownToken, authenticated, common
 from orchtw.authn.metrics import AuthenticationMetrics
@@ -32,8 +32,7 @@ KEPT: Final = 4096
 INVALIDATED: Final = "Token has been invalidated"
 
 
-@attrs.define(slots=True, eq=False)
-class _Known:
+class _Known(msgspec.Struct, eq=False):
     """A token with a verified signature and valid claims.
 
     `audiences` are those it is valid for, `own` those of them that are this API's. `seen` is the last checked state

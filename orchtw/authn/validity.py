@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, Protocol, runtime_checkable
 
-import attrs
+import msgspec
 
 from orchtw.request import Request
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Validity:
+class Validity(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Answer of a method to equal credentials, as long as all of `stands` report that it still holds.
 
     `known`: it knows their user; if not, they are not of its kind. `used` count one more use of them.
@@ -53,5 +52,5 @@ def together(answers: Iterable[Validity | None]) -> Validity | None:
             return None
         stands += answer.stands
         if answer.known:
-            return attrs.evolve(answer, stands=tuple(stands))
+            return msgspec.structs.replace(answer, stands=tuple(stands))
     return Validity(known=False, stands=tuple(stands))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.authn.method import AUTHENTICATED
 from orchtw.authz.decision import ALLOWED, Decision, PathRule, ResourceRule, UserRules
@@ -16,8 +16,7 @@ _ANY: Final = "*"
 _NO_MATCH: Final = Decision(None, "No policy matched.")
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class AbacPolicy:
+class AbacPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """One policy of the file. `*` matches anything; an empty string matches only an empty one."""
 
     user: str = ""
@@ -32,7 +31,7 @@ class AbacPolicy:
         """Return the policy with `*` as user or group replaced by group `system:authenticated`."""
         if _ANY not in (self.user, self.group):
             return self
-        return attrs.evolve(self, user="", group=AUTHENTICATED)
+        return msgspec.structs.replace(self, user="", group=AUTHENTICATED)
 
     def allows(self, info: RequestInfo) -> bool:
         """Report whether the policy covers the request; its user and group are not checked."""

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any, Protocol, runtime_checkable
 
 import attrs
+import msgspec
 from twisted.application.service import MultiService
 
 from orchtw.authz.live_roles import LiveRoles
@@ -17,8 +18,7 @@ from orchtw.request import RequestInfo, UserInfo
 from orchtw.rules.rbac import PolicyRule
 
 
-@attrs.frozen(slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """Decision of an authorizer: `allowed` is None for no opinion, so that the next authorizer is asked.
 
     `reason` goes to the audit log and, if the request is refused, to the user. `error` is an evaluation error, such
@@ -38,8 +38,7 @@ class Decision:
 ALLOWED, NO_OPINION = Decision(True), Decision(None)
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ResourceRule:
+class ResourceRule(msgspec.Struct, frozen=True, kw_only=True):
     """Allowed verbs on resources; `*` matches all."""
 
     verbs: tuple[str, ...]
@@ -48,16 +47,14 @@ class ResourceRule:
     names: tuple[str, ...] = ()
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class PathRule:
+class PathRule(msgspec.Struct, frozen=True, kw_only=True):
     """Allowed verbs on non-resource paths; `*` matches all, and at the end of a path any suffix."""
 
     verbs: tuple[str, ...]
     paths: tuple[str, ...]
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class UserRules:
+class UserRules(msgspec.Struct, frozen=True, kw_only=True):
     """Rules of a user in a namespace (reference AUTHZ-29).
 
     `incomplete` means that there may be more. `error` says why, or what is wrong with the user's roles.

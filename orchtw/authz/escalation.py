@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.authz.decision import Authorizer, Decision
 from orchtw.authz.live_roles import LiveRoles
@@ -37,8 +37,7 @@ MAX_TOLD: Final = 128
 """Most missing rules listed in a 403."""
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class GrantChecks:
+class GrantChecks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Implementation of `Permissions`: `authorizer` decides on verbs, `roles` has the rules that the writer holds."""
 
     authorizer: Authorizer
@@ -53,7 +52,7 @@ class GrantChecks:
         request = write.request
         if request is None or request.info is None:
             return
-        info = attrs.evolve(request.info, verb="create", name=write.name)
+        info = msgspec.structs.replace(request.info, verb="create", name=write.name)
         decision = await self._decide(write.user, info)
         if not decision.allowed:
             raise forbidden(write.user, info, decision.reason)

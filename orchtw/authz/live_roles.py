@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -170,12 +170,11 @@ def _place(role: RoleKey) -> Place:
     return ROLES, *role
 
 
-@attrs.frozen(slots=True, eq=False)
-class _Reading:
+class _Reading(msgspec.Struct, frozen=True, eq=False):
     """A large object being decoded, and the waiters for it."""
 
     entry: Entry
-    waiting: list[Deferred[None]] = attrs.field(factory=list)
+    waiting: list[Deferred[None]] = msgspec.field(default_factory=list)
 
     def end(self) -> Deferred[None]:
         """Return a Deferred that fires when the object is decoded or changes."""

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-import attrs
+import msgspec
 from twisted.application.service import Service
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
@@ -34,16 +34,15 @@ STRIDE: Final = 64
 _NODE: Final = "spec.nodeName"
 
 
-@attrs.define(slots=True, eq=False)
-class _Node:
+class _Node(msgspec.Struct, eq=False):
     """The pods of a node: keys of those not decoded yet, and references of the others.
 
     `referred` counts the pods by reference.
     """
 
-    unread: set[str] = attrs.field(factory=set)
-    read: dict[str, frozenset[Reference]] = attrs.field(factory=dict)
-    referred: Counter[Reference] = attrs.field(factory=Counter)
+    unread: set[str] = msgspec.field(default_factory=set)
+    read: dict[str, frozenset[Reference]] = msgspec.field(default_factory=dict)
+    referred: Counter[Reference] = msgspec.field(default_factory=Counter)
 
     def add(self, key: str, references: frozenset[Reference]) -> None:
         """Add the references of a pod."""

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.authz.decision import Decision, Stands, UserRules
 from orchtw.authz.live_roles import LiveRoles
@@ -38,8 +38,7 @@ MAX_ROUNDS: Final = 8
 """Most times a decision waits for roles to be decoded: they may keep changing."""
 
 
-@attrs.frozen(slots=True)
-class _Answer:
+class _Answer(msgspec.Struct, frozen=True):
     """Cached decisions of a key: by object name in `named`, and for all other names."""
 
     other: Decision

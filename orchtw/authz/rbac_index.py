@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.request import UserInfo
 from orchtw.rules.rbac import PolicyRule
@@ -29,8 +29,7 @@ MAX_KEPT: Final = 20_000
 _KINDS: Final = ("User", "Group")
 
 
-@attrs.frozen(slots=True, eq=False)
-class Binding:
+class Binding(msgspec.Struct, frozen=True, eq=False):
     """A binding: its key, the namespace it applies to (empty: all), its role and its subjects.
 
     `subjects` maps each subject to its position, and to the reason of a decision that allows it something.
@@ -68,8 +67,7 @@ def _subject(subject: Object) -> tuple[Subject | None, str]:
     return ((kind, name) if kind in _KINDS else None), f"{kind} {go_quote(name)}"
 
 
-@attrs.frozen(slots=True)
-class Grant:
+class Grant(msgspec.Struct, frozen=True):
     """A role bound to a user: its rules (None: there is no such role), and the reason of a decision by it."""
 
     role: RoleKey

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from hashlib import sha256
 from typing import Final
 
-import attrs
+import msgspec
 import orjson
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
@@ -39,8 +39,7 @@ Ask = Callable[[bytes], Awaitable[bytes]]
 """Function that sends a review and returns the webhook's response, both as JSON. It raises CallFailed."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class AuthzWebhookSettings:
+class AuthzWebhookSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of the webhook: the review's `version`, its full `api_version`, and lifetimes of cached decisions."""
 
     version: str

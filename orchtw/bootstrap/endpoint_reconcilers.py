@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
-import attrs
+import msgspec
 
 from orchtw.bootstrap.server_leases import ServerLeases, ServerPlace
 from orchtw.wire.objects import Object
@@ -25,8 +25,7 @@ class EndpointReconciler(Protocol):
         """
 
 
-@attrs.frozen(slots=True)
-class ByLease:
+class ByLease(msgspec.Struct, frozen=True):
     """Endpoints of the servers that have renewed their leases."""
 
     leases: ServerLeases
@@ -36,8 +35,7 @@ class ByLease:
         return await self.leases.living()
 
 
-@attrs.frozen(slots=True)
-class ByCount:
+class ByCount(msgspec.Struct, frozen=True):
     """Endpoints of the servers that have entered themselves, `count` at most; a new one displaces the next.
 
     A server that ends without notice stays until others need its place.
@@ -58,8 +56,7 @@ class ByCount:
         return found
 
 
-@attrs.frozen(slots=True)
-class ByNobody:
+class ByNobody(msgspec.Struct, frozen=True):
     """Endpoints that are maintained elsewhere."""
 
     async def places(self, endpoints: Object | None) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.python.failure import Failure
 
@@ -29,8 +29,7 @@ def system_user(naming: Naming) -> UserInfo:
     return UserInfo(name=naming.api_server_user, groups=(naming.administrators_group,))
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Ensurer:
+class Ensurer(msgspec.Struct, frozen=True, kw_only=True):
     """Writes bootstrap objects; groups are given in the neutral spelling, everything else in the vocabulary's own.
 
     An object that another writer keeps changing back is left alone for a while, as `contests` decide.
@@ -39,7 +38,7 @@ class Ensurer:
     targets: Targets
     writes: WritePath
     naming: Naming
-    contests: Contests = attrs.field(factory=lambda: Contests(monotonic))
+    contests: Contests = msgspec.field(default_factory=lambda: Contests(monotonic))
 
     async def ensure(self, group: str, version: str, plural: str, obj: Object) -> bool:
         """Create `obj` if there is none of its name, not even a damaged one; report whether it was created."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-import attrs
+import msgspec
 import orjson
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -20,8 +20,7 @@ NAME = "extension-apiserver-authentication"
 CLIENT_CA, PROXY_CA = "client-ca-file", "requestheader-client-ca-file"
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class AuthenticationInfo:
+class AuthenticationInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Authorities of client certificates and of front proxies, as PEM text, and the proxies' names and headers."""
 
     client_ca: str = ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.storage.interface import KeptValue, KeyValue, Store
@@ -19,8 +19,7 @@ LIFE_S: Final = 15.0
 """Lifetime of a record after its last renewal."""
 
 
-@attrs.frozen(slots=True, order=True)
-class ServerPlace:
+class ServerPlace(msgspec.Struct, frozen=True, order=True):
     """Address and port of a server."""
 
     address: str
@@ -31,8 +30,7 @@ class ServerPlace:
         return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Record:
+class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One server: `since` is the revision at which it joined; `accepted`: it may serve beside the earlier ones.
 
     `facts` are its values of what servers must agree on.
@@ -93,7 +91,12 @@ class ServerLeases:
             await kept.end()
 
     async def _enter(self) -> None:
-        said = {**attrs.asdict(self.place), "since": self.since, "accepted": self.accepted, "facts": self._facts}
+        said = {
+            **msgspec.structs.asdict(self.place),
+            "since": self.since,
+            "accepted": self.accepted,
+            "facts": self._facts,
+        }
         before, self._kept = self._kept, None
         kept = await self._store.keep(f"{SERVERS}{self.name}", orjson.dumps(said), LIFE_S)
         self.since = self.since or kept.revision

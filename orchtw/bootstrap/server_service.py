@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import attrs
+import msgspec
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
@@ -23,8 +23,7 @@ PAUSE_S: Final = 0.1
 """Delay between two attempts: the other server's write takes as long on a busy machine."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ServerService:
+class ServerService(msgspec.Struct, frozen=True, kw_only=True):
     """The Service and its endpoints.
 
     `cluster_ip` is the first address of the service range; `mine` is this server's place, `reconciler` finds those of

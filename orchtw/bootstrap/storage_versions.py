@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.bootstrap.ensurer import Ensurer, together
 from orchtw.errors import StatusError
@@ -25,8 +25,7 @@ def states_versions(gates: Mapping[str, bool], naming: Naming, targets: Targets)
     return asked and targets.find(naming.group(group), version, plural) is not None
 
 
-@attrs.frozen(slots=True)
-class Statement:
+class Statement(msgspec.Struct, frozen=True):
     """Versions of one resource: the name of its object, the storage version, and the readable ones."""
 
     group: str

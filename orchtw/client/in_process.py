@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import overload
 
 import attrs
+import msgspec
 from twisted.logger import Logger
 
 from orchtw.apply.merge_patch import merge_patch
@@ -298,7 +299,7 @@ class InProcessClient:
             return outcome.obj if outcome.changed else live
 
         write = self._write(target, namespace, name, from_live=True)
-        await writes.update(attrs.evolve(write, applies=True, size_bytes=size_bytes), merge)
+        await writes.update(msgspec.structs.replace(write, applies=True, size_bytes=size_bytes), merge)
 
     async def delete(
         self, resource: Resource, namespace: str, name: str, options: DeleteOptions = PLAIN_DELETE

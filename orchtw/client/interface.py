@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import attrs
+import msgspec
 
 from orchtw.client.owner_references import OwnerMetadata
 from orchtw.errors import StatusError
@@ -84,20 +85,18 @@ class Item(Protocol):
         """Return a private copy of the whole object."""
 
 
-@attrs.frozen(slots=True)
-class Listing:
+class Listing(msgspec.Struct, frozen=True):
     """Result of a list, at one version."""
 
     items: Sequence[Item]
     version: str
 
 
-@attrs.frozen(slots=True)
-class Discovered:
+class Discovered(msgspec.Struct, frozen=True):
     """Result of discovery: each stored kind once, and errors by group version (`apps/v1`)."""
 
     resources: Sequence[Resource]
-    failures: Mapping[str, str] = attrs.field(factory=dict)
+    failures: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 class Receiver(Protocol):

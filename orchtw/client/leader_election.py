@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
-import attrs
+import msgspec
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
@@ -36,8 +36,7 @@ MOST_TRANSITIONS = 2**31 - 1
 """Limit of a Lease's transition counter; beyond it the Lease can still be taken."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Terms:
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """The Lease and its times. A leader renews every `retry_period_s`, and gives up after `renew_deadline_s`.
 
     Others take over `lease_duration_s` after the last renewal they saw, by their own clock. `name` is that of the

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from sys import intern
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.schema.codec.wire import LENGTH, VARINT, read_varint
 
@@ -21,8 +21,7 @@ _METADATA, _UID, _DELETION, _OWNER, _FINALIZER = 0x0A, 0x2A, 0x4A, 0x6A, 0x72
 _LAST_TAG = 0x7F
 
 
-@attrs.frozen(slots=True)
-class OwnerReference:
+class OwnerReference(msgspec.Struct, frozen=True):
     """One entry of metadata.ownerReferences; `blocking` is blockOwnerDeletion."""
 
     uid: str
@@ -35,8 +34,7 @@ class OwnerReference:
         return f"{self.api_version}/{self.kind}, name: {self.name}, uid: {self.uid}"
 
 
-@attrs.frozen(slots=True)
-class OwnerMetadata:
+class OwnerMetadata(msgspec.Struct, frozen=True):
     """The uid, and the metadata that the garbage collector uses."""
 
     uid: str

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from random import Random
 from typing import Any, Generic, Protocol, TypeVar
 
-import attrs
+import msgspec
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
@@ -21,8 +21,7 @@ STOP_S = 5.0
 """Longest wait of a stop for running work."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Backoff:
+class Backoff(msgspec.Struct, frozen=True, kw_only=True):
     """Delays that grow from `first_s` by `factor` up to `limit_s`, each extended randomly by up to `jitter`."""
 
     first_s: float

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.errors import BadRequest
@@ -26,8 +26,7 @@ _YAML_SUFFIXES = (".yaml", ".yml")
 _TYPELESS = ("v1", "WatchEvent")  # the only message whose envelope has no type
 
 
-@attrs.frozen(kw_only=True)
-class _Job:
+class _Job(msgspec.Struct, frozen=True, kw_only=True):
     """Conversion settings: `output` is json, yaml or pb; `kind` and `api_version` are for inputs without them."""
 
     codecs: Codecs

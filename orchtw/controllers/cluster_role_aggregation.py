@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
@@ -90,8 +90,7 @@ class ClusterRoleAggregationController(Controller):
             return None
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class _Role:
+class _Role(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """One role, and the data on it that is always kept."""
 
     item: Item

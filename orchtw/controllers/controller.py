@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import attrs
+import msgspec
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -85,8 +86,7 @@ class ControllerHost:
         return self.new_client(account, self.tenure)
 
 
-@attrs.frozen(slots=True)
-class Published:
+class Published(msgspec.Struct, frozen=True):
     """Desired content of an object. `content` is JSON, with a uid if another object may come in its place."""
 
     namespace: str

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable
 from uuid import uuid4
 
-import attrs
+import msgspec
 
 from orchtw.client.in_process import Registry
 from orchtw.client.leader_election import Terms
@@ -19,8 +19,7 @@ from orchtw.storage.interface import Store
 GROUP = "coordination.orch.io"
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Election:
+class Election(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Lease of an election and its times. `key` is its key in the store; `signs` are the signs of life beside it.
 
     `lost` ends a host that has lost the Lease; without it the host goes on as a candidate, and its controllers begin

@@ -9,6 +9,7 @@ from random import SystemRandom
 from typing import Final
 
 import attrs
+import msgspec
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.authn.service_accounts.issuing import AccountTokens
@@ -50,16 +51,14 @@ _FOLLOWED = ("namespaces", "serviceaccounts", "secrets", "configmaps")
 _STORAGE = ("persistentvolumeclaims", "persistentvolumes", "pods")
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class ControllerIdentity:
+class ControllerIdentity(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Issuer of tokens in Secrets, and the authorities that accounts of the cluster trust."""
 
     tokens: AccountTokens
     root_ca_pem: str = ""
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class QuotaCharges:
+class QuotaCharges(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Quota charges of writes in flight in this process; `shared`: other processes charge too."""
 
     unsettled: Unsettled

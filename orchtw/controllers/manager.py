@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 import attrs
+import msgspec
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import Logger
@@ -21,8 +22,7 @@ from orchtw.controllers.service_accounts.token_secrets import LegacyToken
 ELECTION_ACCOUNT = "leader-election"
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ManagerSettings:
+class ManagerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of the controllers. `enabled` are names; `signing` holds the authorities that issue certificates.
 
     `legacy_token` makes tokens for Secrets, which accounts get automatically if `generates_secrets`. `root_ca_pem`
@@ -40,7 +40,7 @@ class ManagerSettings:
     legacy_token: LegacyToken | None = None
     generates_secrets: bool = False
     root_ca_pem: str = ""
-    signing: Means = attrs.field(factory=Means.none)
+    signing: Means = msgspec.field(default_factory=Means.none)
 
 
 class Manager(Service):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred
 
 from orchtw.client.concurrency import each
@@ -152,7 +152,7 @@ class NamespaceController(Controller):
 
     async def _delete(self, resource: Resource, item: Item) -> None:
         """Delete exactly the object that was listed, unless it is gone."""
-        options = attrs.evolve(BACKGROUND, precondition_uid=item.owner_metadata().uid or None)
+        options = msgspec.structs.replace(BACKGROUND, precondition_uid=item.owner_metadata().uid or None)
         with suppress(NotFound, Conflict):
             await self.client.delete(resource, item.namespace, item.name, options)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from orchtw.client.interface import Resource
 
@@ -29,18 +29,17 @@ _WELL = {
 }
 
 
-@attrs.define(slots=True)
-class Progress:
+class Progress(msgspec.Struct):
     """The outcome of one round of deleting a namespace's content.
 
     `discovery_failures` has the errors of group versions that could not be listed; `remaining` counts objects by
     resource, `finalizers` objects by finalizer.
     """
 
-    discovery_failures: Mapping[str, str] = attrs.field(factory=dict)
-    failures: list[str] = attrs.field(factory=list)
-    remaining: dict[Resource, int] = attrs.field(factory=dict)
-    finalizers: Counter[str] = attrs.field(factory=Counter)
+    discovery_failures: Mapping[str, str] = msgspec.field(default_factory=dict)
+    failures: list[str] = msgspec.field(default_factory=list)
+    remaining: dict[Resource, int] = msgspec.field(default_factory=dict)
+    finalizers: Counter[str] = msgspec.field(default_factory=Counter)
 
     @property
     def done(self) -> bool:

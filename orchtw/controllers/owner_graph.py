@@ -10,7 +10,7 @@ from enum import Enum
 from sys import intern
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.client.interface import Resource
 from orchtw.client.owner_references import OwnerMetadata, OwnerReference
@@ -77,8 +77,7 @@ class OwnerNode:
         self.orphaning = meta.terminating and ORPHAN in meta.finalizers
 
 
-@attrs.define(slots=True, eq=False)
-class Graph:
+class Graph(msgspec.Struct, eq=False):
     """Nodes by uid. `attention` is called with the uid of every node that may need work.
 
     `resource_of` finds the resource of an owner's apiVersion and kind; None: not served.
@@ -86,7 +85,7 @@ class Graph:
 
     resource_of: Callable[[str, str], Resource | None]
     attention: Callable[[str], None]
-    nodes: dict[str, OwnerNode] = attrs.field(factory=dict)
+    nodes: dict[str, OwnerNode] = msgspec.field(default_factory=dict)
 
     def changed(self, resource: Resource, namespace: str, name: str, meta: OwnerMetadata) -> None:
         """Note an existing object with this owner metadata."""

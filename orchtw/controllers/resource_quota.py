@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import ClassVar, Final
 
-import attrs
+import msgspec
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall
 from twisted.internet.task import deferLater
@@ -53,8 +53,7 @@ class Known:
         return self.homes is not None and home in self.homes
 
 
-@attrs.frozen(slots=True)
-class Said:
+class Said(msgspec.Struct, frozen=True):
     """Status of a quota; `waits`: some usage will be known soon; `is_new`: it is not published yet."""
 
     used: Mapping[str, str]

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import attrs
+import msgspec
 from twisted.internet.defer import Deferred, TimeoutError
 from twisted.internet.interfaces import IReactorTime
 
@@ -140,8 +141,7 @@ def store_check(check: Callable[[], Any], clock: IReactorTime, timeout_s: float 
     return within_time
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Check:
+class Check(msgspec.Struct, frozen=True, kw_only=True):
     """Named check, the endpoints that include it, and whether `/livez` ignores it during the grace period (`graced`).
 
     `run` raises an exception with the reason of a failure; a string that it returns is shown in verbose responses.

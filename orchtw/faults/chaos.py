@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.faults.kinds import BOOKMARKS, CONFLICT, CUT, EXPIRED, LATE, THROTTLED
 from orchtw.faults.rule import FaultRule, FaultSelection
@@ -33,12 +33,12 @@ def chaos(seed: int, selection: FaultSelection) -> tuple[FaultRule, ...]:
     def rule(kind: str, verbs: tuple[str, ...], probability: float, gap: int, **more: object) -> FaultRule:
         chosen = FaultRule(
             kind=kind,
-            selection=attrs.evolve(selection, verbs=verbs),
+            selection=msgspec.structs.replace(selection, verbs=verbs),
             probability=probability,
             seed=random.getrandbits(SEED_BITS),
             gap=gap,
         )
-        return attrs.evolve(chosen, **more)  # type: ignore[arg-type]
+        return msgspec.structs.replace(chosen, **more)
 
     return (
         rule(LATE, _ANSWERED, 0.2, 2, seconds=random.randint(20, 150) / 1000),

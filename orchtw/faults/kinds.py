@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import attrs
+import msgspec
 
 LISTS: Final = ("list", "watch")
 READS: Final = ("get", *LISTS)
@@ -29,8 +29,7 @@ MOMENTS: Final = (BEFORE, AFTER)
 """Moments of a reset: before the request is served, or after its write is stored."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class FaultKind:
+class FaultKind(msgspec.Struct, frozen=True, kw_only=True):
     """Kind of fault: it can strike requests of `verbs`, and strikes those of `usual` if its rule names no verb.
 
     `takes` are the fields of a rule that say how it strikes, by their names in JSON.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.faults.kinds import BEFORE, CUT, HANGING, RESET, STALE, STATUSES
 from orchtw.request import RequestInfo
@@ -14,16 +14,14 @@ from orchtw.rules.selectors import ALL_LABELS, LabelSelector
 _ENDING: Final = frozenset({*STATUSES.values(), HANGING, RESET})
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class FaultSubject:
+class FaultSubject(msgspec.Struct, frozen=True, kw_only=True):
     """Name and labels of the object that a request is for; no labels where they are unknown."""
 
     name: str
-    labels: Mapping[str, str] = attrs.field(factory=dict)
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class FaultSelection:
+class FaultSelection(msgspec.Struct, frozen=True, kw_only=True):
     """Selection of resource requests; an empty tuple selects everything.
 
     The group "" is the core group, the subresource "" the object itself, and the namespace "" that of cluster-wide
@@ -79,8 +77,7 @@ class FaultSelection:
 EVERYTHING: Final = FaultSelection()
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class FaultRule:
+class FaultRule(msgspec.Struct, frozen=True, kw_only=True):
     """Rule of a fault of one kind.
 
     `status` is the code of the answer, 0 for kinds without one. `seconds` is a wait, or the age of a stale state;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import BadRequest
 from orchtw.faults.counting import FaultCount
@@ -19,8 +19,7 @@ MOST_RULES: Final = 100
 Seconds = Callable[[], float]
 
 
-@attrs.define(slots=True, kw_only=True, eq=False)
-class LiveFault:
+class LiveFault(msgspec.Struct, kw_only=True, eq=False):
     """Rule in force, under its `id`, with its count.
 
     `created_s` and `struck_s` (None: never) are seconds since the epoch. `moment` is what the server has kept of the

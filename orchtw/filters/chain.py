@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, Final, Protocol
 
-import attrs
+import msgspec
 
 from orchtw.errors import StatusError, TooManyRequests
 from orchtw.request import Request, Response
@@ -59,8 +59,7 @@ class Stage(Protocol):
         """
 
 
-@attrs.frozen(slots=True)
-class Placed:
+class Placed(msgspec.Struct, frozen=True):
     """A stage at its place."""
 
     place: str

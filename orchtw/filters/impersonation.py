@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine, Iterator
 from typing import Any
 
-import attrs
+import msgspec
 
 from orchtw.authn.method import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED
 from orchtw.authz.decision import Authorizer, Decision
@@ -24,8 +24,7 @@ SERVICE_ACCOUNT = "system:serviceaccount:"
 SERVICE_ACCOUNTS = "system:serviceaccounts"
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """User, groups, extra values and uid of the impersonation headers."""
 
     user: str

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol, runtime_checkable
 
-import attrs
+import msgspec
 
 from orchtw.request import Request, Response
 
 
-@attrs.define(slots=True, eq=False)
-class Passage:
+class Passage(msgspec.Struct, eq=False):
     """A request that a plan has answered: its response, and how long that took, in seconds of the reactor's clock."""
 
     request: Request
@@ -26,8 +25,7 @@ Look = Callable[[], bool]
 Passed = Callable[[Passage], None]
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Part:
+class Part(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A stage's part of a plan: what it would find out again, and what it does for each request all the same.
 
     `stands` report whether what the part was made from is unchanged; once one of them does not, the plan is dropped.

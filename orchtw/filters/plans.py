@@ -13,7 +13,7 @@ from copy import copy
 from sys import getsizeof
 from typing import Any, Final, Protocol
 
-import attrs
+import msgspec
 from twisted.logger import Logger
 
 from orchtw.errors import StatusError
@@ -46,8 +46,7 @@ class Handler(Protocol):
         """Return how to answer requests equal to one that has just been answered; None: nothing of it lasts."""
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Plan:
+class Plan(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Straight line of equal requests: what to look at, how to answer, and what to count and record.
 
     `headers` stand before and behind the audit id of the answer, as do `lines`, which are its head as text.

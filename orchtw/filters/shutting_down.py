@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.filters.chain import Proceed
 from orchtw.filters.plan import Part
@@ -17,8 +17,7 @@ RETRY_AFTER_S: Final = 5
 _EXEMPT_PATHS: Final = ("/readyz", "/livez", "/healthz", "/metrics")
 
 
-@attrs.define(slots=True, eq=False)
-class Doors:
+class Doors(msgspec.Struct, eq=False):
     """Lifecycle flags: `open` once startup is over, `closed` once shutdown rejects new requests."""
 
     closed: bool = False

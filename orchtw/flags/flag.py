@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import attrs
+import msgspec
 
 from orchtw.values.times import duration_text, parse_duration
 
@@ -22,8 +22,7 @@ _BOOLEANS = {
 }
 
 
-@attrs.frozen(slots=True)
-class FlagKind:
+class FlagKind(msgspec.Struct, frozen=True):
     """A type of value: its name in the help, the reader of all texts given for it, and how a default is shown.
 
     `parse` raises ValueError with a reason that ends the sentence "invalid argument … for … flag:".
@@ -35,8 +34,7 @@ class FlagKind:
     alone: bool = False
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Flag:
+class Flag(msgspec.Struct, frozen=True, kw_only=True):
     """One flag: its name without dashes, kind, default, help line and the section of the help it stands in.
 
     `also` is another name for it, empty if there is none.

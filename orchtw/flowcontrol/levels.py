@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.flowcontrol.dealer import deal, entropy
 from orchtw.flowcontrol.matching import Schema
@@ -16,8 +16,7 @@ from orchtw.registry.groups.flowcontrol.mandatory import EXEMPT
 LEAST_QUEUES: Final = 1
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class LevelSettings:
+class LevelSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of a priority level, from its object. `shares` are 0 for the level without limits."""
 
     name: str

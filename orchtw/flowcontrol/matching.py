@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.wire.objects import Object
@@ -105,8 +105,7 @@ class Subjects:
         return self._groups.all or any(group in self._groups for group in user.groups)
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class FlowRule:
+class FlowRule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Subjects and their requests. `everything`: the rule matches all requests of its subjects."""
 
     subjects: Subjects
@@ -134,8 +133,7 @@ class FlowRule:
         return False
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Schema:
+class Schema(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """One flow schema, parsed. `dangling` is the condition in its status."""
 
     name: str

@@ -13,7 +13,7 @@ from heapq import heapify, heappop, heappush
 from itertools import count, islice
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.flowcontrol.marks import Marks
 
@@ -30,8 +30,7 @@ _LOOK_AT: Final = 64  # queues that are searched for a flow without seats
 _SLACK: Final = 64  # outdated records of tags that do not justify a new heap
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Queuing:
+class Queuing(msgspec.Struct, frozen=True, kw_only=True):
     """Queuing configuration of a level: number of queues, hand size, and queue length limit."""
 
     queues: int

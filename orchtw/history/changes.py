@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.apply.merge_type import LIST_SHAPE, KeylessItem, ListType, MapType, Type
@@ -42,8 +42,7 @@ class _Absent:
 ABSENT: Final = _Absent()
 
 
-@attrs.frozen(slots=True)
-class FieldChange:
+class FieldChange(msgspec.Struct, frozen=True):
     """Change of one field: `old` and `new` are JSON values, ABSENT before it was added or after it was removed."""
 
     path: Path

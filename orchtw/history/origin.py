@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.memory.untracked import untrack
 from orchtw.registry.stored import Prepared, Stored
@@ -23,8 +23,7 @@ FAULT: Final = ("faults.", "/rule")
 NO_ANNOTATIONS: Final[Mapping[str, str]] = {}
 
 
-@attrs.frozen(slots=True, eq=False, weakref_slot=False)
-class WriteOrigin:
+class WriteOrigin(msgspec.Struct, frozen=True, eq=False):
     """Origin of one write. Fields are empty where nothing is known: not every write is made by a request.
 
     `verb` is the request's. `annotations` are those of its audit event, which may get more after the write: a

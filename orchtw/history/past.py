@@ -9,7 +9,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import ServiceUnavailable, StatusError, Timeout
 from orchtw.history.recorder import Recorder
@@ -42,8 +42,7 @@ FirstWrites = dict[str, RecordedWrite]
 _key = attrgetter("key")
 
 
-@attrs.frozen(slots=True, eq=False)
-class PastObjects:
+class PastObjects(msgspec.Struct, frozen=True, eq=False):
     """Some objects of a resource, in key order; `stored` is None if it is not served any more."""
 
     resource: RecordedResource
@@ -55,8 +54,7 @@ class PastObjects:
         return self.resource.load(entry) if self.stored is None else self.stored.load(entry)
 
 
-@attrs.frozen(slots=True, eq=False)
-class PastStates:
+class PastStates(msgspec.Struct, frozen=True, eq=False):
     """Reader of past states. Objects that cannot be read are left out, as lists leave them out."""
 
     recorder: Recorder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import BadRequest
 from orchtw.history.resource import RecordedResource
@@ -28,8 +28,7 @@ RECORD_FILTERS: Final = (*OBJECT_FILTERS, "user", "manager", "verb", "type")
 _EMPTY: Final[Collection[str]] = ()
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Filters:
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
     """Wanted values by filter; without any, everything is wanted.
 
     `resource` holds plural names, with or without their group. `manager` is for the caller, as it may be known to the
@@ -85,8 +84,7 @@ def verb_of(record: RecordedWrite) -> str:
     return record.origin.verb or {"ADDED": "create", "MODIFIED": "update", "DELETED": "delete"}[record.type]
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Span:
+class Span(msgspec.Struct, frozen=True, kw_only=True):
     """Part of the record: after revision `after`, up to `upto`, and between two times in seconds; None: no limit."""
 
     after: int | None = None
@@ -105,8 +103,7 @@ class Span:
         )
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class RecordQuery:
+class RecordQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Query for records. `limit`: only the last ones, None for all. `follow`: those to come as well.
 
     `objects`: with the object before and after. `generation`: with the changes of `metadata.generation`.

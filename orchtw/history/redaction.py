@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.history.changes import ABSENT, FieldChange
 from orchtw.wire.objects import Object
@@ -29,11 +29,13 @@ def redacted_change(change: FieldChange, annotations: Collection[str]) -> FieldC
     """Return a change of a Secret as `redacted_object` shows it; no change holds all of the metadata."""
     path = change.path
     if path[0] in _DATA_STEPS:
-        return attrs.evolve(change, old=_hidden(change.old), new=_hidden(change.new))
+        return msgspec.structs.replace(change, old=_hidden(change.old), new=_hidden(change.new))
     if path == _ANNOTATIONS:
-        return attrs.evolve(change, old=_shown(change.old, annotations), new=_shown(change.new, annotations))
+        return msgspec.structs.replace(
+            change, old=_shown(change.old, annotations), new=_shown(change.new, annotations)
+        )
     if path[:2] == _ANNOTATIONS and path[2].removeprefix("f:") in annotations:
-        return attrs.evolve(change, old=_hidden(change.old), new=_hidden(change.new))
+        return msgspec.structs.replace(change, old=_hidden(change.old), new=_hidden(change.new))
     return change
 
 

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from operator import attrgetter
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import Expired
 from orchtw.history.origin import WriteOrigin
@@ -25,8 +25,7 @@ _TRIM: Final = 1024  # places of dropped records that stay at the start of the l
 _revision = attrgetter("revision")
 
 
-@attrs.define(slots=True, eq=False, weakref_slot=False)
-class RecordedWrite:
+class RecordedWrite(msgspec.Struct, eq=False):
     """One write. `value` and `previous` are the stored values after and before it; None: there was no object.
 
     `time` is in seconds since the epoch. `unreadable` is the reason why the value cannot be read, if it cannot.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.audit.event import text
 from orchtw.errors import BadRequest, NotFound
@@ -55,8 +55,7 @@ class Begun:
         return b""
 
 
-@attrs.frozen(slots=True, eq=False)
-class StateAnswers:
+class StateAnswers(msgspec.Struct, frozen=True, eq=False):
     """Ensurer of the answers, each as parts that are made on demand."""
 
     states: PastStates

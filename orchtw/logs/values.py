@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import attrs
+import msgspec
 
 VALUES: Final = "log_values"
 """Key of an event whose text is made of `LogValues`."""
 
 
-@attrs.frozen(slots=True)
-class LogValues:
+class LogValues(msgspec.Struct, frozen=True):
     """Short text of an event and its named values, which JSON lines hold as values of their own."""
 
     text: str

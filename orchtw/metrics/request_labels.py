@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.metrics.series import OTHER
 from orchtw.request import Request, RequestInfo
@@ -32,8 +32,7 @@ _PATHS: Final = frozenset({
 _FOLDERS: Final = ("/healthz/", "/livez/", "/readyz/", "/openapi/v3/", "/apis/", "/api/", "/debug/", "/logs/")
 
 
-@attrs.frozen(slots=True)
-class Labels:
+class Labels(msgspec.Struct, frozen=True):
     """Labels of most request metrics, in the order of the release."""
 
     verb: str
@@ -47,10 +46,10 @@ class Labels:
     @property
     def values(self) -> tuple[str, ...]:
         """Values of the labels in NAMES."""
-        return attrs.astuple(self)
+        return msgspec.structs.astuple(self)
 
 
-NAMES: Final = tuple(field.name for field in attrs.fields(Labels))
+NAMES: Final = Labels.__struct_fields__
 
 
 def verb_of(request: Request, info: RequestInfo) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.metrics.exposition import PART_BYTES
 
@@ -41,8 +41,7 @@ def merged(texts: Sequence[bytes], *, open_metrics: bool) -> Iterator[bytes]:
         yield _END
 
 
-@attrs.frozen(slots=True)
-class _Family:
+class _Family(msgspec.Struct, frozen=True):
     """A family in a text: its head, and the place of its series."""
 
     name: bytes

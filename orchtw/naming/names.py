@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
-import attrs
+import msgspec
 
 from orchtw.errors import ConfigError
 from orchtw.naming.pairs import PAIRS
@@ -42,8 +42,7 @@ _GROUP_KUBERNETES = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*\.k8s\.io")
 _COMPONENT_KUBERNETES = re.compile(_COMPONENT.pattern.replace("orch", "kube"))
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Naming:
+class Naming(msgspec.Struct, frozen=True, kw_only=True):
     """The names of one vocabulary; the defaults are the neutral spelling.
 
     Names that code uses have an attribute each; names in data (protos, role tables) go through `translate` or, if
@@ -130,7 +129,7 @@ class Naming:
     @cache
     def kubernetes(cls) -> Naming:
         """Return Kubernetes' own names: its tools and clients work unmodified."""
-        names = {field.name: _kubernetes(field.default) for field in attrs.fields(cls)}
+        names = {name: _kubernetes(value) for name, value in msgspec.structs.asdict(cls.orch()).items()}
         return cls(
             **{
                 **names,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import attrs
+import msgspec
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -75,8 +76,7 @@ class CallFailed(Exception):
         return self.why == LATE
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Question:
+class Question(msgspec.Struct, frozen=True, kw_only=True):
     """A request: the path behind the remote's URL, and the content. `query` is encoded.
 
     A header with several values has a list of them.
@@ -85,7 +85,7 @@ class Question:
     method: str = "GET"
     path: str = ""
     query: str = ""
-    headers: Mapping[str, str | list[str]] = attrs.field(factory=dict)
+    headers: Mapping[str, str | list[str]] = msgspec.field(default_factory=dict)
     body: bytes = b""
 
     def url(self, remote: Remote) -> str:
@@ -94,8 +94,7 @@ class Question:
         return f"{url}?{self.query}" if self.query else url
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class CallAnswer:
+class CallAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A whole response; header names are in lower case, and of a repeated header the first value counts."""
 
     code: int

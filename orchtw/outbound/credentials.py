@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 import attrs
+import msgspec
 
 REREAD_S: Final = 60.0
 """Interval at which a token file is read again."""
@@ -36,8 +37,7 @@ class Credentials(Protocol):
         """Report whether a retry is worthwhile after the other side has answered 401 to these."""
 
 
-@attrs.frozen(slots=True)
-class Fixed:
+class Fixed(msgspec.Struct, frozen=True):
     """Credentials that never change."""
 
     shown: ShownHeaders

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-import attrs
+import msgspec
 
 from orchtw.config import host_and_port
 from orchtw.outbound.tls import ClientTLS
@@ -12,8 +12,7 @@ from orchtw.outbound.tls import ClientTLS
 _PORTS: Final = {"http": 80, "https": 443}
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Destination:
+class Destination(msgspec.Struct, frozen=True, kw_only=True):
     """A host (name or IP address) and port, with its scheme; `tls` has the settings for `https`.
 
     `server_name` is the name that its certificate must be for; empty: the host. With `public` only addresses that

@@ -8,8 +8,8 @@ from enum import Enum
 from typing import Any, Final
 from typing import Protocol as Interface
 
-import attrs
 import h11
+import msgspec
 from twisted.internet.defer import Deferred
 from twisted.internet.error import ConnectionClosed, ConnectionDone
 from twisted.internet.interfaces import IHalfCloseableProtocol, IHandshakeListener
@@ -59,8 +59,7 @@ class Broken(Exception):
         self.unanswered = unanswered
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ResponseHead:
+class ResponseHead(msgspec.Struct, frozen=True, kw_only=True):
     """Code and headers of a response, the headers in their order and spelling."""
 
     code: int

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import attrs
+import msgspec
 import orjson
 from twisted.internet.defer import Deferred
 
@@ -25,14 +25,13 @@ MODES: Final = ("Never", "IfAvailable", "Always")
 """Modes of interaction; a server has no terminal, so that plugins cannot prompt."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class CredentialPlugin:
+class CredentialPlugin(msgspec.Struct, frozen=True, kw_only=True):
     """A valid `exec` section; `cluster` is the server's description for the command, None: none."""
 
     api_version: str
     command: str
     args: tuple[str, ...] = ()
-    env: Mapping[str, str] = attrs.field(factory=dict)
+    env: Mapping[str, str] = msgspec.field(default_factory=dict)
     install_hint: str = ""
     cluster: Object | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from urllib.parse import urlsplit
 
-import attrs
+import msgspec
 
 from orchtw.config import host_and_port
 from orchtw.outbound.credentials import Credentials
@@ -14,12 +14,11 @@ from orchtw.outbound.services import ServiceReference
 from orchtw.wire.objects import Object
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Remote:
+class Remote(msgspec.Struct, frozen=True, kw_only=True):
     """Target of requests. `url` has scheme, host, perhaps a port and a path, and no query."""
 
     url: str
-    tls: TLSPolicy = attrs.field(factory=TLSPolicy)
+    tls: TLSPolicy = msgspec.field(default_factory=TLSPolicy)
     service: ServiceReference | None = None
     endpoints_only: bool = False
     credentials: Credentials | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.policy import TLSPolicy
@@ -14,8 +14,7 @@ DIAL_S: Final = 30.0
 """Time limit of a connection attempt, for any call."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class TransportSettings:
+class TransportSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Service and TLS settings of a remote, regardless of the URL: connections are shared only where they are equal.
 
     `mapped` is the place that the administrator has given for the Service; a new one leaves old connections behind.
@@ -27,8 +26,7 @@ class TransportSettings:
     mapped: ServicePlace | None = None
 
 
-@attrs.frozen(slots=True, cache_hash=True)
-class Route:
+class Route(msgspec.Struct, frozen=True, cache_hash=True):
     """Key of connections that may carry each other's requests: transport settings, scheme, host and port."""
 
     transport: TransportSettings

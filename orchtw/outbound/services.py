@@ -7,7 +7,7 @@ from ipaddress import IPv4Network, IPv6Network
 from random import Random
 from typing import Protocol as Interface
 
-import attrs
+import msgspec
 
 from orchtw.outbound.addresses import is_within
 from orchtw.values.causes import go_quote
@@ -18,8 +18,7 @@ class Unresolved(Exception):
     """Error about a Service that has no usable address; the text is the reference server's."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ServiceReference:
+class ServiceReference(msgspec.Struct, frozen=True, kw_only=True):
     """A Service and the number of one of its ports."""
 
     namespace: str
@@ -32,8 +31,7 @@ class ServiceReference:
         return f"{self.name}.{self.namespace}.svc"
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ServicePlace:
+class ServicePlace(msgspec.Struct, frozen=True, kw_only=True):
     """Place to dial. With `public`, only addresses that pods and nodes can have (see `addresses`)."""
 
     host: str

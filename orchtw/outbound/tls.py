@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-import attrs
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from OpenSSL import SSL, crypto
@@ -24,8 +24,7 @@ _HOSTS: Final = 256
 """Number of hosts whose contexts are kept: one takes a millisecond to make, and a dozen KiB."""
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class ClientTLS:
+class ClientTLS(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """TLS settings of a client: its certificate and trusted authorities.
 
     `certificates` is the chain to present, the client's own first; may be empty. Without `authorities` no server is
@@ -42,7 +41,7 @@ class ClientTLS:
     @property
     def unverified(self) -> ClientTLS:
         """The same settings without verification of the server."""
-        return attrs.evolve(self, authorities=(), system=False)
+        return msgspec.structs.replace(self, authorities=(), system=False)
 
     def creator(self, host: str) -> Any:
         """Return the creator of TLS connections to `host`; with authorities its certificate must be for that host.

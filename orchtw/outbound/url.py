@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any, Final, cast
 
-import attrs
+import msgspec
 from hyperlink import EncodedURL
 from twisted.web.client import URI
 
@@ -28,8 +28,7 @@ class _AsItIs(EncodedURL):
         return self.written
 
 
-@attrs.frozen(slots=True)
-class URLParts:
+class URLParts(msgspec.Struct, frozen=True):
     """Parts of a URL that a request needs; `target` is path and query."""
 
     scheme: str

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-import attrs
+import msgspec
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
@@ -24,8 +24,7 @@ CLOCK_SKEW = timedelta(minutes=5)
 SERVER, CLIENT = ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH
 
 
-@attrs.frozen(slots=True)
-class Authority:
+class Authority(msgspec.Struct, frozen=True):
     """Certificate authority: its certificate and signing key."""
 
     certificate: x509.Certificate

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-import attrs
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
@@ -40,8 +40,7 @@ CA, SERVING, ADMIN, SERVICE_ACCOUNT = "ca", serving.NAME, "admin", "sa"
 _log = Logger()
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class PkiOptions:
+class PkiOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Settings that keys and certificates depend on: the data folder, names and given files."""
 
     data_dir: Path
@@ -51,8 +50,7 @@ class PkiOptions:
     aggregation: AggregationOptions
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Pki:
+class Pki(msgspec.Struct, frozen=True, kw_only=True):
     """Keys and certificates for TLS, authentication, token signing and the administrator.
 
     `serving_chain` starts with the leaf; `serving_files` are followed for changes. `ca_pem` is what clients trust the

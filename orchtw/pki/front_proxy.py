@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
-import attrs
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
@@ -22,8 +22,7 @@ from orchtw.pki.certificates import Authority
 CA, CLIENT = "front-proxy-ca", "front-proxy-client"
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class FrontProxy:
+class FrontProxy(msgspec.Struct, frozen=True, kw_only=True):
     """Client certificate chain and key, and the CA certificates published for aggregated servers.
 
     `generated`: the CA is this server's own, and has issued only CLIENT.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-import attrs
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
@@ -17,8 +17,7 @@ T = TypeVar("T")
 Chain = tuple[x509.Certificate, ...]
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class GivenPair:
+class GivenPair(msgspec.Struct, frozen=True, kw_only=True):
     """Certificate and key files of the operator; `flags`, if not empty, name them in errors.
 
     Location, links and permissions are up to the operator, except that a key below `private`, the data folder, must

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from secrets import randbits
 from typing import Final
 
-import attrs
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519
@@ -51,8 +51,7 @@ _PURPOSES: Final[Mapping[str, x509.ObjectIdentifier]] = {
 _ONLY: Final = ("encipher_only", "decipher_only")
 
 
-@attrs.frozen(slots=True)
-class SigningAuthority:
+class SigningAuthority(msgspec.Struct, frozen=True):
     """CA certificate and its key, of any type that can sign."""
 
     certificate: x509.Certificate

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-import attrs
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
@@ -33,8 +33,7 @@ _SERVERS: Final = frozenset(naming.api_server for naming in (Naming.orch(), Nami
 _log = Logger()
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Serving:
+class Serving(msgspec.Struct, frozen=True, kw_only=True):
     """Serving certificate chain, leaf first, and its key.
 
     `made` is False for the operator's own. `files` are followed for changes while the server runs.
@@ -46,8 +45,7 @@ class Serving:
     files: GivenPair | None = None
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class _Making:
+class _Making(msgspec.Struct, frozen=True, kw_only=True):
     """CA, names and time for generated certificates."""
 
     authority: Authority

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-import attrs
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -17,8 +17,7 @@ from orchtw.pki.certificates import Authority
 Issue = Callable[[ec.EllipticCurvePrivateKey], x509.Certificate]
 
 
-@attrs.frozen(slots=True)
-class Pair:
+class Pair(msgspec.Struct, frozen=True):
     """A certificate and its key."""
 
     certificate: x509.Certificate

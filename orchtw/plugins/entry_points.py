@@ -9,6 +9,7 @@ from importlib import metadata
 from typing import Any, Final, TypeVar
 
 import attrs
+import msgspec
 
 from orchtw.flags.flag import Flag
 from orchtw.plugins.records import RECORDS, Plugin
@@ -16,8 +17,7 @@ from orchtw.plugins.records import RECORDS, Plugin
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,62}", re.ASCII)
 
 
-@attrs.frozen(slots=True)
-class EntryPoint:
+class EntryPoint(msgspec.Struct, frozen=True):
     """An entry point in a package's metadata; `package` is the package's name and version."""
 
     group: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, Protocol
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred, TimeoutError
 from twisted.internet.interfaces import IReactorTime
 
@@ -67,7 +67,7 @@ class Aggregated:
         if equal is None or request.info is None:
             return None
         group = group_version(request, request.info)
-        return attrs.evolve(equal, stands=(lambda: group not in remote, *equal.stands))
+        return msgspec.structs.replace(equal, stands=(lambda: group not in remote, *equal.stands))
 
 
 class PassingOn:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import BadRequest, ServiceUnavailable, StatusError
 from orchtw.outbound.destination import Destination
@@ -25,8 +25,7 @@ from orchtw.serving.relay import Upgraded, join
 _BODILESS: Final = frozenset({204, 304})
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class ProxyTransport:
+class ProxyTransport(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Dependencies of the verbs that forward requests; pages of `origins` may request upgrades."""
 
     dialer: Dialer
@@ -35,8 +34,7 @@ class ProxyTransport:
     origins: AllowedOrigins
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ForwardingPlace:
+class ForwardingPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Destination and target of a forwarded request: a decoded path and a raw query."""
 
     destination: Destination

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
-import attrs
+import msgspec
 
 from orchtw.errors import StatusError
 from orchtw.naming.names import Naming
@@ -18,8 +18,7 @@ from orchtw.wire.objects import Object
 _HOST_NAME: Final = "Hostname"
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class AgentSettings:
+class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Flags of connections to node agents; `tls` returns the certificates as they were last read."""
 
     scheme: Literal["http", "https"]

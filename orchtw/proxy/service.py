@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, Final, Literal
 
-import attrs
+import msgspec
 
 from orchtw.errors import BadRequest, NotFound, ServiceUnavailable
 from orchtw.outbound.addresses import is_public_unicast
@@ -28,8 +28,7 @@ _NOBODY: Final = ClientTLS()
 """TLS settings towards anything but node agents: no certificate is presented, and none is verified."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class AskedService:
+class AskedService(msgspec.Struct, frozen=True, kw_only=True):
     """A name such as `https:web:443`, parsed; scheme and port may be empty."""
 
     scheme: Literal["", "http", "https"]
@@ -94,7 +93,7 @@ class Backends:
             )
             if (place := self._service_map.place(given)) is not None:
                 there = _destination(asked.scheme, place.host, str(place.port))
-                return attrs.evolve(there, public=place.public, server_name=given.host)
+                return msgspec.structs.replace(there, public=place.public, server_name=given.host)
         port = asked.port
         if port.isascii() and port.isdigit():
             port = _port_name(await find_in(self._services, namespace, asked.name), port)

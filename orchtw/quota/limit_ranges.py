@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.quota.amounts import NOTHING, ONE, ZERO, Amount, Amounts, amounts, largest, whole
 from orchtw.wire.objects import Object
@@ -13,8 +13,7 @@ from orchtw.wire.objects import Object
 _CONTAINERS: Final = (("containers", "container"), ("initContainers", "init container"))
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """One item of a LimitRange: minimum and maximum amounts, and maximum ratios of limit to request."""
 
     type: str
@@ -70,8 +69,7 @@ class Limits:
             yield f"{rule}, but provided ratio is {_decimals(limit.nanos, request.nanos)}"
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class LimitRange:
+class LimitRange(msgspec.Struct, frozen=True, kw_only=True):
     """Content of a LimitRange; `requests` and `limits` are the defaults of containers."""
 
     items: tuple[Limits, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-import attrs
+import msgspec
 
 from orchtw.quota.amounts import Amount, Amounts, amount, listed, only, shown
 from orchtw.quota.scopes import Requirement, requirements_of
@@ -21,8 +21,7 @@ class Unknown(Refused):
     """Error for a write against a quota whose usage is not counted yet."""
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Quota:
+class Quota(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Limits and usage of a ResourceQuota: `hard` and `used` are those of its last count, in the status.
 
     A quota that was never counted has the `hard` of its spec, and its usage is unknown. Amounts stay unparsed: a
@@ -71,8 +70,7 @@ class Standing:
         return found if found and all(each.matches(asked.usage.pod) for each in self.quota.scopes) else []
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Limited:
+class Limited(msgspec.Struct, frozen=True, kw_only=True):
     """A resource that may only be consumed under a quota (`limitedResources` of the plugin's configuration).
 
     It applies to amounts whose name contains one of `contains`, and to pods that match one of `scopes`.
@@ -90,8 +88,7 @@ class Limited:
         }
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class AskedUsage:
+class AskedUsage(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Usage that a write asks for: `used` by its object, of which `grows` is the increase.
 
     `limited` are the rules for its resource. `missing` are entries that must be set if limited, and are not.

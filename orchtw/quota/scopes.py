@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 import attrs
+import msgspec
 
 from orchtw.wire.objects import Object
 
@@ -23,8 +24,7 @@ class Traits:
     affine_elsewhere: bool
 
 
-@attrs.frozen(slots=True)
-class Requirement:
+class Requirement(msgspec.Struct, frozen=True):
     """One term of a quota's scopes; only pods can match it."""
 
     scope: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import attrs
+import msgspec
 
 from orchtw.quota.amounts import Amount, Amounts
 from orchtw.quota.scopes import Traits
@@ -13,8 +13,7 @@ from orchtw.wire.objects import Object
 Items = frozenset[tuple[str, Amount]]
 
 
-@attrs.frozen(slots=True, cache_hash=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True, cache_hash=True):
     """Quota usage of an object.
 
     `over` is the usage after `until`, in seconds since the epoch (None: it never changes). `pod` has the traits of a

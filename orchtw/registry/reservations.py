@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, Protocol
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
@@ -104,8 +104,7 @@ class StoredObjects(Protocol):
         """Encode `obj` for the store and for watchers."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ReservationHost:
+class ReservationHost(msgspec.Struct, frozen=True, kw_only=True):
     """Services of the server to reservations.
 
     `stored` finds the objects of a group, version and plural, whether requests may name them or not; their caches

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-import attrs
+import msgspec
 
 ORDER = (
     "name",
@@ -49,8 +49,7 @@ def ordered(meta: dict[str, Any]) -> dict[str, Any]:
     return {key: meta[key] for key in ORDER if key in meta}
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Stamp:
+class Stamp(msgspec.Struct, frozen=True, kw_only=True):
     """Sources of generated values: the time in seconds since the epoch and new UIDs."""
 
     now: Callable[[], float]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import attrs
+import msgspec
 
 from orchtw.config.cluster import ClusterOptions
 from orchtw.config.storage import StorageOptions
@@ -43,8 +44,7 @@ Made = tuple[ResourceType, Codec]
 MakeCodec = Callable[[ResourceType, StructSchema], Codec]
 
 
-@attrs.frozen(slots=True)
-class Replaced:
+class Replaced(msgspec.Struct, frozen=True):
     """A value that was written past the write path: before and after; None: there was, or is, no object."""
 
     key: str

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 import attrs
+import msgspec
 
 from orchtw.config.storage import StorageOptions
 from orchtw.errors import Cause
@@ -31,8 +32,7 @@ Validate = Callable[[Object, Object | None, Naming], list[Cause]]
 """Returns the causes against creating an object or, given the old one, against the change."""
 
 
-@attrs.frozen(slots=True)
-class Sent:
+class Sent(msgspec.Struct, frozen=True):
     """A write as sent: the object in the version of `resource`, to a sub-resource ("": the main path)."""
 
     obj: Object

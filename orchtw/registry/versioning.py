@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-import attrs
+import msgspec
 
 from orchtw.registry.stored import Stored
 from orchtw.registry.strategy import Strategy
@@ -14,8 +14,7 @@ from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codec import Codec
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class VersioningParts:
+class VersioningParts(msgspec.Struct, frozen=True, kw_only=True):
     """Parts that every target has."""
 
     resource: ResourceType

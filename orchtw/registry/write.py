@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-import attrs
+import msgspec
 
 from orchtw.registry.target import Target
 from orchtw.request import Request, UserInfo
@@ -28,8 +28,7 @@ class WriteView(Protocol):
         """Return `obj` with the changes of its sub-resource `shown`. Raises Invalid (422) and BadRequest (400)."""
 
 
-@attrs.define(slots=True, eq=False)
-class AtHand:
+class AtHand(msgspec.Struct, eq=False):
     """Live object that a verb has loaded before its write: the first round takes it and loads none of its own."""
 
     entry: Entry | None = None
@@ -43,8 +42,7 @@ class AtHand:
         return obj
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Write:
+class Write(msgspec.Struct, frozen=True, kw_only=True):
     """Write of one object by a user, perhaps as a dry run.
 
     `from_live`: the wanted object is made from the live one, so that no kind asks for its resourceVersion. `whole`:
@@ -74,7 +72,7 @@ class Write:
     view: WriteView | None = None
     admitted: bool = False
     own: bool = False
-    at_hand: AtHand = attrs.field(factory=AtHand)
+    at_hand: AtHand = msgspec.field(default_factory=AtHand)
     guard: Callable[[], Guard] | None = None
 
     def step(self, text: str) -> None:
@@ -85,11 +83,10 @@ class Write:
 
     def guarded(self, op: Op) -> Op:
         """Return `op` with the condition of `guard`. Raises what that raises."""
-        return op if self.guard is None else attrs.evolve(op, guard=self.guard())
+        return op if self.guard is None else msgspec.structs.replace(op, guard=self.guard())
 
 
-@attrs.frozen(slots=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """Outcome of a write: the object's entry, and a flag for a new one."""
 
     entry: Entry

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.errors import StatusError, TooManyRequests
@@ -163,7 +163,7 @@ class Representations:
 
     def untransformed(self, accept: Negotiated) -> Negotiated:
         """Return the format without a transform, for responses such as a Status."""
-        return attrs.evolve(accept, transform=None, transform_version="") if accept.transform else accept
+        return msgspec.structs.replace(accept, transform=None, transform_version="") if accept.transform else accept
 
     def refusal(self, error: StatusError, accept: Negotiated) -> Response:
         """Return the Status of an error, with Retry-After where it has one."""

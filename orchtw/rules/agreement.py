@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-import attrs
+import msgspec
 
 SALT_BYTES: Final = 16
 _DIGEST: Final = "sha256"
@@ -37,8 +37,7 @@ class Fact(Protocol):
         """
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Equal:
+class Equal(msgspec.Struct, frozen=True, kw_only=True):
     """Text that must be equal on all servers."""
 
     name: str
@@ -53,14 +52,13 @@ class Equal:
         return bool(other != self.text)
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Content:
+class Content(msgspec.Struct, frozen=True, kw_only=True):
     """Content of a file, compared by digest because it may be confidential."""
 
     name: str
     content: bytes
     fatal: bool = False
-    salt: bytes = attrs.field(factory=lambda: secrets.token_bytes(SALT_BYTES))
+    salt: bytes = msgspec.field(default_factory=lambda: secrets.token_bytes(SALT_BYTES))
 
     def published(self) -> Mapping[str, str]:
         """Return salt and digest in hexadecimal; `differs` is as in `Fact`."""
@@ -73,8 +71,7 @@ class Content:
         return hmac.digest(salt, self.content, _DIGEST).hex()
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Believed:
+class Believed(msgspec.Struct, frozen=True, kw_only=True):
     """Keys that a server signs with (`used`) and those it accepts (`believed`): servers must accept each other's.
 
     A key can thus be rotated one server at a time, if all accept the new one before any uses it. Two servers that
@@ -96,8 +93,7 @@ class Believed:
         return strange or bool(believed and self.believed and not believed & frozenset(self.believed))
 
 
-@attrs.frozen(slots=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """A fact in which another server differs."""
 
     fact: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import attrs
+import msgspec
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
@@ -13,8 +13,7 @@ from cryptography.x509.oid import NameOID
 from orchtw.rules.pem import blocks
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class CertificateRequest:
+class CertificateRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Content of a PKCS #10 request; `alternatives` are its DNS, e-mail, IP and URI names, in this order."""
 
     pkcs10: x509.CertificateSigningRequest

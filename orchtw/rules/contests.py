@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any, Final
 
-import attrs
+import msgspec
 import orjson
 from twisted.logger import Logger
 
@@ -28,8 +28,7 @@ MOST: Final = 20_000
 _DIGEST_BYTES: Final = 16
 
 
-@attrs.define(slots=True, kw_only=True)
-class _Write:
+class _Write(msgspec.Struct, kw_only=True):
     """Last write of an object: digests of its content (`said`) and of the state it replaced (`over`), and its time.
 
     `times` counts writes of this content in a row, `again` those that replaced the same state as the write before.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.values.causes import go_quote
 from orchtw.values.times import parse_duration
@@ -27,8 +27,7 @@ _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _NO_NAMES: Final[Mapping[str, int]] = {}
 
 
-@attrs.frozen(slots=True)
-class _Field:
+class _Field(msgspec.Struct, frozen=True):
     """Range of a field's numbers, and the names that stand for some, in lower case."""
 
     least: int

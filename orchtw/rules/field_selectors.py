@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import BadRequest
 from orchtw.values.causes import go_quote
@@ -31,8 +31,7 @@ _GENERIC: Final = frozenset({"metadata.name", "metadata.namespace"})
 _NOT_SUPPORTED: Final = "field label not supported: {}"
 
 
-@attrs.frozen(slots=True)
-class FieldSelector:
+class FieldSelector(msgspec.Struct, frozen=True):
     """A conjunction of (field, equal?, value) terms; hashable."""
 
     terms: tuple[tuple[str, bool, str], ...] = ()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, Literal
 
-import attrs
+import msgspec
 
 from orchtw.errors import NotAcceptable, UnsupportedMediaType
 from orchtw.naming.names import Naming
@@ -36,8 +36,7 @@ _KEPT: Final = 256  # Accept values kept per Negotiator; clients send a dozen di
 _LONGEST_KEPT: Final = 512  # characters of a cached Accept value
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Negotiated:
+class Negotiated(msgspec.Struct, frozen=True, kw_only=True):
     """Negotiated form of a response.
 
     `transform` is the kind requested instead of the object itself, and `transform_version` its apiVersion, such as
@@ -51,8 +50,7 @@ class Negotiated:
     pretty: bool = False
 
 
-@attrs.frozen(slots=True)
-class _Clause:
+class _Clause(msgspec.Struct, frozen=True):
     media_type: str
     parameters: tuple[tuple[str, str], ...]
 
@@ -98,7 +96,7 @@ class Negotiator:
             asked = self.accept(header, pretty=pretty)
         except NotAcceptable:
             asked = Negotiated(format="json", content_type=JSON, pretty=pretty)
-        return attrs.evolve(asked, transform=None, transform_version="") if asked.transform else asked
+        return msgspec.structs.replace(asked, transform=None, transform_version="") if asked.transform else asked
 
     def served(self, *, watch: bool = False) -> tuple[str, ...]:
         """Return the media types that a 406 lists; for custom resources Protobuf serves only metadata."""

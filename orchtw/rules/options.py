@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-import attrs
+import msgspec
 
 from orchtw.errors import BadRequest, Cause, Invalid
 from orchtw.naming.names import Naming
@@ -53,8 +53,7 @@ _UINT64: Final = 1 << 64
 _INT64: Final = 1 << 63
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ListOptions:
+class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of a list, watch or deletecollection: selection and resourceVersion.
 
     `limit` 0 means no limit, also where a limit has no effect (watches, version "0"). `revision` is the requested
@@ -77,8 +76,7 @@ class ListOptions:
         return not (self.labels.empty and self.fields.empty)
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class WriteOptions:
+class WriteOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of a create, update or patch. `field_manager` is empty if unset; `force` is for apply only."""
 
     dry_run: bool = False
@@ -87,8 +85,7 @@ class WriteOptions:
     force: bool = False
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class DeleteOptions:
+class DeleteOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of a delete. None means unset, as do empty preconditions. Negative grace periods become 1 s."""
 
     dry_run: bool = False

@@ -14,7 +14,7 @@ import posixpath
 import re
 from typing import Any, Final
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.errors import BadRequest
@@ -27,8 +27,7 @@ SIGNATURE_BYTES: Final = 16
 _ALPHABET: Final = re.compile("[A-Za-z0-9_-]*")
 
 
-@attrs.frozen(slots=True)
-class Position:
+class Position(msgspec.Struct, frozen=True):
     """Position at which a list continues: `start` is the first possible key below the prefix; revision -1 is latest.
 
     `signature` is the token's, not verified: see `Tokens.check`.

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 
-import attrs
+import msgspec
 
 _PATH_CHARACTERS: Final = "$&+,/:;=@-_.~"
 
@@ -29,8 +29,7 @@ def escaped(path: str) -> str:
     return quote(path, safe=_PATH_CHARACTERS)
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Links:
+class Links(msgspec.Struct, frozen=True, kw_only=True):
     """Rewriter of the links in one response.
 
     `prefix` precedes the backend's paths on this server. `backend` and `host` are the authorities whose links are

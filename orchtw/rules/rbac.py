@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.values.causes import go_quote
 from orchtw.wire.objects import Object
@@ -19,8 +19,7 @@ MAX_ATOMS: Final = 20_000
 """Most combinations (see `PolicyRule.atoms`) compared: the largest role of a release has some hundred."""
 
 
-@attrs.frozen(slots=True)
-class PolicyRule:
+class PolicyRule(msgspec.Struct, frozen=True):
     """One rule: `verbs` on resources (with `names`, on objects of these names only), or on non-resource paths."""
 
     verbs: tuple[str, ...]
@@ -36,7 +35,7 @@ class PolicyRule:
 
     def to_json(self) -> Object:
         """Return the rule as in a Role object, without empty fields."""
-        values = attrs.astuple(self, recurse=False)
+        values = msgspec.structs.astuple(self)
         return {key: list(value) for key, value in zip(_KEYS, values, strict=True) if value}
 
     def allows(self, verb: str, group: str, resource: str, subresource: str) -> bool:
@@ -154,8 +153,8 @@ def compact(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
         if rule.paths or len(rule.names) > 1 or len(rule.groups) != 1 or len(rule.resources) != 1:
             found.append(rule)
         else:
-            verbs.setdefault(attrs.evolve(rule, verbs=()), []).extend(rule.verbs)
-    return found + [attrs.evolve(rule, verbs=tuple(several)) for rule, several in verbs.items()]
+            verbs.setdefault(msgspec.structs.replace(rule, verbs=()), []).extend(rule.verbs)
+    return found + [msgspec.structs.replace(rule, verbs=tuple(several)) for rule, several in verbs.items()]
 
 
 def _atoms(rule: PolicyRule) -> Iterator[PolicyRule]:

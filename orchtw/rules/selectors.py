@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import attrs
+import msgspec
 
 from orchtw.errors import MAX_CAUSES, BadRequest, Cause
 from orchtw.rules.field_selectors import (
@@ -96,8 +97,7 @@ class Requirement:
 _SIGNS: Final = {"gt": ">", "lt": "<"}
 
 
-@attrs.frozen(slots=True)
-class LabelSelector:
+class LabelSelector(msgspec.Struct, frozen=True):
     """A conjunction of requirements in key order; hashable, and equal when the requirements are.
 
     `nothing` marks the selector of an absent LabelSelector object, which matches no labels at all.

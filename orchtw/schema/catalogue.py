@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 import attrs
+import msgspec
 from google.protobuf.descriptor import Descriptor
 
 from orchtw.naming.names import Naming
@@ -31,8 +32,7 @@ IN_EVERY_GROUP = frozenset(
 )
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class GroupVersionKind:
+class GroupVersionKind(msgspec.Struct, frozen=True, kw_only=True):
     """Full name of a kind; the core group is ""."""
 
     group: str
@@ -40,8 +40,7 @@ class GroupVersionKind:
     kind: str
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ScalePaths:
+class ScalePaths(msgspec.Struct, frozen=True, kw_only=True):
     """Paths behind the Scale of a custom kind; `selector` may be empty (reference CRD-23)."""
 
     replicas: str
@@ -49,8 +48,7 @@ class ScalePaths:
     selector: str = ""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Subresource:
+class Subresource(msgspec.Struct, frozen=True, kw_only=True):
     """A path below one object: its name and the kind of its requests and responses.
 
     `scale`: the paths behind the Scale of a custom kind; None for any other sub-resource.
@@ -64,8 +62,7 @@ class Subresource:
     scale: ScalePaths | None = None
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Column:
+class Column(msgspec.Struct, frozen=True, kw_only=True):
     """One column of a kind's Table; `cell` describes the source of its value.
 
     `path`: of a custom kind, where it is in the object, as JSONPath; empty for any other.
@@ -128,8 +125,7 @@ class ResourceType:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class GroupInfo:
+class GroupInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A served group: its versions in order of preference, the priorities behind that order.
 
     `group_priority_minimum` is None for the aggregator's own group, the first of the named ones (reference DISC-2).
@@ -156,7 +152,7 @@ def with_added(groups: tuple[GroupInfo, ...], added: Iterable[ResourceType]) -> 
 
 def _extended(group: GroupInfo, versions: set[str]) -> GroupInfo:
     found = (*group.versions, *sorted(versions - {*group.versions}, key=maturity))
-    return group if found == group.versions else attrs.evolve(group, versions=found)
+    return group if found == group.versions else msgspec.structs.replace(group, versions=found)
 
 
 def added_group(name: str, versions: set[str]) -> GroupInfo:

@@ -11,7 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-import attrs
+import msgspec
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
 from google.protobuf.message import Message
@@ -19,8 +19,7 @@ from google.protobuf.message import Message
 DESCRIPTOR_SET = "api.binpb"
 
 
-@attrs.frozen(slots=True)
-class _Loaded:
+class _Loaded(msgspec.Struct, frozen=True):
     pool: descriptor_pool.DescriptorPool
     names: tuple[str, ...]
 

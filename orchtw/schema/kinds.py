@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from orchtw.naming.names import Naming
 
 
-@attrs.frozen(slots=True)
-class GroupKind:
+class GroupKind(msgspec.Struct, frozen=True):
     """A kind of an API group; the group is in neutral spelling, and "" is the core group.
 
     Equal names in different groups are different kinds: a `Job` of `batch.volcano.sh` is not a `Job` of `batch`.

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 import attrs
+import msgspec
 
 
 class Scalar(Enum):
@@ -56,8 +57,7 @@ class Missing(Enum):
 MISSING: Final = Missing.MISSING
 
 
-@attrs.frozen(slots=True)
-class EnumSchema:
+class EnumSchema(msgspec.Struct, frozen=True):
     """A named set of string values; `published` ones appear in OpenAPI."""
 
     name: str
@@ -95,8 +95,7 @@ class StructRules:
     item: StructRules | None = None
 
 
-@attrs.frozen(slots=True, eq=False)
-class OneOf:
+class OneOf(msgspec.Struct, frozen=True, eq=False):
     """Keys of a struct of which at most one is set; `missing`: the text if none is set, empty: that is valid."""
 
     keys: tuple[str, ...]
@@ -104,8 +103,7 @@ class OneOf:
     missing: str = ""
 
 
-@attrs.frozen(slots=True, eq=False)
-class ListSchema:
+class ListSchema(msgspec.Struct, frozen=True, eq=False):
     """A list. `list_type` is "atomic", "set", "map" or "" (undeclared); `map_keys` tell elements of a map apart."""
 
     element: Node
@@ -113,16 +111,14 @@ class ListSchema:
     map_keys: tuple[str, ...] = ()
 
 
-@attrs.frozen(slots=True, eq=False)
-class MapSchema:
+class MapSchema(msgspec.Struct, frozen=True, eq=False):
     """An object with free keys. `map_type` is "atomic", "granular" or "" (undeclared: granular)."""
 
     value: Node
     map_type: str = ""
 
 
-@attrs.frozen(slots=True, eq=False)
-class EitherSchema:
+class EitherSchema(msgspec.Struct, frozen=True, eq=False):
     """A schema object, or its `alternative` (apiextensions JSONSchemaPropsOr…)."""
 
     schema: StructSchema

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final
 
-import attrs
+import msgspec
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from orchtw.faults.rules import Strike
@@ -22,8 +22,7 @@ PAUSE_S: Final = 0.05
 """Time between half an event and the reset: a client that sends at that moment notices the reset first."""
 
 
-@attrs.frozen(slots=True)
-class WatchFormat:
+class WatchFormat(msgspec.Struct, frozen=True):
     """Form of a watch's bytes: how they are split into frames, and where a frame says its type."""
 
     split: Callable[[bytes], Iterable[bytes]]
@@ -51,8 +50,7 @@ def form_of(frames: bytes) -> WatchFormat:
     return JSON if frames.startswith(b"{") else PROTOBUF
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class WatchStrikes:
+class WatchStrikes(msgspec.Struct, frozen=True, kw_only=True):
     """Faults chosen for one watch, at most one of each kind."""
 
     cut: Strike | None = None
@@ -161,7 +159,7 @@ class FaultyWatch(WatchStream):
     def _write_late_bookmark(self) -> None:
         """Write the bookmark that is late: one of now, because a bookmark never goes back behind events."""
         self._timer = None
-        faults, self._faults = self._faults, attrs.evolve(self._faults, bookmarks=None)
+        faults, self._faults = self._faults, msgspec.structs.replace(self._faults, bookmarks=None)
         self.member.write_bookmark()
         self._faults = faults
 

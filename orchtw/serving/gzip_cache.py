@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Final
 
-import attrs
+import msgspec
 
 PIECE_BYTES: Final = 512
 """Memory of a piece beside its data."""
@@ -15,8 +15,7 @@ KEPT_BYTES: Final = 64 << 20
 """Limit of a cache that is not given one."""
 
 
-@attrs.frozen(slots=True)
-class Compressed:
+class Compressed(msgspec.Struct, frozen=True):
     """Deflated text that refers to nothing before it and ends with a byte; `crc`, `size` and `shift` of the text."""
 
     data: bytes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from orchtw.errors import StatusError
 
@@ -26,8 +26,7 @@ FREE_BYTES = 16384
 SAME_BYTES = 4096
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class EdgeLimits:
+class EdgeLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of one listener.
 
     `handshake_s` is for TLS, `idle_s` between requests (longer than clients keep theirs, so that they close first),

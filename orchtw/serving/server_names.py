@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.x509.oid import NameOID
@@ -14,8 +14,7 @@ from cryptography.x509.oid import NameOID
 _MOST_LABELS = 127
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class NamedPair:
+class NamedPair(msgspec.Struct, frozen=True, kw_only=True):
     """A chain, the server's own certificate first, and its key; without `names` those of the certificate count."""
 
     certificates: tuple[x509.Certificate, ...]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, cast
 
-import attrs
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import dsa, ec
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
@@ -51,8 +51,7 @@ BELIEVED = 16_384
 _SESSION_S = 3600
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class TLSOptions:
+class TLSOptions(msgspec.Struct, frozen=True, kw_only=True):
     """TLS settings of a listener: certificates and trusted client authorities.
 
     `certificates` is the chain, the server's own first. Without `client_cas` no client certificate is requested.
@@ -141,7 +140,7 @@ def _with_names(context: ServingContext, options: TLSOptions) -> ServingContext:
         return context
     pairs = []
     for pair in options.named:
-        own = attrs.evolve(options, certificates=pair.certificates, key=pair.key, named=())
+        own = msgspec.structs.replace(options, certificates=pair.certificates, key=pair.key, named=())
         other = build_context(own)
         other.believed = context.believed
         pairs.append((pair, other))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import attrs
+import msgspec
 
 from orchtw.registry.targets import REGISTRY, Replaced
 from orchtw.snapshots.extent import DEFINITIONS, Extent
@@ -15,8 +15,7 @@ Ops = list[Op]
 Pairs = list[Replaced]
 
 
-@attrs.frozen(slots=True, eq=False)
-class Difference:
+class Difference(msgspec.Struct, frozen=True, eq=False):
     """Values that differ at `revision`, the present one, from those of a snapshot; `after` are the snapshot's."""
 
     revision: int

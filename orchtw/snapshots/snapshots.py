@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from secrets import token_hex
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import Forbidden, NotFound
 from orchtw.registry.targets import REGISTRY
@@ -23,8 +23,7 @@ START: Final = "start"
 """Name of the snapshot that the server takes by itself once it is ready."""
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """One state: its keys with their values as of `revision`, and those whose values could not be read.
 
     `taken` is in seconds since the epoch.

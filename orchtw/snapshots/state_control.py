@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from typing import Any, Final, TypeVar
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
@@ -39,8 +39,7 @@ FAILING_S: Final = 1.0
 LOOK_S: Final = 0.005
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class StateHost:
+class StateHost(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Parts of the server that a restore concerns.
 
     All writes pass the `gate`. `queues` are those of the controllers at present, and `synced` reports whether these
@@ -60,8 +59,7 @@ class StateHost:
     in_force: Sequence[Callable[[], Awaitable[None]]]
 
 
-@attrs.frozen(slots=True)
-class Restoration:
+class Restoration(msgspec.Struct, frozen=True):
     """Outcome of a restore: the revision that it has led to, and the number of keys that have changed."""
 
     revision: int

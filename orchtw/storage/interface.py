@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred, fail
 
 from orchtw import errors
@@ -30,8 +30,7 @@ Guard = tuple[str, int]
 # Positional on purpose: these four are made for every write, and keyword calls cost a third more.
 
 
-@attrs.frozen(slots=True)
-class KeyValue:
+class KeyValue(msgspec.Struct, frozen=True):
     """One live key: its value, the revision of its last write and that of its creation."""
 
     key: str
@@ -40,8 +39,7 @@ class KeyValue:
     create_revision: int
 
 
-@attrs.frozen(slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """One committed write.
 
     `value` is None for a delete. `previous` is what the write replaced; None for a create; its value is empty if it
@@ -59,8 +57,7 @@ class Change:
     note: object = None
 
 
-@attrs.frozen(slots=True)
-class Op:
+class Op(msgspec.Struct, frozen=True):
     """One write: put `value`, or delete the key when it is None.
 
     `expected` is the revision of the key's last write for the write to happen: 0 means that the key must not exist,
@@ -83,8 +80,7 @@ class Op:
     guard: Guard | None = None
 
 
-@attrs.frozen(slots=True)
-class WriteOutcome:
+class WriteOutcome(msgspec.Struct, frozen=True):
     """Outcome of an `Op`: the revision it was committed at, or 0 and the current state of the key.
 
     `current` is only filled when `revision` is 0; None then means that the key does not exist. Deleting a key that
@@ -97,8 +93,7 @@ class WriteOutcome:
     fenced: bool = False
 
 
-@attrs.frozen(slots=True)
-class Damaged:
+class Damaged(msgspec.Struct, frozen=True):
     """A key whose stored bytes are not what was written at `revision`, or, with a reason, cannot be read for now.
 
     `locked` is that reason: another configuration could read them, so they must be left alone.
@@ -109,8 +104,7 @@ class Damaged:
     locked: str = ""
 
 
-@attrs.frozen(slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """A part of a list, in key order, as of `revision`.
 
     `more` says whether keys follow the last item, `remaining` how many (0 when `more` is False). `damaged` are the
@@ -124,8 +118,7 @@ class Page:
     damaged: Sequence[Damaged] = ()
 
 
-@attrs.frozen(slots=True)
-class Terms:
+class Terms(msgspec.Struct, frozen=True):
     """Note of a Change that another process of this server has made: the `terms` of the note that it has there.
 
     They say what that process knew of the value, so that no other one decodes it.
@@ -140,15 +133,13 @@ def terms_of(note: object) -> bytes:
     return terms
 
 
-@attrs.frozen(slots=True)
-class Locked:
+class Locked(msgspec.Struct, frozen=True):
     """Note of a Change whose value cannot be read for now: it is as stored."""
 
     why: str
 
 
-@attrs.frozen(slots=True)
-class Restored:
+class Restored(msgspec.Struct, frozen=True):
     """Note of the Changes by which a `Store.replace` brings an earlier state back; nothing of it is decoded.
 
     `expires`: clients are not told of each of them, but that all they know is out of date.
@@ -203,8 +194,7 @@ class Evidence(Protocol):
         """Return the vocabulary of an object; empty if it does not tell. Raises ValueError if it cannot be read."""
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class StoreHost:
+class StoreHost(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Services of the process to its store.
 
     `reactor` runs it and times it. `vocabulary` is that of its objects (empty: whichever the store is of);
@@ -422,7 +412,7 @@ class _Rewritten(KeptValue):
 
     async def renew(self) -> bool:
         """Renew the value by writing it again, as `KeptValue.renew`."""
-        outcome = await self._store.commit(attrs.evolve(self._op, expected=self.revision))
+        outcome = await self._store.commit(msgspec.structs.replace(self._op, expected=self.revision))
         if outcome.revision:
             self.revision = outcome.revision
         return bool(outcome.revision)

@@ -25,7 +25,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
+import msgspec
 from twisted.internet.task import deferLater
 from twisted.web.client import Agent, readBody
 
@@ -49,8 +49,7 @@ def find() -> str:
     return shutil.which("etcd") or ""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Files:
+class Files(msgspec.Struct, frozen=True, kw_only=True):
     """Paths of the certificates and keys of a cluster with TLS: of the CA, the members and a client."""
 
     authority: Path

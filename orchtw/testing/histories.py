@@ -19,13 +19,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-import attrs
+import msgspec
 
 NEVER: Final = float("inf")
 
 
-@attrs.define(slots=True)
-class Operation:
+class Operation(msgspec.Struct):
     """Write or read of a key by a client, from its request to its response.
 
     A write puts `value` if the key's last write was at revision `expected` (0: it does not exist). `revision` is that
@@ -53,14 +52,13 @@ class Operation:
         return self.ended < NEVER
 
 
-@attrs.define(slots=True)
-class Register:
+class Register(msgspec.Struct):
     """History of one key: operations, the revisions seen by each watcher, and the values at these revisions."""
 
-    operations: list[Operation] = attrs.field(factory=list)
-    watched: dict[str, array[int]] = attrs.field(factory=dict)
-    shown: dict[int, str] = attrs.field(factory=dict)
-    contradictions: list[str] = attrs.field(factory=list)
+    operations: list[Operation] = msgspec.field(default_factory=list)
+    watched: dict[str, array[int]] = msgspec.field(default_factory=dict)
+    shown: dict[int, str] = msgspec.field(default_factory=dict)
+    contradictions: list[str] = msgspec.field(default_factory=list)
 
     def saw(self, watcher: str, revision: int, value: str) -> None:
         """Record an event that a watcher received."""
@@ -168,11 +166,10 @@ class Register:
                 yield f"{name} missed {len(missed)} of {len(wanted)} events, the first at {missed[0]}"
 
 
-@attrs.define(slots=True)
-class History:
+class History(msgspec.Struct):
     """Histories of all keys."""
 
-    registers: dict[str, Register] = attrs.field(factory=dict)
+    registers: dict[str, Register] = msgspec.field(default_factory=dict)
 
     def of(self, key: str) -> Register:
         """Return the register of a key."""

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
+import msgspec
 import orjson
 from twisted.internet.defer import Deferred
 
@@ -37,8 +37,7 @@ TOKEN = "in-process-administrator"
 TOKENS = f'{TOKEN},admin,admin,"system:masters"\n'
 
 
-@attrs.frozen(slots=True)
-class ClientAnswer:
+class ClientAnswer(msgspec.Struct, frozen=True):
     """Complete response. Header names are in lower case; the values of repeated headers are joined by ", "."""
 
     code: int

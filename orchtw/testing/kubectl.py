@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
@@ -30,8 +30,7 @@ def minor_version() -> int:
     return int("".join(filter(str.isdigit, minor)))
 
 
-@attrs.frozen(slots=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """Outcome of a command: exit status, standard output, standard error."""
 
     status: int

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from typing import Protocol as Interface
 
-import attrs
 import h11
+import msgspec
 import orjson
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IHalfCloseableProtocol
@@ -17,8 +17,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class WebhookRequest:
+class WebhookRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Received request; header names are in lower case. `user` is the common name of the client certificate."""
 
     method: str
@@ -33,8 +32,7 @@ class WebhookRequest:
         return orjson.loads(self.body)
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """Response, possibly a broken one.
 
     `raw` sends just these bytes. `cut` sends that many bytes of the body, then closes the connection. `half_closed`

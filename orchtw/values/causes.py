@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
 from typing import Any, Final
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.errors import Cause
@@ -60,8 +60,7 @@ def _quoted(char: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-@attrs.frozen(slots=True)
-class Literal:
+class Literal(msgspec.Struct, frozen=True):
     """A value with its text for a cause, such as those of `orchtw.values.go_literals`."""
 
     text: str

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-import attrs
+import msgspec
 
 from orchtw.values import utf8
 
@@ -220,8 +220,7 @@ def path_segment_prefix(value: str) -> tuple[str, ...]:
     return tuple(f"may not contain '{char}'" for char in "/%" if char in value)
 
 
-@attrs.frozen(slots=True)
-class NameForm:
+class NameForm(msgspec.Struct, frozen=True):
     """The form of a kind's names: `check` is that of metadata.name on create, `prefix` of metadata.generateName."""
 
     check: Check

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-import attrs
+import msgspec
 
 _DECIMAL_UNITS = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY_UNITS = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
@@ -22,8 +22,7 @@ _LARGEST_EXPONENT = 2**31 - 1
 _LARGEST_BINARY = 2**63 - 1
 
 
-@attrs.frozen(slots=True)
-class Quantity:
+class Quantity(msgspec.Struct, frozen=True):
     """`mantissa` × 10^`exponent`, no finer than nano; `family` is "binary", "decimal" or "exponent"."""
 
     mantissa: int

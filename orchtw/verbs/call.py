@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from orchtw.admission.attributes import Operation
 from orchtw.apply.managed_fields import manager_name
@@ -15,8 +15,7 @@ from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Submission
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class VerbCall:
+class VerbCall(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A request, its target, and the format of its response."""
 
     request: Request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-import attrs
+import msgspec
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.naming.names import Naming
@@ -21,8 +21,7 @@ from orchtw.writes.deletion import Deletion
 from orchtw.writes.write_path import WritePath
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Reading:
+class Reading(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Services for get, list and watch. Without `chunked_lists`, limits and continue tokens are ignored."""
 
     naming: Naming
@@ -35,8 +34,7 @@ class Reading:
     chunked_lists: bool = True
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class WatchTimes:
+class WatchTimes(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Lifetime of watches: at least `min_s` seconds, unless a request asks for another timeout."""
 
     clock: IReactorTime
@@ -51,8 +49,7 @@ class WatchTimes:
         return self.clock.seconds() + lasts_s
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Kinds:
+class Kinds(msgspec.Struct, frozen=True, kw_only=True):
     """Codecs of the kinds in requests and responses beside those of their target."""
 
     delete_options: KindCodec
@@ -78,8 +75,7 @@ class Kinds:
         )
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Writing:
+class Writing(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Services for the verbs that write."""
 
     naming: Naming

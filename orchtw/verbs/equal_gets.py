@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import attrs
+import msgspec
 
 Body = Callable[[str], bytes | None]
 """Returns the body of the 200 for the object of this name; None: the request has to go the whole way."""
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class EqualGets:
+class EqualGets(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A handler's knowledge of equal requests: `body` answers while all of `stands` report that nothing changed."""
 
     stands: Sequence[Callable[[], bool]]

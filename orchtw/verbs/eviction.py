@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-import attrs
+import msgspec
 
 from orchtw.bootstrap.ensurer import system_user
 from orchtw.errors import BadRequest, Cause, Conflict, Forbidden, InternalError, TooManyRequests
@@ -39,7 +39,7 @@ async def evict(context: Writing, budgets: Target, call: VerbCall) -> Response:
     asked = call.submission("CREATE", eviction, options)
     eviction = await context.writes.permit(asked, context.kinds.eviction, partial(_check, call))
     how = delete_options({}, eviction.get("deleteOptions") or {}, context.naming)
-    how = attrs.evolve(how, dry_run=options.dry_run or how.dry_run)
+    how = msgspec.structs.replace(how, dry_run=options.dry_run or how.dry_run)
     await _delete(context, budgets, call, how)
     status: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
     return context.representations.obj(status, context.representations.untransformed(call.accept), 201)
@@ -54,7 +54,7 @@ async def _delete(context: Writing, budgets: Target, call: VerbCall, asked: Dele
             _phase(pod) != "Pending" and await _charge(context, budgets, call, pod, dry_run=asked.dry_run)
         )
         if not charged and asked.precondition_version is None:
-            how = attrs.evolve(asked, precondition_version=str(entry.revision))
+            how = msgspec.structs.replace(asked, precondition_version=str(entry.revision))
         try:
             await context.deletion.delete(call.write(how, admitted=True), how)
             return

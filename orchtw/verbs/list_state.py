@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from itertools import groupby
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import Expired
 from orchtw.registry.offload import INLINE_BYTES
@@ -26,8 +26,7 @@ BUILD_STRIDE: Final = 4  # values decoded between two looks
 PAGE_ITEMS: Final = 1000  # of the store's history
 
 
-@attrs.frozen(slots=True)
-class State:
+class State(msgspec.Struct, frozen=True):
     """The selected objects at one revision, in key order, from where the list goes on.
 
     With a limit there may be one more than that, and then `beyond` further ones that have not been looked at.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-import attrs
+import msgspec
 
 from orchtw.errors import NotFound
 from orchtw.faults.kinds import STALE
@@ -33,8 +33,7 @@ from orchtw.watch.selection import Selection
 StaleVerb = Callable[[VerbCall, Strike], Awaitable[Response]]
 
 
-@attrs.define(slots=True, eq=False)
-class FrozenState:
+class FrozenState(msgspec.Struct, eq=False, weakref=True):
     """State of one cache at a moment; empty once it holds too much memory (see `Pins`)."""
 
     entries: Entries | None

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.authn.method import TokenReviewer
 from orchtw.authz.decision import Authorizer, Decision, UserRules
@@ -39,8 +39,7 @@ NAME_BYTES: Final = 16
 """Bytes that a rule and each of its resources and names count as: many are encoded off the reactor."""
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Reviews:
+class Reviews(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Handlers of reviews, with the same authorizer and sources of tokens that requests pass."""
 
     codecs: Codecs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import Expired
 from orchtw.memory.untracked import untrack
@@ -19,15 +19,13 @@ MAX_SUPERSEDED_BYTES: Final = 32 * 1024 * 1024  # encodings that only the log st
 TOTAL_SUPERSEDED_BYTES: Final = 256 * 1024 * 1024  # of all logs together
 
 
-@attrs.define(slots=True, eq=False, weakref_slot=False)
-class HeadRevision:
+class HeadRevision(msgspec.Struct, eq=False):
     """Latest revision that the server has seen: one counter for all resources."""
 
     revision: int = 0
 
 
-@attrs.define(slots=True, eq=False, weakref_slot=False)
-class Event:
+class Event(msgspec.Struct, eq=False):
     """One change: `old` is None for a creation, `new` for a deletion. `frames` are shared during a flush."""
 
     revision: int

@@ -5,14 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Final
 
-import attrs
+import msgspec
 
 RECENT_BYTES: Final = 1024 * 1024  # of one group: the lag of a reader of ordinary speed in a burst
 RECENT_TOTAL_BYTES: Final = 64 * 1024 * 1024  # of all groups together
 
 
-@attrs.frozen(slots=True, eq=False)
-class Batch:
+class Batch(msgspec.Struct, frozen=True, eq=False):
     """Frames joined and framed once: all of the group's events after revision `after` up to revision `until`.
 
     `sizes` are those of the frames.
@@ -24,8 +23,7 @@ class Batch:
     sizes: tuple[int, ...] = ()
 
 
-@attrs.define(slots=True, eq=False)
-class RecentBudget:
+class RecentBudget(msgspec.Struct, eq=False):
     """Bytes of the recent batches of all groups, and their limit."""
 
     limit_bytes: int = RECENT_TOTAL_BYTES

@@ -10,7 +10,7 @@ import socket
 from struct import Struct
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.config import Config
 from orchtw.logs.verbosity import Verbosity
@@ -19,8 +19,7 @@ _LENGTH: Final = Struct("<I")
 _PR_SET_PDEATHSIG: Final = 1
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Handover:
+class Handover(msgspec.Struct, frozen=True, kw_only=True):
     """Handover to one worker: `config` is that of the worker; `owner` is the process that it must not outlive."""
 
     config: Config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-import attrs
+import msgspec
 
 from orchtw.admission.attributes import Attributes, Operation, Surface
 from orchtw.admission.chain import NOBODY, AdmissionPlan, Chain
@@ -26,8 +26,7 @@ def as_it_is(obj: Object) -> None:
     """Leave an object as it is: there is nothing to check or complete."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Submission:
+class Submission(msgspec.Struct, frozen=True, kw_only=True):
     """A request whose own object is not stored: an Eviction, a Binding, a review, the options of an exec.
 
     `obj` is canonical. `options` are None for CONNECT.

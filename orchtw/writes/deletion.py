@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 
 from orchtw.errors import NotFound
 from orchtw.registry.identity import modified
@@ -24,8 +24,7 @@ LONGEST_GRACE_S = (2**63 - 1) // 10**9
 """Longest grace period: 292 years, the longest of Go's durations; a longer one is cut to it."""
 
 
-@attrs.frozen(slots=True)
-class Deleted:
+class Deleted(msgspec.Struct, frozen=True):
     """Outcome of a delete: the object's last state; `gone`: it has been removed."""
 
     entry: Entry

@@ -7,7 +7,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
-import attrs
+import msgspec
 
 from orchtw.apply.managed_fields import with_old_times
 from orchtw.errors import BadRequest, Cause, Invalid, NotFound, RequestEntityTooLarge
@@ -38,8 +38,7 @@ Check = Callable[[], None]
 """Rejects an invalid object (422), then has the validating plugins check it."""
 
 
-@attrs.frozen(slots=True)
-class DraftChange:
+class DraftChange(msgspec.Struct, frozen=True):
     """One attempt of an update: the wanted and the live object in the target's version, the live one as a draft."""
 
     wanted: Object

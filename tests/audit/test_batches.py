@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
@@ -50,7 +50,7 @@ class BatchesTests(SynchronousTestCase):
         self.counts = Counts(self.clock)
         limit_bytes = changes.pop("waiting_bytes", WAITING_BYTES)
         self.room = WaitingEvents("log", self.delivered, self.counts, plugin=PLUGIN, limit_bytes=limit_bytes)
-        return Batches(attrs.evolve(SETTINGS, **changes), self.clock, self.delivered, self.room)
+        return Batches(msgspec.structs.replace(SETTINGS, **changes), self.clock, self.delivered, self.room)
 
     def give(self, batches: Batches, *numbers: int) -> None:
         for number in numbers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any, cast
 
-import attrs
+import msgspec
 from twisted.application.service import MultiService
 from twisted.internet.task import Clock
 
@@ -35,4 +35,4 @@ def a_host(**settings: Any) -> AuthnHost:
         services=MultiService(),
         metrics=AuthenticationMetrics(),
     )
-    return attrs.evolve(made, **settings)
+    return msgspec.structs.replace(made, **settings)

@@ -7,8 +7,8 @@ import base64
 from collections.abc import Awaitable
 from typing import Any
 
-import attrs
 import jwt
+import msgspec
 import orjson
 from cryptography.hazmat.primitives import serialization
 from hypothesis import given
@@ -272,7 +272,7 @@ class BoundTokenTests(TokenCase):
         self.assertEqual(lifetime(3607, ["api"], pod_bound=True), (EXTENDED_S, 3607))
         for asked_s, audience, pod in ((3606, "api", True), (3607, "x", True), (3607, "api", False)):
             self.assertEqual(lifetime(asked_s, [audience], pod_bound=pod), (asked_s, 0))
-        plain = attrs.evolve(self.settings, extends=False)
+        plain = msgspec.structs.replace(self.settings, extends=False)
         self.assertEqual(plain.lifetime(3607, ["api"], pod_bound=True), (3607, 0))
 
 
@@ -309,7 +309,7 @@ class LegacyTokenTests(TokenCase):
 
     def test_without_lookup(self) -> None:
         """With --service-account-lookup=false nothing needs to be there (AUTHN-26)."""
-        self.method = self.made(attrs.evolve(self.settings, lookup=False))
+        self.method = self.made(msgspec.structs.replace(self.settings, lookup=False))
         self.objects.drop("serviceaccounts", "sa")
         self.assertEqual(self.user(self.settings.legacy(ACCOUNT, "s")).uid, "u1")
 
@@ -368,7 +368,7 @@ class HostileTokenTests(TokenCase):
 
     def test_other_key(self) -> None:
         """A token of a stranger's key is refused, also under the id of one of ours (AUTHN-24)."""
-        other = attrs.evolve(self.settings, keys=TokenKeys.fresh())
+        other = msgspec.structs.replace(self.settings, keys=TokenKeys.fresh())
         self.assertRefused(other.bound(ACCOUNT, ["api"], NOW, (600, 0), None))
         kid = self.settings.keys.signing.public.kid
         self.assertRefused(jwt.encode(self.claims(), other.keys.signing.key, "ES256", headers={"kid": kid}))
@@ -377,7 +377,7 @@ class HostileTokenTests(TokenCase):
         """A token of a key that no longer signs and is still believed counts, with or without its id (AUTHN-24)."""
         old = TokenKeys.fresh().signing
         self.method = self.made(
-            attrs.evolve(self.settings, keys=TokenKeys(self.settings.keys.signing, [old.public]))
+            msgspec.structs.replace(self.settings, keys=TokenKeys(self.settings.keys.signing, [old.public]))
         )
         self.user(jwt.encode(self.claims(), old.key, "ES256", headers={"kid": old.public.kid}))
         self.user(jwt.encode(self.claims(), old.key, "ES256"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unittest import mock
 
-import attrs
+import msgspec
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.bearer import BearerTokens
@@ -80,7 +80,7 @@ class MethodTests(SynchronousTestCase):
         known = Validity(known=True, stands=(lambda: True,))
         shown = request(authorization="Bearer x")
         found = BearerTokens([Tokens(FOREIGN), Tokens(known)]).lasts(shown)
-        self.assertEqual(attrs.astuple(found, recurse=False) if found else None, attrs.astuple(known, recurse=False))
+        self.assertEqual(msgspec.structs.astuple(found) if found else None, msgspec.structs.astuple(known))
         self.assertIsNone(BearerTokens([Mute(), Tokens(known)]).lasts(shown))
         self.assertIs(BearerTokens([Mute()]).lasts(request()), FOREIGN)
 
@@ -106,7 +106,7 @@ class MethodTests(SynchronousTestCase):
         certificate.not_valid_before_utc.timestamp.return_value = 100.0
         certificate.not_valid_after_utc.timestamp.return_value = 200.0
         with mock.patch("orchtw.authn.client_certificates.user_of", lambda _: USER):
-            shown = request(attrs.evolve(PEER, certificate=certificate, verified=True))
+            shown = request(msgspec.structs.replace(PEER, certificate=certificate, verified=True))
             self.assertIsNone(method.lasts(shown))
             self.assertEqual(method.authenticate(shown), USER)
         found = method.lasts(shown)
@@ -123,4 +123,4 @@ class MethodTests(SynchronousTestCase):
         counted.assert_called_once_with(50.0)
         used()
         self.assertIs(method.lasts(request()), FOREIGN)
-        self.assertIsNone(method.lasts(request(attrs.evolve(shown.peer, verified=False))))
+        self.assertIsNone(method.lasts(request(msgspec.structs.replace(shown.peer, verified=False))))

@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from itertools import product
 from typing import Any, cast
 
-import attrs
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
@@ -152,7 +152,9 @@ class MatrixTests(SynchronousTestCase):
             for user, question, stands in lasting:
                 if all(holds() for holds in stands):
                     for name in ("", "a", "b", "z"):
-                        self.assertTrue(world.may(user, attrs.evolve(question, name=name)), (user, question, name))
+                        self.assertTrue(
+                            world.may(user, msgspec.structs.replace(question, name=name)), (user, question, name)
+                        )
             for user, question in product(USERS, QUESTIONS):
                 decision = world.rbac.authorize(user, question)
                 stands = world.rbac.lasts(user, question)

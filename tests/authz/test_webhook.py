@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, cast
 
-import attrs
+import msgspec
 import orjson
 import yaml
 from hypothesis import given
@@ -189,9 +189,13 @@ class WebhookTests(WebhookCase):
         first = self.question()
         self.asked[0].callback(status(allowed=True))
         self.successResultOf(first)
-        for info in (attrs.evolve(LOG, name="q"), attrs.evolve(LOG, verb="list"), VERSION):
+        for info in (msgspec.structs.replace(LOG, name="q"), msgspec.structs.replace(LOG, verb="list"), VERSION):
             self.question(info=info)
-        for user in (attrs.evolve(BOB, uid="8"), attrs.evolve(BOB, groups=("dev",)), attrs.evolve(BOB, extra={})):
+        for user in (
+            msgspec.structs.replace(BOB, uid="8"),
+            msgspec.structs.replace(BOB, groups=("dev",)),
+            msgspec.structs.replace(BOB, extra={}),
+        ):
             self.question(user)
         self.assertEqual(len(self.asked), 7)
 
@@ -201,14 +205,14 @@ class WebhookTests(WebhookCase):
         self.asked[-1].callback(status(allowed=True))
         self.successResultOf(first)
         for number in range(MAX_DECISIONS + 1):
-            asked = self.question(info=attrs.evolve(LOG, name=str(number)))
+            asked = self.question(info=msgspec.structs.replace(LOG, name=str(number)))
             self.asked.pop().callback(status())
             self.successResultOf(asked)
         self.assertEqual(self.webhook.authorize(BOB, LOG), Decision(True))
 
     def test_long_questions(self) -> None:
         """The answer to a long question is not remembered (reference AUTHZ-35)."""
-        long = attrs.evolve(LOG, name="x" * 10_000)
+        long = msgspec.structs.replace(LOG, name="x" * 10_000)
         for number in (1, 2):
             asked = self.question(info=long)
             self.assertEqual(len(self.asked), number)

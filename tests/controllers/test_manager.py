@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
+import msgspec
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.flags import parse
@@ -148,7 +148,7 @@ class ElectedManagerTests(WorldTestCase):
         client = next(each.client for each in manager.controllers if each.name == "serviceaccount")
         accounts = self.world.resource("serviceaccounts")
         held = self.world.store.items[KEY]
-        unseen = attrs.evolve(held, revision=self.world.store.now + 1)
+        unseen = msgspec.structs.replace(held, revision=self.world.store.now + 1)
         self.world.store.items[KEY] = unseen
         making = client.create(accounts, "b", {"metadata": {"name": "late"}})
         with self.assertRaises(Fenced):

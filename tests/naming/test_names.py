@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import ConfigError
@@ -147,7 +147,9 @@ class NamingTests(SynchronousTestCase):
         self.assertEqual(self.kubernetes.component_prefix + "apiserver", self.kubernetes.api_server)
         self.assertEqual(self.kubernetes.removed_release_annotation, "k8s.io/removed-release")
         self.assertEqual(self.kubernetes.default_namespace, "default")
-        self.assertFalse([name for name, value in attrs.asdict(self.kubernetes).items() if "orch" in value.lower()])
+        self.assertFalse(
+            [name for name, value in msgspec.structs.asdict(self.kubernetes).items() if "orch" in value.lower()]
+        )
 
     def test_foreign_groups(self) -> None:
         """A built-in group under its other name yields advice on the vocabulary; other groups yield none."""

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import attrs
+import msgspec
 from twisted.internet import reactor as installed_reactor
 from twisted.internet.defer import CancelledError, Deferred, gatherResults
 from twisted.internet.error import CannotListenError
@@ -141,7 +142,7 @@ class SharingTests(CallerCase):
             TLSPolicy(insecure=True),
         ):
             for _ in range(2):
-                await self.caller.post(attrs.evolve(self.remote, tls=other), b"{}", timeout_s=5)
+                await self.caller.post(msgspec.structs.replace(self.remote, tls=other), b"{}", timeout_s=5)
         self.assertEqual(self.webhook.accepted, 4)
 
     async def test_stop(self) -> None:
@@ -178,7 +179,7 @@ class FailureTests(CallerCase):
         where = f"127.0.0.1:{self.webhook.port}"
         expected = self.url() + f"dial tcp {where}: connect: connection refused"
         self.assertEqual(await self.trouble(), expected)
-        remote = attrs.evolve(self.remote, url="https://a..b/convert")
+        remote = msgspec.structs.replace(self.remote, url="https://a..b/convert")
         expected = self.url("https://a..b") + "dial tcp: lookup a..b: no such host"
         self.assertEqual(await self.trouble(remote), expected)
 
@@ -313,7 +314,7 @@ class TLSTests(CallerCase):
         """A bundle may hold the server's own certificate, or one among others that cannot be read."""
         garbled = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
         for bundle in (self.webhook.certificate_pem, garbled + self.webhook.ca_pem):
-            remote = attrs.evolve(self.remote, tls=TLSPolicy(authorities=bundle))
+            remote = msgspec.structs.replace(self.remote, tls=TLSPolicy(authorities=bundle))
             await self.caller.post(remote, b"{}", timeout_s=5)
 
     async def test_no_bundle(self) -> None:
@@ -323,7 +324,7 @@ class TLSTests(CallerCase):
 
     async def test_insecure(self) -> None:
         """Any certificate is accepted if the client configuration asks for that."""
-        remote = attrs.evolve(self.remote, tls=TLSPolicy(insecure=True))
+        remote = msgspec.structs.replace(self.remote, tls=TLSPolicy(insecure=True))
         await self.caller.post(remote, b"{}", timeout_s=5)
 
     async def test_client_certificate(self) -> None:
@@ -392,7 +393,7 @@ class CredentialsTests(CallerCase):
                 return True
 
         self.webhook.answer = lambda asked: Reply(code=401)
-        remote = attrs.evolve(self.remote, credentials=Two())
+        remote = msgspec.structs.replace(self.remote, credentials=Two())
         text = "the server has asked for the client to provide credentials"
         self.assertEqual(await self.trouble(remote), text)
         shown = [asked.headers["authorization"] for asked in self.webhook.asked]
@@ -403,7 +404,7 @@ class CredentialsTests(CallerCase):
         made = self.new_webhook(client_ca=CA)
         remote = Remote.of_client_config(made.client_config())
         fixed = Fixed(ShownHeaders(certificate=CERTIFICATE, key=KEY_PEM))
-        await self.caller.post(attrs.evolve(remote, credentials=fixed), b"{}", timeout_s=5)
+        await self.caller.post(msgspec.structs.replace(remote, credentials=fixed), b"{}", timeout_s=5)
         self.assertEqual(made.asked[0].user, "me")
 
     async def test_none(self) -> None:
@@ -416,7 +417,7 @@ class CredentialsTests(CallerCase):
             def refused(self, _shown: ShownHeaders) -> bool:
                 return False
 
-        remote = attrs.evolve(self.remote, credentials=Nobody())
+        remote = msgspec.structs.replace(self.remote, credentials=Nobody())
         url = f'Post "{self.remote.url}?timeout=5s": '
         text = url + "getting credentials: exec: executable x not found"
         self.assertEqual(await self.trouble(remote), text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from twisted.internet import defer
@@ -79,26 +79,26 @@ class TLSTests(DialerCase):
     async def test_anybody(self) -> None:
         """Without an authority any certificate is accepted, and ours is still shown."""
         unverified = self.there.tls.unverified
-        self.assertEqual(await self.code(attrs.evolve(self.there, tls=unverified)), 200)
+        self.assertEqual(await self.code(msgspec.structs.replace(self.there, tls=unverified)), 200)
         self.assertEqual(self.agent.asked[-1].user, "the-client")
 
     async def test_other_authority(self) -> None:
         """A certificate of another authority is refused, with nothing sent."""
-        tls = attrs.evolve(self.there.tls, authorities=(agent_pki().clients.certificate,))
-        words = await self.trouble(attrs.evolve(self.there, tls=tls))
+        tls = msgspec.structs.replace(self.there.tls, authorities=(agent_pki().clients.certificate,))
+        words = await self.trouble(msgspec.structs.replace(self.there, tls=tls))
         self.assertEqual(words, "x509: certificate signed by unknown authority")
         self.assertEqual(self.agent.asked, [])
 
     async def test_other_host(self) -> None:
         """A certificate for another host is refused."""
-        words = await self.trouble(attrs.evolve(self.there, host="localhost"))
+        words = await self.trouble(msgspec.structs.replace(self.there, host="localhost"))
         self.assertEqual(words, "x509: certificate is not valid for any names, but wanted to match localhost")
 
     async def test_plain_server(self) -> None:
         """A server that speaks no TLS says so."""
         plain = NodeAgent(reactor, None)
         try:
-            words = await self.trouble(attrs.evolve(self.there, port=plain.port))
+            words = await self.trouble(msgspec.structs.replace(self.there, port=plain.port))
         finally:
             await plain.stop()
         self.assertTrue(words.startswith(("tls: ", "EOF")), words)
@@ -106,7 +106,10 @@ class TLSTests(DialerCase):
     def test_key_of_another(self) -> None:
         """A key that does not match its certificate is an error at the start."""
         other = load_pem_private_key((agent_pki().folder / "agent.key").read_bytes(), None)
-        for tls in (attrs.evolve(client_tls(), key=other), attrs.evolve(client_tls(), key=other).unverified):
+        for tls in (
+            msgspec.structs.replace(client_tls(), key=other),
+            msgspec.structs.replace(client_tls(), key=other).unverified,
+        ):
             self.assertRaises(ConfigError, tls.creator, "a")
 
 
@@ -117,18 +120,18 @@ class WordsTests(DialerCase):
 
     async def test_plain(self) -> None:
         """HTTP works as well."""
-        self.assertEqual(await self.code(attrs.evolve(self.there, scheme="http")), 200)
+        self.assertEqual(await self.code(msgspec.structs.replace(self.there, scheme="http")), 200)
 
     async def test_refused(self) -> None:
         """A closed port is reported as a refused connection."""
-        words = await self.trouble(attrs.evolve(self.there, scheme="http", port=1))
+        words = await self.trouble(msgspec.structs.replace(self.there, scheme="http", port=1))
         self.assertEqual(words, "dial tcp 127.0.0.1:1: connect: connection refused")
 
     async def test_late(self) -> None:
         """A server that accepts and stays silent."""
         silent = reactor.listenTCP(0, Factory.forProtocol(Protocol), interface=LOOPBACK)
         self.addCleanup(silent.stopListening)
-        words = await self.trouble(attrs.evolve(self.there, port=silent.getHost().port, timeout_s=0.2))
+        words = await self.trouble(msgspec.structs.replace(self.there, port=silent.getHost().port, timeout_s=0.2))
         self.assertEqual(words, "net/http: TLS handshake timeout")
         self.assertEqual(self.dialer._open, 0)
 
@@ -142,7 +145,7 @@ class WordsTests(DialerCase):
         """Where only pods and nodes may be dialled this machine is not, by name or address (reference PROXY-13)."""
         for host in (LOOPBACK, "localhost", "::1"):
             with self.assertRaises(AddressNotAllowed):
-                await self.dial(attrs.evolve(self.there, scheme="http", host=host, public=True))
+                await self.dial(msgspec.structs.replace(self.there, scheme="http", host=host, public=True))
         self.assertEqual(self.agent.connections, set())
 
     async def test_names(self) -> None:
@@ -156,20 +159,20 @@ class WordsTests(DialerCase):
                 receiver.resolutionComplete()
 
         self.addCleanup(reactor.installNameResolver, reactor.installNameResolver(Resolver()))
-        nobody = attrs.evolve(self.there, scheme="http", host="nobody")
+        nobody = msgspec.structs.replace(self.there, scheme="http", host="nobody")
         self.assertEqual(await self.trouble(nobody), "dial tcp: lookup nobody: no such host")
-        self.assertEqual(await self.code(attrs.evolve(nobody, host="two")), 200)
+        self.assertEqual(await self.code(msgspec.structs.replace(nobody, host="two")), 200)
 
     async def test_no_names(self) -> None:
         """An invalid host name is not looked up, as node addresses may be any text."""
         for host in ("a b", "a..b", "x" * 64, "a." * 128, "a\0b", "\u00fc", "", "-\r\nX: y"):
-            words = await self.trouble(attrs.evolve(self.there, host=host))
+            words = await self.trouble(msgspec.structs.replace(self.there, host=host))
             self.assertEqual(words, f"dial tcp: lookup {host[:100]}: no such host")
 
     async def test_many(self) -> None:
         """So many at a time; each that ends makes room (reference PROXY-18)."""
         self.patch(dialer, "MOST", 2)
-        there = attrs.evolve(self.there, scheme="http")
+        there = msgspec.structs.replace(self.there, scheme="http")
         first, second = await self.dial(there), await self.dial(there)
         with self.assertRaises(TooManyRequests):
             await self.dial(there)

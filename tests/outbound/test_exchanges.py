@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
@@ -116,9 +116,9 @@ class ExchangesTests(ExchangesCase):
         """Connections are shared by equal keys alone (reference HOOK-27)."""
         self.answered()
         for other in (
-            attrs.evolve(THERE, tls=ClientTLS()),
-            attrs.evolve(THERE, server_name="there.example"),
-            attrs.evolve(THERE, port=81),
+            msgspec.structs.replace(THERE, tls=ClientTLS()),
+            msgspec.structs.replace(THERE, server_name="there.example"),
+            msgspec.structs.replace(THERE, port=81),
         ):
             self.assertEqual(self.begin(other)[1], False)
         self.assertEqual(self.begin()[1], True)
@@ -181,7 +181,7 @@ class ExchangesTests(ExchangesCase):
     def test_bounded_in_all(self) -> None:
         """Of too many waiting connections the one that has waited longest is closed, whatever its key."""
         for port in range(ALL_IDLE + 2):
-            self.answered(exchange=self.begin(attrs.evolve(THERE, port=port))[0])
+            self.answered(exchange=self.begin(msgspec.structs.replace(THERE, port=port))[0])
         self.assertEqual([line.aborting for line in self.dialled.lines], [True] * 2 + [False] * ALL_IDLE)
         self.exchanges.close()
         self.assertEqual(self.clock.getDelayedCalls(), [])

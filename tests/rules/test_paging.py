@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 
-import attrs
+import msgspec
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest
@@ -43,9 +43,9 @@ class TokenTests(SynchronousTestCase):
         other = Tokens(b"o" * 32, NAMING)
         self.assertRaises(BadRequest, TOKENS.check, good, "/registry/secrets/")
         self.assertRaises(BadRequest, other.check, good, PREFIX)
-        self.assertRaises(BadRequest, TOKENS.check, attrs.evolve(good, start="zzz\0"), PREFIX)
-        self.assertRaises(BadRequest, TOKENS.check, attrs.evolve(good, revision=4), PREFIX)
-        self.assertRaises(BadRequest, TOKENS.check, attrs.evolve(good, signature=""), PREFIX)
+        self.assertRaises(BadRequest, TOKENS.check, msgspec.structs.replace(good, start="zzz\0"), PREFIX)
+        self.assertRaises(BadRequest, TOKENS.check, msgspec.structs.replace(good, revision=4), PREFIX)
+        self.assertRaises(BadRequest, TOKENS.check, msgspec.structs.replace(good, signature=""), PREFIX)
 
     def test_refusals(self) -> None:
         """Any other token is a 400 with the reason."""

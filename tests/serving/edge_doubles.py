@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
+import msgspec
 from twisted.internet.defer import CancelledError, Deferred, maybeDeferred
 from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
@@ -20,7 +20,7 @@ from orchtw.serving.limits import EdgeLimits
 WALL_S = 784111777.0
 DATE = b"Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
 PEER = Peer(address="192.0.2.1", port=1234)
-KNOWN_PEER = attrs.evolve(PEER, verified=True)
+KNOWN_PEER = msgspec.structs.replace(PEER, verified=True)
 
 
 class FakeTransport(StringTransport):

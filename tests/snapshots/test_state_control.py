@@ -6,6 +6,7 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import Any
 
+import msgspec
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import deferLater
 
@@ -579,9 +580,8 @@ class LimitTests(StateCase):
 
     async def test_shared_store(self) -> None:
         """On a store that other processes write to, everything is refused with 405."""
-        import attrs
 
-        host: Any = attrs.evolve(self.control._host, store=SharedStore())
+        host: Any = msgspec.structs.replace(self.control._host, store=SharedStore())
         control = StateControl(host)
         await control.begin()
         self.server.instance.state._host = host

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any, ClassVar
 
-import attrs
 import jwt
+import msgspec
 
 from orchtw.testing.in_process import ClientAnswer
 from orchtw.wire.objects import Object
@@ -229,7 +229,7 @@ class OwnAddressTests(TokenCase):
         self.assertEqual(self.code_with(answer["status"]["token"]), 200)
         tokens = self.server.instance.membership.accounts
         for issuer, code in (("https://before.example.com", 200), ("https://never.example.com", 401)):
-            other = attrs.evolve(tokens, issuers=(issuer,))
+            other = msgspec.structs.replace(tokens, issuers=(issuer,))
             token = other.bound(self.account, ["api"], int(time.time()), (600, 0), None)
             self.assertEqual(self.code_with(token), code)
 

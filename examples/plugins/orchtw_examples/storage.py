@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
+import msgspec
 
 from orchtw.config.storage import StorageOptions
 from orchtw.flags.flag import PATH, Flag
@@ -21,7 +21,7 @@ FLAG = "volatile-storage-dir"
 def make(host: StoreHost, values: Mapping[str, Any]) -> SqliteStore:
     """Return a store in a new folder below `--volatile-storage-dir`, by default the system's for temporary files."""
     folder = Path(tempfile.mkdtemp(prefix="orchtw-volatile-", dir=values[FLAG]))
-    return in_folder(attrs.evolve(host, folder=folder), StorageOptions())
+    return in_folder(msgspec.structs.replace(host, folder=folder), StorageOptions())
 
 
 VOLATILE = StoragePlugin(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import Given
@@ -31,8 +31,7 @@ _KEY_BYTES: Final = 16
 KeyOf = Callable[[Attributes], str]
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Limit:
+class Limit(msgspec.Struct, frozen=True, kw_only=True):
     """Limit of `qps` Events a second, with bursts of `burst`, for each of the last `size` keys of a type."""
 
     type: str
@@ -106,7 +105,7 @@ def share(limit: Limit, processes: int) -> Limit:
     """
     if limit.type != _SERVER:
         return limit
-    return attrs.evolve(limit, qps=limit.qps / processes, burst=-(-limit.burst // processes))
+    return msgspec.structs.replace(limit, qps=limit.qps / processes, burst=-(-limit.burst // processes))
 
 
 def _source_and_object(attributes: Attributes) -> str:

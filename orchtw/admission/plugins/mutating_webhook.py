@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
+import msgspec
 
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.configuration import Given
@@ -20,16 +20,15 @@ from orchtw.admission.webhooks.views import Views, WebhookView
 from orchtw.wire.objects import Object
 
 
-@attrs.define(slots=True)
-class _Rounds:
+class _Rounds(msgspec.Struct):
     """State of the first round that the second one needs.
 
     `before` has the keys of webhooks with reinvocationPolicy IfNeeded that were called since the last change, `again`
     those that a later change concerns. `left` is the object as the webhooks left it.
     """
 
-    before: set[str] = attrs.field(factory=set)
-    again: set[str] = attrs.field(factory=set)
+    before: set[str] = msgspec.field(default_factory=set)
+    again: set[str] = msgspec.field(default_factory=set)
     left: Object | None = None
 
     def changed(self) -> None:

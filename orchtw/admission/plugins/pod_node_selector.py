@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import UNVERSIONED, Given
@@ -26,16 +26,14 @@ _DEFAULT: Final = "clusterDefaultNodeSelector"
 Selector = Mapping[str, str]
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Selectors:
+class Selectors(msgspec.Struct, frozen=True, kw_only=True):
     """Configuration: the selector of namespaces without an annotation, and the allowed labels by namespace."""
 
-    default: Selector = attrs.field(factory=dict)
-    allowed: Mapping[str, Selector] = attrs.field(factory=dict)
+    default: Selector = msgspec.field(default_factory=dict)
+    allowed: Mapping[str, Selector] = msgspec.field(default_factory=dict)
 
 
-@attrs.frozen(slots=True)
-class Annotated:
+class Annotated(msgspec.Struct, frozen=True):
     """Selector of a namespace's annotation (None: unset), or the error in it."""
 
     selector: Selector | None = None

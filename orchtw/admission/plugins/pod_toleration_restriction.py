@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import Given
@@ -35,8 +35,7 @@ _SECONDS: Final = "tolerationSeconds"
 Tolerations = Sequence[Object]
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Restriction:
+class Restriction(msgspec.Struct, frozen=True, kw_only=True):
     """Default and allowed tolerations; None: those of the configuration apply. An empty `allowed` allows all.
 
     `wrong` is the error in a namespace's annotations, or empty.

@@ -6,7 +6,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.admission.webhooks.review import KIND
 from orchtw.errors import BadRequest
@@ -29,19 +29,17 @@ class BadAdmissionReview(Exception):
         self.code = code
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ReviewAnswer:
+class ReviewAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Response of a webhook: `status` is the Status of a refusal, or None; `patch` the JSON of a patch, or empty."""
 
     allowed: bool
     status: Object | None = None
     patch: bytes = b""
     warnings: tuple[str, ...] = ()
-    annotations: Mapping[str, str] = attrs.field(factory=dict)
+    annotations: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Expected:
+class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """Expected response; `version`, `uid` and `codec` are those of the review that was sent."""
 
     version: str

@@ -8,6 +8,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import attrs
+import msgspec
 
 from orchtw.admission.webhooks.credentials import Identities
 from orchtw.admission.webhooks.rules import EVERYTHING, WebhookRule, rule_of
@@ -26,8 +27,7 @@ _UNKNOWN_REVIEWS: Final = (
 _TIMEOUT_S: Final = 10
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Hook:
+class Hook(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """One webhook. `key` stays the same when its configuration changes.
 
     `review` is the version of the reviews that it gets. `equivalent`: its matchPolicy is Equivalent. `patient`: its
@@ -125,8 +125,8 @@ def _remote(client: Mapping[str, Any], identities: Identities) -> Remote:
     remote = Remote.of_client_config(dict(client))
     service = remote.service
     if service is None:
-        return attrs.evolve(remote, credentials=identities.of(urlsplit(remote.url).netloc))
-    return attrs.evolve(remote, credentials=identities.of(f"{service.host}:{service.port}"))
+        return msgspec.structs.replace(remote, credentials=identities.of(urlsplit(remote.url).netloc))
+    return msgspec.structs.replace(remote, credentials=identities.of(f"{service.host}:{service.port}"))
 
 
 def _unusable(remote: Remote) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.admission.webhooks.views import VERSION
@@ -24,8 +24,7 @@ _BAD_OWNERS: Final = (
 Operations = list[dict[str, Any]]
 
 
-@attrs.frozen(slots=True)
-class Patched:
+class Patched(msgspec.Struct, frozen=True):
     """Result of a patch: the object, whether it `changed`, and in `text` the patch as audit annotations show it.
 
     `warning` is a warning for the client, or empty.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.webhooks.configurations import Configurations
@@ -22,8 +22,7 @@ MAX_NAMESPACES: Final = 1_000
 _VALUES: Final = frozenset({"=", "==", "in"})
 
 
-@attrs.frozen(slots=True)
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """Webhook whose rules match, the resource through which it sees the write, and its position in the calls."""
 
     hook: Hook

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.schema.catalogue import ResourceType
 
 EVERYTHING: Final = "*"
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class WebhookRule:
+class WebhookRule(msgspec.Struct, frozen=True, kw_only=True):
     """Rule of a webhook. `resources` are pairs of a plural and a sub-resource, either of which may be `*`.
 
     An empty sub-resource is the resource itself. A sub-resource `*` matches that too: `pods/*` includes pods.

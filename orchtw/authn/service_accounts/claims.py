@@ -7,8 +7,8 @@ import binascii
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import attrs
 import jwt
+import msgspec
 
 from orchtw.authn.service_accounts.issuing import USER_PREFIX
 from orchtw.authn.service_accounts.keys import TokenKeys
@@ -28,8 +28,7 @@ _SIGNATURE_ONLY: Final[Any] = {
 _PADDED: Final = 4
 
 
-@attrs.frozen(slots=True)
-class Reference:
+class Reference(msgspec.Struct, frozen=True):
     """An object that must exist with this uid (empty: any) for the token to be valid."""
 
     plural: str
@@ -37,8 +36,7 @@ class Reference:
     uid: str
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Claims:
+class Claims(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Claims of a token that one of our keys signed.
 
     The first of `references` is the account. `audiences` is None if the token names none: it is valid for all of this

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import attrs
 import jwt
+import msgspec
 
 from orchtw.authn.service_accounts.keys import SigningKey, TokenKeys
 from orchtw.naming.names import Naming
@@ -19,8 +19,7 @@ EXTENDED_S: Final = 365 * 24 * 3600
 USER_PREFIX: Final = "system:serviceaccount:"
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class AccountTokens:
+class AccountTokens(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Rules for issuing and accepting service account tokens.
 
     The first of `issuers` is put into new tokens, all are accepted. `audiences` are those of this API. `max_s` caps

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-import attrs
+import msgspec
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
@@ -27,8 +27,7 @@ _NAMES: Final = MappingProxyType({"secp256r1": "P-256", "secp384r1": "P-384", "s
 _BLOCK: Final = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\r?\n.*?-----END \1-----", re.DOTALL)
 
 
-@attrs.frozen(slots=True, eq=False)
-class VerifyingKey:
+class VerifyingKey(msgspec.Struct, frozen=True, eq=False):
     """A public key, its id (`kid`) and the one algorithm it is used with."""
 
     key: PublicKey
@@ -52,8 +51,7 @@ class VerifyingKey:
         return {"use": "sig", **known, "x": _number(point.x, length), "y": _number(point.y, length)}
 
 
-@attrs.frozen(slots=True, eq=False)
-class SigningKey:
+class SigningKey(msgspec.Struct, frozen=True, eq=False):
     """A private key with its public half."""
 
     key: PrivateKey

@@ -6,7 +6,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.registry.listers.lister import CachedLister, Lister, StoredLister
 from orchtw.registry.stored import Stored
@@ -21,8 +21,7 @@ KEPT: Final = 4096
 """Objects of a kind that are kept as they were read: as many as verified tokens."""
 
 
-@attrs.frozen(slots=True, eq=False)
-class Bearer:
+class Bearer(msgspec.Struct, frozen=True, eq=False):
     """One version of an object that tokens refer to: its uid, and when its tokens become invalid.
 
     `ends` is in seconds since the epoch; 0: never.
@@ -32,8 +31,7 @@ class Bearer:
     ends: float
 
 
-@attrs.frozen(slots=True)
-class TokenObjects:
+class TokenObjects(msgspec.Struct, frozen=True):
     """Listers of the objects that tokens refer to.
 
     `bearers` has one for each resource, which returns the same value as long as the object is unchanged. `in_secrets`

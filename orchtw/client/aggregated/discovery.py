@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred, DeferredList, DeferredSemaphore
 from twisted.logger import Logger
 
@@ -23,8 +23,7 @@ MOST_RESOURCES: Final = 1000
 """Limit of the resources of one group version."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class _Part:
+class _Part(msgspec.Struct, frozen=True, kw_only=True):
     """Resources that a group version has been seen to serve."""
 
     service: ApiService

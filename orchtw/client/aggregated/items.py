@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import Any, Final
 
 import attrs
+import msgspec
 
 from orchtw.client.aggregated.answers import made
 from orchtw.client.owner_references import OwnerMetadata
@@ -90,8 +91,7 @@ def _is_list(found: Any, kind: type) -> bool:
     return found is None or (isinstance(found, list) and all(isinstance(each, kind) for each in found))
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class PageOfItems:
+class PageOfItems(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a list, and the continue token of the next one."""
 
     items: Sequence[RemoteItem]

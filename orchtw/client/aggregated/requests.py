@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.client.aggregated.answers import LargeAnswer, made, refusal, unavailable
@@ -35,13 +35,12 @@ JSON: Final = "application/json"
 T = TypeVar("T")
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class AskedRequest:
+class AskedRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One request. `transform` is requested in place of an object, such as PartialObjectMetadata."""
 
     method: str = "GET"
     path: str
-    query: Mapping[str, str] = attrs.field(factory=dict)
+    query: Mapping[str, str] = msgspec.field(default_factory=dict)
     body: Object | None = None
     transform: str = ""
     media_type: str = JSON
@@ -57,8 +56,7 @@ class Servers(Protocol):
     ) -> BackendAnswer: ...
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Requests:
+class Requests(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Sender of requests as `user`. `suspect` is called for a service that does not answer.
 
     `meta_group` is the group of partial metadata in Accept headers. `guard` is called before each write, and raises

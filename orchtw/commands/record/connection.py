@@ -7,6 +7,7 @@ from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 import attrs
+import msgspec
 import orjson
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -40,8 +41,7 @@ Params = Sequence[tuple[str, str]]
 _TROUBLES: Final = (Broken, Unreachable, BadTLS, CredentialsError, TooManyRequests)
 
 
-@attrs.frozen(slots=True)
-class ServerAnswer:
+class ServerAnswer(msgspec.Struct, frozen=True):
     """A whole answer: its code, and its JSON value or None."""
 
     code: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import attrs
+import msgspec
 from twisted.internet.task import deferLater
 
 from orchtw.commands.record.text import object_name
@@ -28,8 +28,7 @@ _LAST: Final = (
 them."""
 
 
-@attrs.define(slots=True)
-class Imported:
+class Imported(msgspec.Struct):
     """Numbers of objects: created, already present, and refused."""
 
     created: int = 0

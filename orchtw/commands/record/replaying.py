@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 from typing import Any, Final
 
-import attrs
+import msgspec
 from twisted.internet.task import deferLater
 
 from orchtw.commands.record.connection import ServerAnswer
@@ -27,8 +27,7 @@ _DELETES: Final = ("delete", "deletecollection")
 _ACCEPTED: Final = 202
 
 
-@attrs.define(slots=True)
-class Replayed:
+class Replayed(msgspec.Struct):
     """Numbers of writes: repeated, left to the server's own controllers or not asked for, and refused."""
 
     written: int = 0
@@ -39,8 +38,7 @@ class Replayed:
         return f"{self.written} writes replayed, {self.skipped} skipped, {self.failed} refused"
 
 
-@attrs.frozen(slots=True, eq=False)
-class Replay:
+class Replay(msgspec.Struct, frozen=True, eq=False):
     """Replay of records. `speed` is how many seconds pass in one; `users`, if there are any, are those to repeat.
 
     `show` is called with each record before it is written, `complain` with a line about each refusal.
@@ -104,7 +102,7 @@ class Replay:
 
     async def _delete(self, record: Object) -> ServerAnswer:
         answer = await self.writer.delete(record)
-        return attrs.evolve(answer, code=FOUND) if answer.code == GONE else answer
+        return msgspec.structs.replace(answer, code=FOUND) if answer.code == GONE else answer
 
 
 def _seconds(time: str) -> float:

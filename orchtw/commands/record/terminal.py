@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final, TextIO
 
-import attrs
+import msgspec
 import orjson
 
 MOST_CHARACTERS: Final = 80
@@ -16,8 +16,7 @@ _CODES: Final = {"added": "32", "removed": "31", "changed": "33", "object": "1",
 _ASCII: Final = {"→": "->", "…": "..."}
 
 
-@attrs.frozen(slots=True)
-class Style:
+class Style(msgspec.Struct, frozen=True):
     """Style of an output: with colours or without, with signs beyond ASCII or without."""
 
     coloured: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 from urllib.parse import quote
 
-import attrs
+import msgspec
 
 from orchtw.commands.record.connection import MERGE_PATCH, Connection, Params, ServerAnswer
 from orchtw.history.redaction import DATA, REDACTED
@@ -30,12 +30,11 @@ def path_of(line: Object, name: str = "", subresource: str = "") -> str:
     return "/" + "/".join(quote(part, safe="") for part in parts)
 
 
-@attrs.define(slots=True, eq=False)
-class ExportWriter:
+class ExportWriter(msgspec.Struct, eq=False):
     """Writer of objects. `uids` are those that objects have here, by the ones that they had."""
 
     connection: Connection
-    uids: dict[str, str] = attrs.field(factory=dict)
+    uids: dict[str, str] = msgspec.field(default_factory=dict)
 
     async def read(self, line: Object) -> ServerAnswer:
         """Read the object of a line as it is now."""
@@ -47,7 +46,7 @@ class ExportWriter:
         self._note(obj, answer)
         if answer.code != CREATED and (there := await self.read(line)).code == FOUND:
             self._note(obj, there)
-            return attrs.evolve(answer, code=EXISTS)
+            return msgspec.structs.replace(answer, code=EXISTS)
         return answer
 
     async def update(self, line: Object, obj: Object, manager: str = "", subresource: str = "") -> ServerAnswer:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import attrs
+import msgspec
 
 from orchtw.commands.store.opening import Opening, is_sealed
 from orchtw.commands.store.source import StoreSource
@@ -20,15 +20,14 @@ from orchtw.storage.sqlite.snapshot import Snapshot
 MIB = 1 << 20
 
 
-@attrs.define(slots=True)
-class Found:
+class Found(msgspec.Struct):
     """Result of a check: the number of objects by resource, and the problems of single objects.
 
     `closed` counts encrypted objects without a given key, `outdated` those that are stored in an older form.
     """
 
-    objects: Counter[str] = attrs.field(factory=Counter)
-    wrong: list[str] = attrs.field(factory=list)
+    objects: Counter[str] = msgspec.field(default_factory=Counter)
+    wrong: list[str] = msgspec.field(default_factory=list)
     closed: int = 0
     outdated: int = 0
 

@@ -10,7 +10,7 @@ import base64
 import binascii
 from typing import Final
 
-import attrs
+import msgspec
 import orjson
 
 FORMAT: Final = 1
@@ -18,8 +18,7 @@ KIND: Final = "orch-store export"
 MAX_EXPIRY: Final = 1 << 53
 
 
-@attrs.frozen(slots=True)
-class ExportHead:
+class ExportHead(msgspec.Struct, frozen=True):
     """First line of an export: the store's vocabulary, and its revision at that time."""
 
     vocabulary: str
@@ -27,11 +26,10 @@ class ExportHead:
 
     def line(self) -> bytes:
         """Return the line without its newline."""
-        return orjson.dumps({"export": KIND, "format": FORMAT, **attrs.asdict(self)})
+        return orjson.dumps({"export": KIND, "format": FORMAT, **msgspec.structs.asdict(self)})
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Item:
+class Item(msgspec.Struct, frozen=True, kw_only=True):
     """One key. Without an `object`, `value` is the stored value."""
 
     key: str

@@ -11,7 +11,7 @@ from random import SystemRandom
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.commands.store.outcome import Migrated
@@ -38,8 +38,7 @@ GONE, CONFLICT = 404, 409
 NEEDED: Final = frozenset({"list", "update"})
 
 
-@attrs.frozen(slots=True)
-class Collection:
+class Collection(msgspec.Struct, frozen=True):
     """Resource from discovery: the path of its group version, its plural name and scope."""
 
     path: str

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 
-@attrs.define(slots=True)
-class Migrated:
+class Migrated(msgspec.Struct):
     """Number of objects seen, rewritten, and failed to be rewritten."""
 
     seen: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from orchtw.registry.groups.apiextensions.conditions import ESTABLISHED, NAMES_ACCEPTED, Condition, holds
 from orchtw.wire.objects import Object
@@ -14,8 +14,7 @@ Names = Mapping[str, Any]
 """plural, singular, shortNames, kind, listKind and categories, as far as set."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Definition:
+class Definition(msgspec.Struct, frozen=True, kw_only=True):
     """One state of a definition. `names` are those it asks for, `accepted` those it has."""
 
     name: str

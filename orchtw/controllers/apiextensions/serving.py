@@ -7,7 +7,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Final
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.controllers.apiextensions.definition import Definition
@@ -24,8 +24,7 @@ from orchtw.wire.objects import Object
 CLOSED: Final = "create not allowed while custom resource definition is terminating"
 
 
-@attrs.frozen(slots=True)
-class Served:
+class Served(msgspec.Struct, frozen=True):
     """Served state of a definition: the fields that decide on it, and one of its targets."""
 
     state: Hashable
@@ -105,7 +104,7 @@ class Serving:
         if name in self._closed:
             self._closed.discard(name)
             if (served := self._served.get(name)) is not None:
-                self._served[name] = attrs.evolve(served, state=None)
+                self._served[name] = msgspec.structs.replace(served, state=None)
 
     def end(self, name: str) -> None:
         """Stop serving the resource of a deleted definition, as soon as it is not being added."""

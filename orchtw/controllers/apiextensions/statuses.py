@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.bootstrap.ensurer import system_user
 from orchtw.controllers.apiextensions.definition import Definition, Names
@@ -27,8 +27,7 @@ from orchtw.writes.write_path import WritePath
 _ORDER: Final = ("conditions", "acceptedNames", "storedVersions")
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class News:
+class News(msgspec.Struct, frozen=True, kw_only=True):
     """Status update of a definition: findings, conditions to remove, and accepted names.
 
     `accepted` None: they stay. `released` is a finalizer to remove.
@@ -62,7 +61,7 @@ def as_told(definition: Definition, obj: Object, news: News) -> tuple[Definition
     shown = _shown_names(news.accepted)
     accepted = {key: value for key, value in shown.items() if value}
     status = {**(obj.get("status") or {}), "acceptedNames": shown}
-    return attrs.evolve(definition, accepted=accepted), {**obj, "status": status}
+    return msgspec.structs.replace(definition, accepted=accepted), {**obj, "status": status}
 
 
 class Statuses:

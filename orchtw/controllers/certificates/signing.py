@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-import attrs
+import msgspec
 from twisted.logger import Logger
 
 from orchtw.client.work_queue import Backoff, Retry
@@ -31,8 +31,7 @@ WEIGHT_BYTES: Final = INLINE_BYTES + 1
 _REASON: Final = "SignerValidationFailure"
 
 
-@attrs.frozen(slots=True, eq=False)
-class Means:
+class Means(msgspec.Struct, frozen=True, eq=False):
     """Means of signing: the authorities, the longest life of a certificate, and a thread."""
 
     authorities: ClusterSigning

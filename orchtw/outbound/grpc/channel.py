@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import attrs
+import msgspec
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall
 from twisted.internet.task import LoopingCall, deferLater
@@ -58,8 +58,7 @@ class Unary(GrpcCall):
         self._channel.answered(self, self._answer if error is None else error)
 
 
-@attrs.frozen(slots=True, eq=False)
-class Stream:
+class Stream(msgspec.Struct, frozen=True, eq=False):
     """A call that runs until it fails or is cancelled."""
 
     connection: GrpcConnection
@@ -74,8 +73,7 @@ class Stream:
         self.connection.cancel(self.number)
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class ChannelSettings:
+class ChannelSettings(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Settings of a channel. `name` is the servers' name in the log; `fields` are added to those of each request.
 
     `connected` is called at each new connection, for streams. An error whose text is `elsewhere` means that the

@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Any, Final
 from urllib.parse import unquote
 
-import attrs
+import msgspec
 from hpack import Decoder
 from hpack.exceptions import HPACKError
 from twisted.internet.defer import Deferred
@@ -66,8 +66,7 @@ class GrpcCall(ABC):
         """Take the end of the call; None: it succeeded."""
 
 
-@attrs.define(slots=True, eq=False)
-class _Stream:
+class _Stream(msgspec.Struct, eq=False):
     """One call under way. `unsent` is held back by the window; `part` is the beginning of a message."""
 
     call: GrpcCall

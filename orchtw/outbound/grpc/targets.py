@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-import attrs
+import msgspec
 from twisted.internet.endpoints import UNIXClientEndpoint
 from twisted.internet.error import ConnectError
 from twisted.internet.protocol import Factory
@@ -49,8 +49,8 @@ class TCPTarget:
 
     async def connect(self, make: Callable[[], GrpcConnection]) -> GrpcConnection:
         """Dial with the present certificates; see `Target`."""
-        tls = attrs.evolve(self._renewed() or self._destination.tls, protocols=PROTOCOLS)
-        return await self._dialer.exchange(attrs.evolve(self._destination, tls=tls), make)
+        tls = msgspec.structs.replace(self._renewed() or self._destination.tls, protocols=PROTOCOLS)
+        return await self._dialer.exchange(msgspec.structs.replace(self._destination, tls=tls), make)
 
 
 class UnixTarget:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-import attrs
+import msgspec
 from twisted.application.service import Service
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -29,8 +29,7 @@ Say = Callable[[str, AvailabilityVerdict], Awaitable[None]]
 """Write the condition of an APIService. Raises StatusError."""
 
 
-@attrs.define(slots=True, eq=False)
-class _Look:
+class _Look(msgspec.Struct, eq=False):
     """Checks of one APIService: one at a time, and one more when something has changed meanwhile."""
 
     timer: IDelayedCall | None = None

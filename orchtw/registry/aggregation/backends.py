@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 import attrs
+import msgspec
 from twisted.internet.defer import Deferred, TimeoutError
 from twisted.internet.interfaces import IReactorTime
 
@@ -41,8 +42,7 @@ class TooLarge(NoAnswer):
         self.code = code
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Ask:
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """One request: `target` is path and query as they are sent."""
 
     method: str
@@ -51,8 +51,7 @@ class Ask:
     body: bytes = b""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class BackendAnswer:
+class BackendAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Complete answer to one of the server's own questions."""
 
     head: ResponseHead
@@ -120,7 +119,7 @@ class Backends:
         self, backend: ServiceBackend, ask: Ask, user: UserInfo, timeout_s: float, limit: int = 0
     ) -> BackendAnswer:
         """Return the answer to a question as `user`, as `get` does. Raises NoAnswer, and TooLarge, which is one."""
-        asked = attrs.evolve(ask, headers=[*identity_headers(user), *ask.headers])
+        asked = msgspec.structs.replace(ask, headers=[*identity_headers(user), *ask.headers])
         try:
             return await Deferred.fromCoroutine(self._whole(backend, asked, limit)).addTimeout(timeout_s, self._clock)
         except TimeoutError:
@@ -179,8 +178,7 @@ class Backends:
         return known
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class _Known:
+class _Known(msgspec.Struct, frozen=True, kw_only=True):
     """Certificate of this server, TLS settings of another one, and the connections to it."""
 
     base: TLSPolicy

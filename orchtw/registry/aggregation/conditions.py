@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-import attrs
+import msgspec
 
 from orchtw.registry.aggregation.services import ServiceBackend
 from orchtw.values.causes import go_quote
@@ -13,8 +13,7 @@ from orchtw.wire.objects import Object
 AVAILABLE: Final = "Available"
 
 
-@attrs.frozen(slots=True)
-class AvailabilityVerdict:
+class AvailabilityVerdict(msgspec.Struct, frozen=True):
     """Desired content of condition Available."""
 
     status: Literal["True", "False", "Unknown"]
@@ -65,7 +64,7 @@ def flaw(backend: ServiceBackend, service: Object, endpoints: Object | None) -> 
 def told(status: Object, verdict: AvailabilityVerdict, now: str) -> Object | None:
     """Return the status with that condition, or None if it already has it."""
     conditions = list(status.get("conditions") or ())
-    wanted = {"type": AVAILABLE, **attrs.asdict(verdict)}
+    wanted = {"type": AVAILABLE, **msgspec.structs.asdict(verdict)}
     at = next((at for at, each in enumerate(conditions) if each.get("type") == AVAILABLE), None)
     if at is None:
         return {**status, "conditions": [*conditions, {**wanted, "lastTransitionTime": now}]}

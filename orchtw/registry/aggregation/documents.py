@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-import attrs
+import msgspec
 import orjson
 from twisted.application.service import Service
 from twisted.internet.defer import CancelledError, Deferred
@@ -32,8 +32,7 @@ USER: Final = UserInfo(name="system:aggregator")
 _V2, _V3 = "/openapi/v2", "/openapi/v3"
 
 
-@attrs.define(slots=True, eq=False)
-class _Fetched:
+class _Fetched(msgspec.Struct, eq=False):
     """Fetched documents of one server. `tag` is the ETag of v2; `v3` the hash of its document of the part."""
 
     service: ApiService

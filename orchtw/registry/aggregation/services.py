@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 import attrs
+import msgspec
 from twisted.logger import Logger
 
 from orchtw.naming.names import Naming
@@ -25,8 +26,7 @@ PORT: Final = 443
 GroupVersion = tuple[str, str]
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ServiceBackend:
+class ServiceBackend(msgspec.Struct, frozen=True, kw_only=True):
     """Address and authorities of another server: `ca_bundle` is PEM, empty for the system's authorities."""
 
     service: ServiceReference

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final, Protocol
 
-import attrs
+import msgspec
 
 from orchtw.values.addresses import Network, parse_ip
 
@@ -48,8 +48,7 @@ class Range(Protocol):
         """Return the reason to refuse a number that is taken."""
 
 
-@attrs.frozen(slots=True)
-class AddressRange:
+class AddressRange(msgspec.Struct, frozen=True):
     """The addresses of a network but for its own and, of IPv4, the one for broadcasts."""
 
     network: Network
@@ -110,8 +109,7 @@ class AddressRange:
         return str(self.network)
 
 
-@attrs.frozen(slots=True)
-class PortRange:
+class PortRange(msgspec.Struct, frozen=True):
     """Range of ports of the nodes."""
 
     first: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.errors import Cause, StatusError
@@ -33,8 +33,7 @@ class ConversionFailed(StatusError):
     """500: a webhook has not converted an object; no reason is given."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Review:
+class Review(msgspec.Struct, frozen=True, kw_only=True):
     """One question to a webhook: objects of one kind, in any versions but the desired one.
 
     `version` is that of the review: v1 or v1beta1. Refusals name the version of the first object.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-import attrs
+import msgspec
 
 from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller, CallFailed
@@ -24,8 +24,7 @@ from orchtw.schema.custom.schemas import CustomSchema
 from orchtw.wire.objects import Object
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Versionings:
+class Versionings(msgspec.Struct, frozen=True, kw_only=True):
     """Makers of the versionings that definitions ask for."""
 
     caller: Caller
@@ -59,8 +58,7 @@ class WebhookCall:
             raise CallLost(str(failure)) from None
 
 
-@attrs.frozen(slots=True)
-class SameFields:
+class SameFields(msgspec.Struct, frozen=True):
     """See `Versioning`, for the strategy None: objects are pruned as their new version asks for."""
 
     codecs: Mapping[str, Codec]
@@ -70,7 +68,7 @@ class SameFields:
 
     def target(self, parts: VersioningParts) -> Target:
         home, codec = parts.stored.codec, parts.codec
-        target = CustomTarget(**attrs.asdict(parts, recurse=False))
+        target = CustomTarget(**msgspec.structs.asdict(parts))
         if codec is not home:
             target.same_fields = _is_alike(codec, home)
             target.to_storage = _renamed(home, alike=target.same_fields)
@@ -78,8 +76,7 @@ class SameFields:
         return target
 
 
-@attrs.frozen(slots=True)
-class ByWebhook:
+class ByWebhook(msgspec.Struct, frozen=True):
     """See `Versioning`, for the strategy Webhook."""
 
     codecs: Mapping[str, Codec]
@@ -95,7 +92,7 @@ class ByWebhook:
         return target
 
     def _made(self, parts: VersioningParts) -> WebhookTarget:
-        target = WebhookTarget(**attrs.asdict(parts, recurse=False), converter=self.converter)
+        target = WebhookTarget(**msgspec.structs.asdict(parts), converter=self.converter)
         target.same_fields = False  # not even in the version that new objects are stored in: others lie in theirs
         return target
 

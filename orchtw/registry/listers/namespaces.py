@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
+import msgspec
 
 from orchtw.registry.listers.lister import StoredLister
 from orchtw.registry.targets import Targets
@@ -12,8 +12,7 @@ from orchtw.registry.targets import Targets
 PHASE = "status.phase"
 
 
-@attrs.frozen(slots=True)
-class NamespaceState:
+class NamespaceState(msgspec.Struct, frozen=True):
     """A namespace's status.phase and its labels, which are one mapping as long as they stay."""
 
     phase: str

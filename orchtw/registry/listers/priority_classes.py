@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from orchtw.naming.names import Naming
 from orchtw.registry.listers.lister import CachedLister
@@ -13,8 +13,7 @@ from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
 
 
-@attrs.frozen(slots=True)
-class PriorityClass:
+class PriorityClass(msgspec.Struct, frozen=True):
     """One class: what its pods get."""
 
     name: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.naming.names import Naming
 from orchtw.registry.listers.lister import CachedLister
@@ -16,12 +16,11 @@ KEPT: Final = 256
 """Classes that are kept decoded; clusters have a few."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class RuntimeClass:
+class RuntimeClass(msgspec.Struct, frozen=True, kw_only=True):
     """One class: `overhead` None, it says nothing of it. Amounts are canonical; the values are to be read only."""
 
     overhead: Mapping[str, str] | None = None
-    node_selector: Mapping[str, str] = attrs.field(factory=dict)
+    node_selector: Mapping[str, str] = msgspec.field(default_factory=dict)
     tolerations: Sequence[Object] = ()
 
 

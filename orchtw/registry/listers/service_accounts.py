@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.naming.names import Naming
 from orchtw.registry.listers.lister import CachedLister
@@ -18,8 +18,7 @@ KEPT: Final = 4096
 _TRUE: Final = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ServiceAccount:
+class ServiceAccount(msgspec.Struct, frozen=True, kw_only=True):
     """One account. `mounts` None: it does not say whether its pods get a token."""
 
     name: str

@@ -11,6 +11,7 @@ from functools import cache, reduce
 from typing import Any, Final
 
 import attrs
+import msgspec
 
 from orchtw.schema.cel import operations
 from orchtw.schema.cel.cost import Estimate, Estimator
@@ -55,8 +56,7 @@ _LITERALS: Final = {
 _KEYS: Final = (INT, UINT, BOOL, STRING, DYN)
 
 
-@attrs.frozen(slots=True)
-class Code:
+class Code(msgspec.Struct, frozen=True):
     """A part that is compiled: its type, its closure, and the steps of one run.
 
     `steps` are by the number of macros around them: `(3, 5)` are three steps, and five for each byte of an element.
@@ -69,8 +69,7 @@ class Code:
     steps: tuple[float, ...] = (1,)
 
 
-@attrs.frozen(slots=True)
-class Compiled:
+class Compiled(msgspec.Struct, frozen=True):
     """An expression that is compiled; `names`: the variables that it mentions; `places`: those of its frame.
 
     `matchers`: of the patterns that are written out in it.
@@ -243,7 +242,7 @@ class _Compiler:
         turn = generic(code.type)
         if turn is None:
             return code
-        return attrs.evolve(code, type=DYN, run=operations.charged(code.run, turn, extent))
+        return msgspec.structs.replace(code, type=DYN, run=operations.charged(code.run, turn, extent))
 
     def _call(self, part: CallExpression) -> Code:
         special = _SPECIAL.get(part.function) if part.target is None else None
@@ -315,7 +314,7 @@ class _Compiler:
         if operand.type.members is not None:
             key = operand.type.members()[key].key
         estimate = self._estimator.junction([operand.estimate])
-        return attrs.evolve(found, type=BOOL, run=operations.has(operand.run, key), estimate=estimate)
+        return msgspec.structs.replace(found, type=BOOL, run=operations.has(operand.run, key), estimate=estimate)
 
     def _junction(self, part: CallExpression) -> Code:
         found = [self.code(each) for each in part.arguments]
@@ -359,7 +358,7 @@ class _Compiler:
         if len(part.arguments) != 1:
             return self._function(part, [self.code(each) for each in part.arguments])
         found = self._as(self.code(part.arguments[0]), DYN)
-        return attrs.evolve(found, type=DYN, estimate=self._estimator.dynamic(found.estimate))
+        return msgspec.structs.replace(found, type=DYN, estimate=self._estimator.dynamic(found.estimate))
 
     def _function(self, part: CallExpression, arguments: list[Code]) -> Code:
         candidates = _functions().get(part.function)

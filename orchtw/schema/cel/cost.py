@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.schema.cel.sizes import MOST_TEXT_BYTES
 from orchtw.schema.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type
@@ -28,8 +28,7 @@ _SCALARS: Final = frozenset({BOOL, DOUBLE, DURATION, INT, TIMESTAMP, UINT})
 _TEXTS: Final = (STRING, BYTES)
 
 
-@attrs.frozen(slots=True)
-class Size:
+class Size(msgspec.Struct, frozen=True):
     """The fewest and the most elements of a list or map, or bytes of a text."""
 
     least: int
@@ -55,8 +54,7 @@ Entries = tuple[Size, Size]
 """The sizes of the keys and values of a map; those of the elements of a list are its values."""
 
 
-@attrs.frozen(slots=True)
-class Estimate:
+class Estimate(msgspec.Struct, frozen=True):
     """The cost of a part, and what is known of its value's size.
 
     `path` leads through the schema of `self`, with the variable as its first step. `value` is a literal's.
@@ -77,8 +75,7 @@ def _scaled(size: int, factor: float) -> int:
     return _capped(math.ceil(size * factor))
 
 
-@attrs.frozen(slots=True)
-class _Call:
+class _Call(msgspec.Struct, frozen=True):
     """A function call: its arguments, the target of a method first, and the size of the first one's elements."""
 
     method: bool
@@ -88,8 +85,7 @@ class _Call:
     element: Size
 
 
-@attrs.frozen(slots=True)
-class _Own:
+class _Own(msgspec.Struct, frozen=True):
     """Cost of a call beside its arguments, and the size of its result."""
 
     cost: int
@@ -290,7 +286,7 @@ def _matched(call: _Call) -> _Own:
 
 
 def _found(call: _Call) -> _Own:
-    return attrs.evolve(_matched(call), size=Size(0, call.sizes[0].most))
+    return msgspec.structs.replace(_matched(call), size=Size(0, call.sizes[0].most))
 
 
 def _walked(call: _Call) -> _Own:

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, Final
 
 import attrs
+import msgspec
 
 from orchtw.naming.names import Naming
 from orchtw.schema.cel.faults import Failure
@@ -60,8 +61,7 @@ def escaped(name: str) -> str | None:
     return _ESCAPED.sub(lambda match: _ESCAPES[match[0]], name)
 
 
-@attrs.frozen(slots=True)
-class Extensions:
+class Extensions(msgspec.Struct, frozen=True):
     """The extensions of schemas that types follow from."""
 
     embedded: str

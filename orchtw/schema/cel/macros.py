@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.schema.cel.faults import CostExceeded, Failure, no_overload
 from orchtw.schema.cel.frames import STEPS, Frame, Run
@@ -15,8 +15,7 @@ from orchtw.schema.cel.values import boolean
 Make = Callable[[Run, int, int, Sequence[Run]], Run]
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Macro:
+class Macro(msgspec.Struct, frozen=True, kw_only=True):
     """A macro: how many of its bodies are conditions, and the operator that faults of those name.
 
     `result`: the type of what is in the list that comes out, by the types of an element and of the last body; None:

@@ -7,15 +7,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.schema.cel.types import DYN, NULL, Type, list_of, map_of, unify
 
 _SIGNATURE: Final = re.compile(r"(?:(?P<target>[a-zA-Z_(), ]+)\.)?(?P<name>[^(]+)\((?P<rest>.*)\) -> (?P<result>.+)")
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Overload:
+class Overload(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A function for arguments of some types, the target of a method among them.
 
     `cost`: computes from the arguments the steps that a call takes beside its own; None: no more. A type of capital

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
@@ -33,8 +33,7 @@ _SHORTEST_ELEMENT: Final = 2  # bytes of a list's element in JSON, with its comm
 _ROOT: Final = "<nil>"
 
 
-@attrs.frozen(slots=True)
-class _Rule:
+class _Rule(msgspec.Struct, frozen=True):
     """One rule, and the texts of its causes."""
 
     source: str
@@ -47,8 +46,7 @@ class _Rule:
         return (self.message or self.source).strip()
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class _Node:
+class _Node(msgspec.Struct, frozen=True, kw_only=True):
     """A schema with rules in it or below. `keys`: the keys that tell elements of a list apart; None: nothing does."""
 
     rules: tuple[_Rule, ...]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 
 
-@attrs.frozen(slots=True)
-class Literal:
+class Literal(msgspec.Struct, frozen=True):
     """A literal value: None, a boolean, number, text or bytes."""
 
     value: Any
@@ -16,8 +15,7 @@ class Literal:
     depth: int = 1
 
 
-@attrs.frozen(slots=True)
-class Name:
+class Name(msgspec.Struct, frozen=True):
     """A name of a variable or a type."""
 
     name: str
@@ -25,8 +23,7 @@ class Name:
     depth: int = 1
 
 
-@attrs.frozen(slots=True)
-class Select:
+class Select(msgspec.Struct, frozen=True):
     """Access to a member of a value."""
 
     operand: Expression
@@ -35,8 +32,7 @@ class Select:
     depth: int
 
 
-@attrs.frozen(slots=True)
-class CallExpression:
+class CallExpression(msgspec.Struct, frozen=True):
     """A call of a function, operator or macro; `target` is the receiver of a method."""
 
     function: str
@@ -46,8 +42,7 @@ class CallExpression:
     depth: int
 
 
-@attrs.frozen(slots=True)
-class Items:
+class Items(msgspec.Struct, frozen=True):
     """A list literal: its elements in order."""
 
     items: tuple[Expression, ...]
@@ -55,8 +50,7 @@ class Items:
     depth: int
 
 
-@attrs.frozen(slots=True)
-class Entries:
+class Entries(msgspec.Struct, frozen=True):
     """A map literal: its keys and values in order."""
 
     entries: tuple[tuple[Expression, Expression], ...]

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any, Final, Literal
 
 import attrs
+import msgspec
 
 
-@attrs.frozen(slots=True)
-class CelMember:
+class CelMember(msgspec.Struct, frozen=True):
     """A member of an object: its name in JSON, its type, and the conversion of its JSON to a value (None: none)."""
 
     key: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.schema.cel.faults import Failure, no_overload
 from orchtw.schema.cel.types import Type
@@ -23,22 +23,19 @@ class Unsigned(int):
     __slots__ = ()
 
 
-@attrs.frozen(slots=True, order=True)
-class Timestamp:
+class Timestamp(msgspec.Struct, frozen=True, order=True):
     """A point in time, in nanoseconds since 1970."""
 
     nanoseconds: int
 
 
-@attrs.frozen(slots=True, order=True)
-class Duration:
+class Duration(msgspec.Struct, frozen=True, order=True):
     """A time span, in nanoseconds."""
 
     nanoseconds: int
 
 
-@attrs.frozen(slots=True)
-class Url:
+class Url(msgspec.Struct, frozen=True):
     """An address and its parts, as they are written."""
 
     text: str

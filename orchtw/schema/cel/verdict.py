@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 
-@attrs.frozen(slots=True)
-class RuleVerdict:
+class RuleVerdict(msgspec.Struct, frozen=True):
     """Verdict on a rule before it runs.
 
     `fault`: why it cannot run; empty: it can. `is_transition`: it refers to the old value. `estimate`: its

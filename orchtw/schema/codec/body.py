@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-import attrs
+import msgspec
 
 from orchtw.errors import StatusError
 from orchtw.schema.codec.codec import Codec
@@ -27,8 +27,7 @@ Format = Literal["json", "yaml", "protobuf"]
 _NOT_JSON = "couldn't get version/kind; json parse error: "
 
 
-@attrs.define(slots=True, eq=False)
-class Parsed:
+class Parsed(msgspec.Struct, eq=False):
     """Parsed body, not compared with any schema yet.
 
     `api_version` and `kind` are what the body says, checked in no way. `value` is what JSON or YAML holds; an

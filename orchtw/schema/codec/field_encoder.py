@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.schema.codec.generated import Functions
 from orchtw.schema.codec.mismatch import SchemaError
@@ -21,8 +21,7 @@ _NO_SPAN: Final = (0, 0)
 _LEVELS: Final = 2  # an object's fields, and the fields of its metadata, spec and status
 
 
-@attrs.frozen(slots=True)
-class _Part:
+class _Part(msgspec.Struct, frozen=True):
     """One field: its number and key, a struct with this field alone, and the encoder of its own fields, if any.
 
     `keeps`: its encodings are kept by text.

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
+import msgspec
 import yaml
 
 from orchtw.schema.codec.json_text import MAX_ELEMENTS, MAX_KEYS, TOO_MANY_ELEMENTS, TOO_MANY_KEYS
@@ -82,8 +82,7 @@ class _Slices:
         return self._text[start : self._at]
 
 
-@attrs.define(slots=True)
-class _Frame:
+class _Frame(msgspec.Struct):
     """A collection under construction, with its size and depth so far, aliases followed.
 
     `key` is the pending key of a mapping, `merging` if it is a plain `<<`; `merged` holds the objects merged that
@@ -96,7 +95,7 @@ class _Frame:
     merging: bool = False
     weight: int = 1
     depth: int = 1
-    merged: list[Any] = attrs.field(factory=list)
+    merged: list[Any] = msgspec.field(default_factory=list)
 
 
 class _Builder:

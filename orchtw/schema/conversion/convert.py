@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import attrs
+import msgspec
 
 from orchtw.naming.names import Naming
 from orchtw.wire.objects import Object
@@ -13,15 +13,14 @@ Function = Callable[[Object, Naming], Object]
 """Function that returns an object with the fields of another version; its argument is unchanged."""
 
 
-@attrs.frozen(slots=True)
-class Conversions:
+class Conversions(msgspec.Struct, frozen=True):
     """Conversions between the versions of one kind.
 
     `functions` are keyed by (from, to) apiVersion in neutral names. `hub` is the intermediate apiVersion of two that
     no function connects. Versions without a path have the same fields: only the apiVersion changes.
     """
 
-    functions: Mapping[tuple[str, str], Function] = attrs.field(factory=dict)
+    functions: Mapping[tuple[str, str], Function] = msgspec.field(default_factory=dict)
     hub: str = ""
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.naming.names import Naming
 
@@ -33,8 +33,7 @@ def condition_schemas(schema: Schema, key: str) -> Sequence[Schema]:
     return found or () if key != "not" else () if found is None else (found,)
 
 
-@attrs.frozen(slots=True)
-class Extensions:
+class Extensions(msgspec.Struct, frozen=True):
     """The keys of the extensions, in the vocabulary that is served."""
 
     embedded: str

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
 from orchtw.naming.names import Naming
@@ -126,8 +126,7 @@ def _repeated(values: list[Any]) -> Iterator[int]:
             yield index
 
 
-@attrs.frozen(slots=True)
-class ListType:
+class ListType(msgspec.Struct, frozen=True):
     """Type of lists without duplicates: the test that is true of others, with the keys, and their causes."""
 
     test: Expression

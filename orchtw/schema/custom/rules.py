@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
+import msgspec
 
 from orchtw.errors import Cause
 from orchtw.schema.custom import formats, patterns, wording
@@ -101,8 +102,7 @@ Wording = Callable[[str, Any, Schema, Any], Cause]
 """Cause of a breach, from the path in the object, the value, the schema and the limit."""
 
 
-@attrs.frozen(slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """Keyword of values of one type: `broken` is true of a value that breaks one of the limits.
 
     `quick` says the same of values that are known to be of the schema's type, where it has limits. `spares`: a value

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from copy import copy
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.schema.catalogue import ResourceType, joined
 from orchtw.schema.custom.schemas import CustomSchema
@@ -73,8 +73,7 @@ _FORMS: dict[str, Schema] = {
 _EITHER = {Alternative.SCHEMAS: "OrArray", Alternative.BOOL: "OrBool", Alternative.STRINGS: "OrStringArray"}
 
 
-@attrs.frozen(slots=True)
-class Dialect:
+class Dialect(msgspec.Struct, frozen=True):
     """Differences between v2 and v3.
 
     `references` is the place of definitions; `siblings`: members beside a $ref have no effect, so it is wrapped in

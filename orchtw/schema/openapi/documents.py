@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import attrs
+import msgspec
 import orjson
 
 from orchtw.naming.names import Naming
@@ -31,8 +32,7 @@ UNAUTHORIZED = {"description": "Unauthorized"}
 CODES = {200: "OK", 201: "Created", 202: "Accepted"}
 
 
-@attrs.frozen(slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """One part of the API: its path, such as "apis/apps/v1", and its operations.
 
     `index` is the operation that lists the part's contents, `members` are those on its `resources`.

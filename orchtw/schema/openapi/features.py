@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-import attrs
+import msgspec
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Features:
+class Features(msgspec.Struct, frozen=True, kw_only=True):
     """Switches: `enums`: a text's allowed values; `field_validation`: the parameter of that name; `v3`: version 3."""
 
     enums: bool = True

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.schema.openapi.documents import METHODS, Document, Pieces
@@ -26,8 +26,7 @@ class Unusable(ValueError):
     """Error about a malformed document."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Foreign:
+class Foreign(msgspec.Struct, frozen=True, kw_only=True):
     """Excerpt of another server's document: the `part` of the API that it serves, such as `apis/example.com/v1`."""
 
     part: str

@@ -9,7 +9,7 @@ from hashlib import sha256
 from threading import Lock
 from typing import Final, Generic, TypeVar
 
-import attrs
+import msgspec
 
 KEPT_BYTES: Final = 16 << 20
 """Limit of the cached documents that are joined on demand; the least recently used are joined again when needed."""
@@ -17,8 +17,7 @@ KEPT_BYTES: Final = 16 << 20
 T = TypeVar("T")
 
 
-@attrs.frozen(slots=True)
-class Encoded:
+class Encoded(msgspec.Struct, frozen=True):
     """A document in one format; `hash` is in upper-case hexadecimal digits."""
 
     body: bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-import attrs
+import msgspec
 
 from orchtw.schema.catalogue import ResourceType, Subresource
 from orchtw.schema.openapi import parameters
@@ -52,8 +52,7 @@ _WHAT = {
 }
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One method on one path.
 
     `body` and the values of `responses` are full message names; a response may be TEXT. `required`: the body may not

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-import attrs
+import msgspec
 
 from orchtw.schema.nodes import ListSchema, Node, Scalar, StructSchema
 from orchtw.schema.openapi import words
@@ -18,8 +18,7 @@ _NAMES = {
 }
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     """A parameter in the path or the query; those in the path are always required. `type` is a JSON schema type."""
 
     name: str

@@ -11,7 +11,7 @@ from hashlib import sha256
 from threading import Lock
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.custom.schemas import CustomSchema
@@ -72,8 +72,7 @@ def _source(schema: StructSchema) -> bytes:
     return schema.source if isinstance(schema, CustomSchema) else b""
 
 
-@attrs.frozen(slots=True)
-class _PackedPieces:
+class _PackedPieces(msgspec.Struct, frozen=True):
     """Pieces in packed form; the paths are the first `split` bytes."""
 
     text: Packed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from orchtw.naming.names import Naming
 from orchtw.values.times import parse_time
@@ -19,8 +19,7 @@ _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 _OPERATORS = {"In": "{} in ({})", "NotIn": "{} notin ({})", "Exists": "{}", "DoesNotExist": "!{}"}
 
 
-@attrs.frozen(slots=True)
-class Age:
+class Age(msgspec.Struct, frozen=True):
     """A cell whose text is made when the Table is written: the age since `start_s`, in seconds since 1970."""
 
     start_s: float
@@ -30,8 +29,7 @@ class Age:
         return human_duration(now_s - self.start_s)
 
 
-@attrs.define(slots=True, kw_only=True, eq=False)
-class TableView:
+class TableView(msgspec.Struct, kw_only=True, eq=False):
     """Context of cell functions: the time that ages refer to, and the names of the vocabulary.
 
     A cell function may add row conditions. With `lazy`, ages are `Age` values, so that the row can be kept; `passing`
@@ -40,7 +38,7 @@ class TableView:
 
     time_s: float
     naming: Naming
-    conditions: list[Object] = attrs.field(factory=list)
+    conditions: list[Object] = msgspec.field(default_factory=list)
     lazy: bool = False
     passing: bool = False
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any, Final
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
@@ -99,8 +99,7 @@ def _without_repeated(owners: list[dict[str, Any]]) -> tuple[list[dict[str, Any]
     return list(first.values()), repeated
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class MetadataRules:
+class MetadataRules(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of the metadata rules of a kind.
 
     `free_finalizers`: finalizers without a domain may have any name, not only the standard ones.

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import attrs
+import msgspec
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.schema.codec.generated import Functions, Writer
@@ -158,7 +159,7 @@ class Validators:
         with w.block(f"for {key}, {value.value} in {at.value}.items():"):
             if rules.key is not None:
                 _check_fit(Scalar.STRING, rules.key)
-                _write_text(rules.key, attrs.evolve(value, value=key), w)
+                _write_text(rules.key, msgspec.structs.replace(value, value=key), w)
             self._write_element(node.value, rules.item or _NO_RULES, value, w)
 
     def _write_element(self, node: Node, rules: StructRules, at: _Place, w: Writer) -> None:
@@ -171,8 +172,7 @@ class Validators:
             w("break")
 
 
-@attrs.frozen(slots=True)
-class _Place:
+class _Place(msgspec.Struct, frozen=True):
     """Source of a value, of its value before the update, and of its path, inside `depth` lists and maps.
 
     `of_object`: it is a field of a whole object.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import BadRequest, MethodNotAllowed, RequestEntityTooLarge, StatusError
 from orchtw.request import Peer, Request
@@ -24,8 +24,7 @@ _WORD = re.compile(r"[A-Z]+")
 _DIGITS = re.compile(r"[0-9]{1,15}")
 
 
-@attrs.frozen(slots=True)
-class RequestHead:
+class RequestHead(msgspec.Struct, frozen=True):
     """A request without its body; `declared` is the length of the body (None: unknown), sent after a 100 if the
     client `expects` one. `size` is that of the fields. A `refusal` is the response, whatever else comes.
     """

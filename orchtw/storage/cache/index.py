@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.storage.cache.ordered import BLOCK, NO_ENTRIES, Entries, Ordered
 from orchtw.storage.cache.union import Candidates, united
@@ -21,8 +21,7 @@ Attribute = tuple[str, str | int]
 """
 
 
-@attrs.frozen(slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """Term that an index can answer: an attribute has one of some values; `others`: any but these.
 
     The presence of a label is an attribute with one value, which is empty.

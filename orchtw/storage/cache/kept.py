@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.storage.cache.ordered import Entries
 from orchtw.storage.cache.pins import Pins
@@ -16,14 +16,13 @@ MAX_CHOSEN: Final = 4  # selections of one state that indexes helped; a client m
 IDLE_S: Final = 60.0  # a client that has not asked for its next page by then pays for getting there anew
 
 
-@attrs.define(slots=True, eq=False)
-class KeptState:
+class KeptState(msgspec.Struct, eq=False, weakref=True):
     """A state, and its selected parts; empty after it has expired."""
 
     since: float
     used: float
     whole: Entries | None = None
-    chosen: dict[Selection, Candidates] = attrs.field(factory=dict)
+    chosen: dict[Selection, Candidates] = msgspec.field(default_factory=dict)
 
     def expire(self) -> None:
         """Drop the state: it holds too much memory."""

@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from itertools import islice
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.storage.cache.ordered import Entries, Ordered
 from orchtw.storage.cache.union import Candidates
@@ -19,8 +19,7 @@ STRIDE: Final = 256  # events between two steps: half a millisecond
 Steps = Generator[None, None, Candidates]
 
 
-@attrs.frozen(slots=True, eq=False)
-class Past:
+class Past(msgspec.Struct, frozen=True, eq=False):
     """Past state, from the present entries (`now`, at least the selected ones) and the `events` since.
 
     Wanted are entries from key `low` on and before `high` ("": no end) that `matches` accepts; others may be among

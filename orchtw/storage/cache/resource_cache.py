@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from math import inf
 
-import attrs
+import msgspec
 
 from orchtw.errors import Expired, InternalError, Timeout
 from orchtw.memory.untracked import untrack
@@ -31,8 +31,7 @@ from orchtw.watch.turns import ReactorTurns
 from orchtw.watch.watcher import Watcher
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class Shared:
+class Shared(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """State that the caches of all resources share: head revision, timers, and limits."""
 
     timers: TimerWheel
@@ -41,8 +40,8 @@ class Shared:
     freshness: Freshness
     outdated: Callable[[str], bool] = lambda key: False
     unreadable: Callable[[ResourceCache, Entry, Exception], None] = lambda cache, entry, error: None
-    room: Room = attrs.field(factory=Room)
-    texts: Texts = attrs.field(factory=Texts)
+    room: Room = msgspec.field(default_factory=Room)
+    texts: Texts = msgspec.field(default_factory=Texts)
     history_s: float = HISTORY_S
 
 

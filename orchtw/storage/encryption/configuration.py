@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-import attrs
+import msgspec
 
 from orchtw.errors import ConfigError
 from orchtw.flags.flag import parse_duration_s
@@ -30,8 +30,7 @@ KMS_CACHE: Final = 1000
 """Number of data keys kept open, unless the file sets another."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class KmsPlugin:
+class KmsPlugin(msgspec.Struct, frozen=True, kw_only=True):
     """Key management service: `endpoint` is its socket; a negative `cache_size` turns the cache off."""
 
     name: str
@@ -40,8 +39,7 @@ class KmsPlugin:
     cache_size: int
 
 
-@attrs.frozen(slots=True)
-class Section:
+class Section(msgspec.Struct, frozen=True):
     """Resources as `plural.group`, and their providers in order."""
 
     resources: tuple[str, ...]

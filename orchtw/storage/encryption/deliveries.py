@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
@@ -77,7 +77,7 @@ class Deliveries(Subscription):
                 try:
                     await missing.fetch()
                 except Unreadable as problem:
-                    return attrs.evolve(change, note=Locked(str(problem)))
+                    return msgspec.structs.replace(change, note=Locked(str(problem)))
 
     def _hand_on(self, changes: Sequence[Change]) -> None:
         """Deliver changes; a subscriber that raises is logged and stays subscribed."""

@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -134,7 +134,7 @@ class EncryptedStore(Store):
             raise InternalError.unreadable(key, str(problem)) from None
         if not revision:
             self._note(key, opened)
-        return attrs.evolve(found, value=opened.value)
+        return msgspec.structs.replace(found, value=opened.value)
 
     async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
         page = await self._store.list(prefix, revision=revision, limit=limit, start=start)
@@ -158,8 +158,10 @@ class EncryptedStore(Store):
             else:
                 if noted:
                     self._note(item.key, opened)
-                items.append(item if opened.value is item.value else attrs.evolve(item, value=opened.value))
-        return attrs.evolve(page, items=items, damaged=(*page.damaged, *closed))
+                items.append(
+                    item if opened.value is item.value else msgspec.structs.replace(item, value=opened.value)
+                )
+        return msgspec.structs.replace(page, items=items, damaged=(*page.damaged, *closed))
 
     def commit(self, op: Op) -> Deferred[WriteOutcome]:
         transformer = self._transformers.of(op.key)
@@ -202,7 +204,7 @@ class EncryptedStore(Store):
             value = await with_keys(partial(self._sealed, transformer, op))
         except Unreadable as problem:
             raise InternalError.unreadable(op.key, str(problem)) from None
-        return attrs.evolve(op, value=value)
+        return msgspec.structs.replace(op, value=value)
 
     def _forget_pair(self, key: str, pair: tuple[bytes, bytes]) -> None:
         pairs = self._written[key]
@@ -267,7 +269,7 @@ class EncryptedStore(Store):
             value = (await with_keys(partial(self._open, current.key, current.value))).value
         except Unreadable:
             value = b""
-        return WriteOutcome(outcome.revision, attrs.evolve(current, value=value))
+        return WriteOutcome(outcome.revision, msgspec.structs.replace(current, value=value))
 
     async def keep(self, key: str, value: bytes, life_s: float) -> KeptValue:
         """Keep a value, as `Store.keep`; such values announce servers, and are never sealed."""
@@ -288,9 +290,9 @@ class EncryptedStore(Store):
         note = change.note
         if previous is not None and previous.value:
             try:
-                previous = attrs.evolve(previous, value=self._opened(key, previous.value).value)
+                previous = msgspec.structs.replace(previous, value=self._opened(key, previous.value).value)
             except Unreadable:
-                previous = attrs.evolve(previous, value=b"")
+                previous = msgspec.structs.replace(previous, value=b"")
         opened = Opened(b"", stale=False)
         if value is not None:
             try:

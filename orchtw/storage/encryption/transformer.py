@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 from time import perf_counter
 
-import attrs
+import msgspec
 
 from orchtw.storage.encryption.identity import Identity
 from orchtw.storage.encryption.metrics import FROM_STORAGE, IDENTITY, NO_PROVIDER, TO_STORAGE, SealingMetrics
 from orchtw.storage.encryption.provider import NOT_PLAIN, KeyMissing, Provider, Unreadable
 
 
-@attrs.frozen(slots=True)
-class Opened:
+class Opened(msgspec.Struct, frozen=True):
     """A value; `stale`: it is not yet sealed by the first provider."""
 
     value: bytes

@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any, Final
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall
 from twisted.internet.task import LoopingCall
@@ -60,8 +60,7 @@ NUDGE_S: Final = 0.02
 """Lag of a feed behind a requested revision after which it is nudged."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class EtcdSettings:
+class EtcdSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of the etcd store. `endpoints` are tried in turn; keys begin with `root` and lie below `prefix`.
 
     `vocabulary` is that of its objects; empty: any is accepted, and none is recorded. `evidence` recognises that of a

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
@@ -25,12 +25,11 @@ SHOWN: Final = 40
 """Number of characters of a record that an error message shows: an operator may have written anything."""
 
 
-@attrs.define(slots=True)
-class Told:
+class Told(msgspec.Struct):
     """Counts of recognised objects and the first key, by vocabulary; `closed`: the first unreadable value."""
 
-    objects: Counter[str] = attrs.field(factory=Counter)
-    first: dict[str, str] = attrs.field(factory=dict)
+    objects: Counter[str] = msgspec.field(default_factory=Counter)
+    first: dict[str, str] = msgspec.field(default_factory=dict)
     closed: str = ""
 
 

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred
 
 from orchtw.errors import StatusError
@@ -20,8 +20,7 @@ from orchtw.storage.interface import Guard, KeyValue, Op, WriteOutcome
 MOD = Compare.MOD
 
 
-@attrs.define(slots=True, eq=False)
-class Write:
+class Write(msgspec.Struct, eq=False):
     """One write: its key in the cluster, its waiting caller, its lease, and the revision once committed."""
 
     op: Op

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Any, Final
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.task import deferLater
@@ -47,8 +47,7 @@ Changes = list[Change]
 Items = list[KeyValue]
 
 
-@attrs.frozen(slots=True, eq=False)
-class _Ticket:
+class _Ticket(msgspec.Struct, frozen=True, eq=False):
     """A queued write; nobody waits for the end of a value."""
 
     op: Op
@@ -58,8 +57,7 @@ class _Ticket:
 Batch = list[_Ticket]
 
 
-@attrs.frozen(slots=True, eq=False)
-class _Replacement:
+class _Replacement(msgspec.Struct, frozen=True, eq=False):
     """A queued replacement of the whole state."""
 
     ops: Sequence[Op]

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import suppress
 from typing import Any, Final, Protocol
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred, fail
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
@@ -53,8 +53,7 @@ class HubMember(Protocol):
         """Close the stream: the store is closed."""
 
 
-@attrs.frozen(slots=True)
-class _Held:
+class _Held(msgspec.Struct, frozen=True):
     """Result that waits until a revision has been released."""
 
     revision: int

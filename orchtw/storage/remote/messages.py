@@ -11,7 +11,7 @@ from enum import IntEnum
 from struct import Struct, error
 from typing import Any, Final, ParamSpec, TypeVar
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw import errors
@@ -75,8 +75,7 @@ _MORE, _LAST = 1, 2
 _NONE: Final = -1
 
 
-@attrs.frozen(slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Note of a worker's write: the worker, its number there, and the terms of its note."""
 
     worker: int

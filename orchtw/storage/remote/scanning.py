@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import cast
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
@@ -17,8 +17,7 @@ from orchtw.storage.remote.messages import NUMBER, MessageKind
 Pages = AsyncGenerator[Page, None]
 
 
-@attrs.define(slots=True, eq=False)
-class _Scan:
+class _Scan(msgspec.Struct, eq=False):
     pages: Pages
     busy: bool = False
     left: bool = False

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 from zlib import crc32
 
-import attrs
+import msgspec
 from twisted.logger import Logger
 
 from orchtw.storage.sqlite.errors import sentence
@@ -28,12 +28,11 @@ WHERE e.at <= ? ORDER BY e.at LIMIT ?
 NEXT = "SELECT min(at) FROM expiry WHERE at > ?"
 
 
-@attrs.frozen(slots=True)
-class Due:
+class Due(msgspec.Struct, frozen=True):
     """Revisions that are due, and the keys of those that may still be live."""
 
-    revisions: list[int] = attrs.field(factory=list)
-    keys: dict[int, str] = attrs.field(factory=dict)
+    revisions: list[int] = msgspec.field(default_factory=list)
+    keys: dict[int, str] = msgspec.field(default_factory=dict)
 
 
 NOTHING = Due()

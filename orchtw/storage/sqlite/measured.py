@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.metrics.series import Histogram, doubling
 
@@ -15,15 +15,14 @@ def _durations() -> Histogram:
     return Histogram(_SECONDS)
 
 
-@attrs.frozen(slots=True, eq=False)
-class Measured:
+class Measured(msgspec.Struct, frozen=True, eq=False):
     """Sizes of batches, and the seconds of commits, of truncations of the log, and of background slices.
 
     `checkpoints` has the passes of the thread beside the writer, which alone adds to it.
     """
 
-    batches: Histogram = attrs.field(factory=lambda: Histogram(doubling(1, 9)))
-    commits: Histogram = attrs.field(factory=_durations)
-    cuts: Histogram = attrs.field(factory=_durations)
-    checkpoints: Histogram = attrs.field(factory=_durations)
-    slices: Histogram = attrs.field(factory=_durations)
+    batches: Histogram = msgspec.field(default_factory=lambda: Histogram(doubling(1, 9)))
+    commits: Histogram = msgspec.field(default_factory=_durations)
+    cuts: Histogram = msgspec.field(default_factory=_durations)
+    checkpoints: Histogram = msgspec.field(default_factory=_durations)
+    slices: Histogram = msgspec.field(default_factory=_durations)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred
 
 from orchtw import errors
@@ -20,18 +20,17 @@ FENCED: Final = -1
 """Result in place of a revision: the key of the op's guard has been written since."""
 
 
-@attrs.define(slots=True, eq=False)
-class WritePlan:
+class WritePlan(msgspec.Struct, eq=False):
     """Decided batch: the rows to insert, and for each ticket the revision (0: refused, or FENCED) and the row found.
 
     `ends` are the revisions of expiring values with their times, `ended` those that have expired.
     """
 
-    rows: list[Row] = attrs.field(factory=list)
-    given: list[int] = attrs.field(factory=list)
-    found: list[int] = attrs.field(factory=list)
-    ends: list[tuple[int, int]] = attrs.field(factory=list)
-    ended: list[int] = attrs.field(factory=list)
+    rows: list[Row] = msgspec.field(default_factory=list)
+    given: list[int] = msgspec.field(default_factory=list)
+    found: list[int] = msgspec.field(default_factory=list)
+    ends: list[tuple[int, int]] = msgspec.field(default_factory=list)
+    ended: list[int] = msgspec.field(default_factory=list)
 
 def insertion(count: int) -> str:
     """Return the statement that inserts so many rows."""

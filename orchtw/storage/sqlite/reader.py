@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
-import attrs
+import msgspec
 import orjson
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorFromThreads
@@ -79,8 +79,7 @@ FROM (
 """
 
 
-@attrs.frozen(slots=True)
-class Rows:
+class Rows(msgspec.Struct, frozen=True):
     """Rows by revision: those that match their checksums, and those that do not. Missing ones are in neither."""
 
     sound: dict[int, KeyValue]

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import accumulate, compress
 from typing import Any, Final
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred
 
 from orchtw import errors
@@ -29,8 +29,7 @@ Ask = Callable[[Callable[[reader.Connection], Any]], Deferred[Any]]
 """Runs a query in a thread."""
 
 
-@attrs.frozen(slots=True)
-class KeyIndex:
+class KeyIndex(msgspec.Struct, frozen=True):
     """Keys in order, as of `revision`, with the revisions of their writes and the sizes of their values."""
 
     revision: int
@@ -65,8 +64,7 @@ class KeyIndex:
             start, before = stop, ends[stop - 1]
 
 
-@attrs.frozen(slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """Part of the index, cut into chunks, and the number of its keys that are not wanted.
 
     `after` is where the next one begins, or "".
@@ -217,7 +215,7 @@ class _Reading:
         found = await reading
         self.pages += 1
         self.left -= size
-        return attrs.evolve(found, remaining=max(self.left, 0))
+        return msgspec.structs.replace(found, remaining=max(self.left, 0))
 
     def _is_wanted(self, key: str) -> bool:
         return self._wanted is not None and self._wanted(key)

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import attrs
+import msgspec
 
 from orchtw.errors import ConfigError
 from orchtw.storage.interface import Damaged, KeyValue
@@ -26,8 +26,7 @@ ROW = "SELECT rev, CAST(key AS BLOB), created, prev, value, sum FROM history WHE
 BUSY_S = 5.0
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Sizes:
+class Sizes(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of the file, of its free pages and of the log beside it; and the number of states, old ones included."""
 
     file: int

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IReactorFromThreads
 from twisted.logger import Logger
@@ -47,8 +47,7 @@ PROBE_BYTES = 64 << 10
 REFUSAL = "writes are refused, since the next start would not find them"
 
 
-@attrs.define(slots=True, eq=False)
-class Errand:
+class Errand(msgspec.Struct, eq=False):
     """Work for the writer thread between two batches, and the Deferred of its result."""
 
     work: Callable[[], object]

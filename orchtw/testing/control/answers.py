@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 MOST_SHOWN = 500
 """Characters of a body that is no Status in the text of its error."""
@@ -22,8 +22,7 @@ class ApiError(Exception):
         self.status = status
 
 
-@attrs.frozen(slots=True)
-class RawAnswer:
+class RawAnswer(msgspec.Struct, frozen=True):
     """Complete response. Header names are in lower case; the values of repeated headers are joined by ", "."""
 
     code: int

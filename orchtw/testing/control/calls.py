@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, Literal, TypeVar
 
-import attrs
+import msgspec
 
 from orchtw.testing.control.answers import ApiError, RawAnswer, refusal
 from orchtw.testing.control.http import ServerRequest, path_of
@@ -30,8 +30,7 @@ _FAULT_NAMES: Final = {
 }
 
 
-@attrs.frozen(slots=True)
-class Call(Generic[T]):
+class Call(msgspec.Struct, Generic[T], frozen=True):
     """Request, and the conversion of a response that is not a refusal."""
 
     request: ServerRequest
@@ -42,8 +41,7 @@ class Call(Generic[T]):
         return self.read(answer.checked(str(self.request)))
 
 
-@attrs.frozen(slots=True)
-class StateSnapshot:
+class StateSnapshot(msgspec.Struct, frozen=True):
     """State of the server that `restore` can bring back, until it is released or the server ends."""
 
     id: str
@@ -51,8 +49,7 @@ class StateSnapshot:
     objects: int
 
 
-@attrs.frozen(slots=True)
-class AddedFault:
+class AddedFault(msgspec.Struct, frozen=True):
     """Fault rule in the server. `rule` is its JSON: what it selects, and how often it has `matched` and `struck`."""
 
     id: str

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-import attrs
 import h11
+import msgspec
 
 from orchtw.testing.control.answers import RawAnswer, refusal
 from orchtw.testing.control.network import Network, ServerConnection
@@ -25,14 +25,13 @@ MOST_KEPT = 8
 JSON = "application/json"
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ServerRequest:
+class ServerRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Request to the server; `path` has the query in it. A `body` other than bytes is sent as JSON."""
 
     method: str
     path: str
     body: Any = None
-    headers: Mapping[str, str] = attrs.field(factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
+import msgspec
 
 MOST_VALUE = 80
 """Characters of a value in a text."""
@@ -15,8 +16,7 @@ MOST_CHANGES = 12
 """Changed fields of one write in a text."""
 
 
-@attrs.frozen(slots=True)
-class ChangedField:
+class ChangedField(msgspec.Struct, frozen=True):
     """Change of the field at `path`, such as `$.spec.replicas`; a value that was not there is None."""
 
     path: str
@@ -82,8 +82,7 @@ class RecordedWrite:
         return "\n".join((head, *_change_lines(self.changes)))
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ObjectDifference:
+class ObjectDifference(msgspec.Struct, frozen=True, kw_only=True):
     """ObjectDifference of one object between two revisions. `type` is ADDED, MODIFIED or DELETED."""
 
     type: str

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-import attrs
+import msgspec
 
 Get = Callable[[str], Awaitable[Any]]
 """Returns the JSON of a path, None if there is nothing."""
@@ -18,8 +18,7 @@ class UnknownResource(Exception):
     """Error: the server does not serve such a resource, perhaps not yet."""
 
 
-@attrs.frozen(slots=True)
-class ServedResource:
+class ServedResource(msgspec.Struct, frozen=True):
     """Resource of an API; `root` is its path without namespace, such as `/apis/apps/v1`."""
 
     root: str

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Selected:
+class Selected(msgspec.Struct, frozen=True, kw_only=True):
     """Selection of one object by name, or of all that match the selectors, in one namespace or all of them."""
 
     resource: str

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 from typing import Any, TypedDict, TypeVar, Unpack, overload
 
-import attrs
+import msgspec
 
 from orchtw.testing.control import calls
 from orchtw.testing.control.answers import RawAnswer
@@ -108,8 +108,7 @@ class AsyncFaults:
         await self._send(calls.clear_faults())
 
 
-@attrs.frozen(slots=True, eq=False)
-class Reached:
+class Reached(msgspec.Struct, frozen=True, eq=False):
     """Running server, as its control reaches it."""
 
     client: HttpClient

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.testing.admission_webhook import AdmissionWebhook, patching
@@ -185,7 +185,7 @@ class AuditTests(WebhookCase):
             seen.append(request)
             return await app(request)
 
-        self.server.instance.front = attrs.evolve(self.server.instance.front, app=watching)
+        self.server.instance.front = msgspec.structs.replace(self.server.instance.front, app=watching)
         await self.create_map()
         self.detailed: dict[str, str] = seen[0].detailed_annotations
         found: dict[str, str] = seen[0].annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.controllers.apiextensions.definition import Definition
@@ -28,7 +28,7 @@ class NewsTests(SynchronousTestCase):
         self.assertTrue(News(released="a.b/c").concern(self.definition))
         self.assertFalse(News(released="other").concern(self.definition))
         told = {"type": NAMES_ACCEPTED, "status": "True", "reason": ACCEPTED.reason, "message": ACCEPTED.message}
-        said = attrs.evolve(self.definition, conditions=[told])
+        said = msgspec.structs.replace(self.definition, conditions=[told])
         self.assertFalse(News(findings=[ACCEPTED]).concern(said))
         self.assertTrue(News(dropped=[NAMES_ACCEPTED]).concern(said))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-import attrs
+import msgspec
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Cause
@@ -32,7 +32,7 @@ RULES = MetadataRules(namespaced=True, name_form=SUBDOMAIN_NAME, free_finalizers
 
 
 def create(meta: dict[str, Any], **more: Any) -> list[Cause]:
-    return validate_create(meta, attrs.evolve(RULES, **more))
+    return validate_create(meta, msgspec.structs.replace(RULES, **more))
 
 
 def update(new: dict[str, Any], old: dict[str, Any]) -> list[Cause]:
@@ -134,7 +134,7 @@ class CreateTests(SynchronousTestCase):
         """The namespace finalizer is the one of the served vocabulary."""
         naming = Naming.kubernetes()
         meta = {**GOOD, "finalizers": [naming.namespace_finalizer]}
-        self.assertEqual(validate_create(meta, attrs.evolve(RULES, naming=naming)), [])
+        self.assertEqual(validate_create(meta, msgspec.structs.replace(RULES, naming=naming)), [])
 
     def test_all_at_once(self) -> None:
         """Every cause is reported together."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.error import ConnectionDone
 from twisted.protocols.portforward import ProxyFactory, ProxyServer
@@ -26,7 +26,7 @@ class Gate:
         """Let connections through; where."""
         self._port = self._reactor.listenTCP(self._number, self._factory, interface="127.0.0.1")
         self._number = self._port.getHost().port
-        return attrs.evolve(self._behind, host="127.0.0.1", port=self._number)
+        return msgspec.structs.replace(self._behind, host="127.0.0.1", port=self._number)
 
     async def close(self) -> None:
         """Cut the connections, and refuse new ones."""

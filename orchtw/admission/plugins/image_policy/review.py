@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import attrs
+import msgspec
 import orjson
 
 from orchtw.outbound.answers import BadResponse, answered, check_type, field
@@ -14,13 +14,12 @@ from orchtw.wire.objects import Object
 KIND: Final = "ImageReview"
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ImageVerdict:
+class ImageVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """Verdict of the backend; `annotations` are for the audit log."""
 
     allowed: bool
     reason: str = ""
-    annotations: Mapping[str, str] = attrs.field(factory=dict)
+    annotations: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 def question(images: Sequence[str], annotations: Mapping[str, str], namespace: str) -> Object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.admission.configuration import UNVERSIONED, Given
 from orchtw.errors import ConfigError
@@ -24,8 +24,7 @@ _BACKOFF_MS: Final = (1, 5 * 60 * _SECOND_MS)
 _NS_PER_MS: Final = 10**6
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ImagePolicySettings:
+class ImagePolicySettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings: cache TTLs (0: no cache), delay before the first retry, and the verdict without a response."""
 
     allow_ttl_s: float = 300.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.registry.listers.lister import StoredLister
 from orchtw.registry.stored import Stored
@@ -14,8 +14,7 @@ from orchtw.watch.entry import Entry
 NODE_NAME: Final = "spec.nodeName"
 
 
-@attrs.frozen(slots=True)
-class PodRecord:
+class PodRecord(msgspec.Struct, frozen=True):
     """Record of a pod: its uid, and the node that it runs on."""
 
     uid: str

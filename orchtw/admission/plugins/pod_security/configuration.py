@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.admission.configuration import Given
 from orchtw.admission.plugins.pod_security.policy import (
@@ -31,11 +31,10 @@ VERSIONS: Final = (f"{GROUP}/v1beta1", f"{GROUP}/v1alpha1")
 Rule = Callable[[str], Sequence[str]]
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class PodSecuritySettings:
+class PodSecuritySettings(msgspec.Struct, frozen=True, kw_only=True):
     """Defaults for namespaces without labels, and exemptions."""
 
-    defaults: NamespacePolicy = attrs.field(factory=NamespacePolicy)
+    defaults: NamespacePolicy = msgspec.field(default_factory=NamespacePolicy)
     users: frozenset[str] = frozenset()
     namespaces: frozenset[str] = frozenset()
     runtime_classes: frozenset[str] = frozenset()

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import attrs
+import msgspec
 
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
@@ -27,8 +28,7 @@ _VERSION: Final = re.compile(r"v1\.(0|[1-9][0-9]*)")
 _INT64: Final = 1 << 63
 
 
-@attrs.frozen(slots=True)
-class Standard:
+class Standard(msgspec.Struct, frozen=True):
     """Level of the standards in a version: "latest", or "v1." and a number."""
 
     level: str

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.admission.plugins.pod_security import host_controls as host
 from orchtw.admission.plugins.pod_security import kernel_controls as kernel
@@ -24,8 +24,7 @@ NEWEST: Final = 24
 """Minor version of the latest standards; later versions are the same."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Control:
+class Control(msgspec.Struct, frozen=True, kw_only=True):
     """Control of the standards: its checks by the minor version from which they apply.
 
     `instead_of` is the control of the level below that it replaces.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.registry.groups.core.pod_annotations import AnnotationKeys
 from orchtw.wire.objects import Object
@@ -16,8 +16,7 @@ Container = tuple[str, Object, Object]
 """Name of a container, the container itself, and its security context, which is empty if it has none."""
 
 
-@attrs.frozen(slots=True)
-class Subject:
+class Subject(msgspec.Struct, frozen=True):
     """Pod to check, with its own security context in `security`, empty if it has none.
 
     `containers` are those of all kinds. `keys` are the names of annotations.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.values.causes import MAX_SHOWN_CHARACTERS
 
@@ -15,8 +15,7 @@ MOST_SHOWN: Final = 256
 _CUT: Final = "..."
 
 
-@attrs.frozen(slots=True)
-class Violation:
+class Violation(msgspec.Struct, frozen=True):
     """Violation of a control: the reason in a few words, and the parts of the pod with their values."""
 
     reason: str

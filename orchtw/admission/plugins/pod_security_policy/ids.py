@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import Cause
 from orchtw.wire.objects import Object
@@ -16,8 +16,7 @@ NOT_ROOT: Final = "MustRunAsNonRoot"
 ANY: Final = "RunAsAny"
 
 
-@attrs.frozen(slots=True)
-class Ids:
+class Ids(msgspec.Struct, frozen=True):
     """Strategy for ids: a rule and its ranges."""
 
     rule: str = ANY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import attrs
+import msgspec
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
@@ -30,8 +30,7 @@ EPHEMERAL: Final = "ephemeralcontainers"
 _CHANGE_OFTEN: Final = ("ownerReferences", "finalizers", "managedFields", "resourceVersion", "generation")
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Fit:
+class Fit(msgspec.Struct, frozen=True, kw_only=True):
     """Result of a check: the admitted pod and the policy's name, or the causes of all policies that may be used."""
 
     pod: Object | None = None

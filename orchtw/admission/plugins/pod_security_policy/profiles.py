@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.seccomp import DEFAULT, OLD_DEFAULT
@@ -13,8 +13,7 @@ from orchtw.registry.groups.core.seccomp import DEFAULT, OLD_DEFAULT
 ANY: Final = "*"
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Profiles:
+class Profiles(msgspec.Struct, frozen=True, kw_only=True):
     """Profiles of one kind: `allowed` is None without an annotation, `told` is its text.
 
     `default` is empty if not set.
@@ -38,4 +37,4 @@ def with_both_names(found: Profiles) -> Profiles:
     same = frozenset((DEFAULT, OLD_DEFAULT))
     if found.allowed is None or found.allowed.isdisjoint(same):
         return found
-    return attrs.evolve(found, allowed=found.allowed | same)
+    return msgspec.structs.replace(found, allowed=found.allowed | same)

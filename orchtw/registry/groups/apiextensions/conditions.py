@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 NAMES_ACCEPTED: Final = "NamesAccepted"
 ESTABLISHED: Final = "Established"
@@ -16,8 +16,7 @@ APPROVAL: Final = "OrchAPIApprovalPolicyConformant"
 Condition = Mapping[str, Any]
 
 
-@attrs.frozen(slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """Desired content of a condition; `with_condition` keeps its lastTransitionTime."""
 
     type: str

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final, Literal
 
-import attrs
+import msgspec
 
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
@@ -39,8 +39,7 @@ Steps = tuple["Steps", str] | None
 """Path of a value in an object: the steps before the last one, and that one; "" for an element of a list."""
 
 
-@attrs.frozen(slots=True)
-class _Place:
+class _Place(msgspec.Struct, frozen=True):
     """A schema outside of conditions. `steps` lead to its value in the nearest object with kind and apiVersion."""
 
     schema: Schema

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
@@ -27,8 +27,7 @@ _ADVICE: Final = (
 )
 
 
-@attrs.frozen(slots=True)
-class _Place:
+class _Place(msgspec.Struct, frozen=True):
     """A schema outside of conditions.
 
     `most`: how many values of it an object may have; None: no schema limits it. `uncorrelated`: the list from which

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-import attrs
+import msgspec
 
 from orchtw.errors import MAX_NAME_CHARACTERS
 from orchtw.schema.codec.mismatch import shortened
@@ -17,8 +17,7 @@ from orchtw.schema.validation.problems import at
 
 Level = Literal["root", "field", "item", "nested"]
 
-@attrs.frozen(slots=True)
-class Path:
+class Path(msgspec.Struct, frozen=True):
     """Path in a definition; its text is only made for a cause."""
 
     parent: Path | None
@@ -45,8 +44,7 @@ class Path:
         return "".join(reversed(steps))
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class SchemaNode:
+class SchemaNode(msgspec.Struct, frozen=True, kw_only=True):
     """Node of a schema.
 
     `level` says what it describes: the object, a member or an element; or that it stands in a condition on such
@@ -94,12 +92,14 @@ def _members(node: SchemaNode, keys: Extensions) -> Iterator[SchemaNode]:
         member = node.below(each, path.inside("properties", name), "field")
         if names_itself and name in TYPE_FIELDS:
             no_defaults = f"in top-level {name}" if node.level == "root" else node.no_defaults
-            member = attrs.evolve(member, in_metadata=True, no_defaults=no_defaults)
+            member = msgspec.structs.replace(member, in_metadata=True, no_defaults=no_defaults)
         yield member
     if isinstance(more := schema.get("additionalProperties"), dict):
         member = node.below(more, path / "additionalProperties", "field")
         if node.in_metadata:
-            member = attrs.evolve(member, no_defaults="inside additionalProperties applying to object metadata")
+            member = msgspec.structs.replace(
+                member, no_defaults="inside additionalProperties applying to object metadata"
+            )
         yield member
     if isinstance(items := schema.get("items"), dict):
         yield node.below(items, path / "items", "item")
@@ -115,7 +115,7 @@ def _conditions(node: SchemaNode, keys: Extensions) -> Iterator[SchemaNode]:
             spared = either and key == "anyOf" and (free or node.spares)
             spares = free and not either and key == "allOf" and index == 0
             found = node.below(each, path.inside(key, index), "nested")
-            yield attrs.evolve(found, spared=spared, spares=spares) if spared or spares else found
+            yield msgspec.structs.replace(found, spared=spared, spares=spares) if spared or spares else found
     if (denied := schema.get("not")) is not None:
         yield node.below(denied, path / "not", "nested")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
@@ -32,8 +32,7 @@ _INT32: Final = 1 << 31
 _LONGEST_COST: Final = len("-2147483648")
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class AnnotationKeys:
+class AnnotationKeys(msgspec.Struct, frozen=True, kw_only=True):
     """Keys of the annotations in one vocabulary; the last two are prefixes of a container's name."""
 
     mirror: str

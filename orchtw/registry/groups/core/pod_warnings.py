@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.core.pod_annotations import annotations_of, containers_of, keys_in
@@ -44,8 +44,7 @@ MAX_WARNINGS: Final = 100
 """Warnings about one object: a header holds fewer."""
 
 
-@attrs.frozen(slots=True)
-class _Words:
+class _Words(msgspec.Struct, frozen=True):
     """Names of deprecated fields in one vocabulary."""
 
     labels: Mapping[str, str]
