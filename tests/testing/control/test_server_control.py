@@ -2,20 +2,24 @@
 
 # covers: orchtw.testing.control.calls, orchtw.testing.control.eventually, orchtw.testing.control.quiet
 # covers: orchtw.testing.control.reader, orchtw.testing.control.http, orchtw.testing.control.blocking
-# covers: orchtw.testing.api_server
+# covers: orchtw.testing.api_server, orchtw.testing.control.service_map
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.config.service_map import read_mappings
 from orchtw.testing.api_server import ApiServer
+from orchtw.testing.control import service_map
 from orchtw.testing.control.answers import ApiError
 from orchtw.testing.control.failures import ConditionNotMet, NotQuiet
 from orchtw.testing.control.selectors import absent
+from orchtw.testing.control.service_map import ServiceMapFile
 from tests.testing.api_servers import CONFIG_MAPS, config_map, shared
 
 MERGE = "application/merge-patch+json"
@@ -339,9 +343,34 @@ class QuietTests(ControlCase):
 
 class ServiceMapTests(ControlCase):
     def test_forms(self) -> None:
-        """A mapping in another form is rejected."""
-        for service, address in (("hook:443", "127.0.0.1:1"), ("a/hook", "127.0.0.1:1"), ("a/hook:443", "127.0.0.1")):
-            self.assertRaises(ValueError, self.server.map_service, service, address)
+        """A mapping that the server would refuse is rejected, with the reason."""
+        good, address = "a/hook:443", "127.0.0.1:1"
+        for service, to in (
+            ("hook:443", address), ("a/hook", address), ("Shop/w:443", address), ("a/hook:0", address),
+            ("a/hook:99999", address), (f"{good}\nb/c:1", address), ("", address),
+            (good, "127.0.0.1"), (good, ":80"), (good, "127.0.0.1:99999"), (good, "a=b:80"), (good, ""),
+        ):  # fmt: skip
+            self.assertRaises(ValueError, self.server.map_service, service, to)
+        error = self.assertRaises(ValueError, self.server.map_service, "Shop/w:443", address)
+        self.assertIn('"Shop"', str(error))
+
+    def test_earlier_mappings(self) -> None:
+        """A rejected mapping leaves the earlier ones in force, and the same port may be mapped anew."""
+        path = Path(self.mktemp())
+        services = ServiceMapFile(path)
+        services.add("a/hook:443", "127.0.0.1:1")
+        self.assertRaises(ValueError, services.add, "A/hook:443", "127.0.0.1:2")
+        self.assertEqual([str(each) for each in read_mappings(path)], ["a/hook:443=127.0.0.1:1"])
+        services.add("a/hook:0443", "[::1]:2")
+        self.assertEqual([str(each) for each in read_mappings(path)], ["a/hook:443=[::1]:2"])
+
+    def test_too_many(self) -> None:
+        """A file that the server would not read is not written."""
+        services = ServiceMapFile(Path(self.mktemp()))
+        services.add("a/hook:443", "127.0.0.1:1")
+        self.patch(service_map, "FILE_BYTES", 30)
+        self.assertRaises(ValueError, services.add, "b/hook:443", "127.0.0.1:1")
+        self.assertEqual(len(read_mappings(services.path)), 1)
 
     def test_file(self) -> None:
         """The server takes the mapping over."""
