@@ -13,7 +13,7 @@ with ApiServer() as server:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack, overload
@@ -21,6 +21,7 @@ from typing import Any, Self, TypeVar, Unpack, overload
 from orchtw.testing.control.answers import RawAnswer
 from orchtw.testing.control.blocking import BlockingNetwork, finish
 from orchtw.testing.control.calls import AddedFault, StateSnapshot, Watches
+from orchtw.testing.control.conditions import arranged
 from orchtw.testing.control.eventually import TIMEOUT_S, Predicate
 from orchtw.testing.control.reader import AsyncReader, Object, Reader
 from orchtw.testing.control.records import ObjectDifference, RecordedWrite
@@ -30,6 +31,8 @@ from orchtw.testing.control.server_control import (
     FaultPlace,
     ObjectFilters,
     ServerControl,
+    Texts,
+    UserWriteFilters,
     WriteFilters,
 )
 from orchtw.testing.server_handle import ServerHandle
@@ -117,13 +120,16 @@ class ApiServer(ServerHandle):
     def reset(self, watches: Watches = "expire") -> int:
         """Bring back the state after the start, or that of `set_baseline`; returns the revision.
 
-        All faults and mappings that came since then are removed. Revisions go on. Watches end with a 410, or follow
-        with DELETED and ADDED events.
+        All faults and mappings that came since then are removed, and snapshots taken since then are released.
+        Revisions go on. Watches end with a 410, or follow with DELETED and ADDED events.
         """
         return finish(self._control.reset(watches))
 
     def set_baseline(self) -> None:
-        """Make the present state, such as one with definitions, that which `reset` brings back."""
+        """Make the present state, such as one with definitions, that which `reset` brings back.
+
+        Snapshots taken before are kept until they are released.
+        """
         finish(self._control.set_baseline())
 
     @property
@@ -132,15 +138,15 @@ class ApiServer(ServerHandle):
         return self._control.reset_revision
 
     def snapshot(self) -> StateSnapshot:
-        """Keep the present state for `restore`."""
+        """Keep the present state for `restore`, until it is released or the next reset."""
         return finish(self._control.snapshot())
 
-    def restore(self, state: StateSnapshot, watches: Watches = "expire") -> int:
-        """Bring back a state; returns the revision. Raises ApiError (404) for one that was released."""
+    def restore(self, state: StateSnapshot | str, watches: Watches = "expire") -> int:
+        """Bring back a state, or one by its id; returns the revision. Raises ApiError (404) for a released one."""
         return finish(self._control.restore(state, watches))
 
-    def release(self, state: StateSnapshot) -> None:
-        """Let go of a state. Raises ApiError (404)."""
+    def release(self, state: StateSnapshot | str) -> None:
+        """Let go of a state, or of one by its id. Raises ApiError (404)."""
         finish(self._control.release(state))
 
     def revision(self) -> int:
@@ -157,21 +163,26 @@ class ApiServer(ServerHandle):
         return finish(self._control.history(since, until, limit, **filters))
 
     def writes(
-        self, since: int | None = None, ignore: Collection[str] = (), **filters: Unpack[WriteFilters]
+        self,
+        user: str | None = None,
+        *,
+        since: int | None = None,
+        ignore: Texts = (),
+        **filters: Unpack[UserWriteFilters],
     ) -> list[RecordedWrite]:
-        """Return the writes since a revision, by default the latest reset, without those to resources in `ignore`.
+        """Return the writes of a user since a revision, by default the latest reset.
 
-        Without a user among the filters, the server's own writes do not count.
+        Writes to the resources in `ignore`, one name or several, are left out, and without a user the server's own.
 
         ```python
         mark = server.revision()
         reconcile()
-        assert not server.writes(since=mark, user="system:serviceaccount:shop:operator")
+        assert not server.writes("system:serviceaccount:shop:operator", since=mark)
         ```
         """
-        return finish(self._control.writes(since, ignore, **filters))
+        return finish(self._control.writes(user, since=since, ignore=ignore, **filters))
 
-    def quiet(self, for_s: float, ignore: Collection[str] = (), **filters: Unpack[WriteFilters]) -> None:
+    def quiet(self, for_s: float, ignore: Texts = (), **filters: Unpack[WriteFilters]) -> None:
         """Wait for `for_s` seconds. Raises NotQuiet if there are such writes as `writes` would return.
 
         ```python
@@ -192,32 +203,41 @@ class ApiServer(ServerHandle):
     def eventually(
         self,
         condition: str,
-        predicate: Predicate = ...,
+        predicate: Predicate | float = ...,
         *,
         namespace: str = ...,
         labels: str = ...,
         fields: str = ...,
-        timeout_s: float = ...,
+        timeout_s: float | None = ...,
     ) -> Object: ...
 
     @overload
-    def eventually(self, condition: Callable[[Reader], T], *, timeout_s: float = ...) -> T: ...
+    def eventually(
+        self,
+        condition: Callable[[Reader], T],
+        predicate: float = ...,
+        *,
+        timeout_s: float | None = ...,
+    ) -> T: ...
 
     def eventually(
         self,
         condition: str | Callable[[Reader], T],
-        predicate: Predicate = bool,
+        predicate: Predicate | float = bool,
         *,
         namespace: str = "",
         labels: str = "",
         fields: str = "",
-        timeout_s: float = TIMEOUT_S,
+        timeout_s: float | None = None,
     ) -> T | Object:
         """Wait for a condition and return what met it. Raises ConditionNotMet with what was seen last.
 
         The condition is either a selection, RESOURCE/NAME or RESOURCE with selectors, of which an object meets the
         predicate (by default, any object; with `absent`, there is no object any more); or a function that reads
-        objects, whose true value counts. Exceptions such as KeyError and AssertionError in them mean "not yet".
+        objects, whose true value counts. Exceptions such as KeyError and AssertionError in them mean "not yet", as a
+        client library's error of code 404 does. A number in the predicate's place is the timeout.
+
+        Raises TypeError at once for a predicate or function that does not take one argument.
 
         ```python
         server.eventually("configmaps/out", lambda found: found["data"]["x"] == "2", namespace="shop", timeout_s=5)
@@ -228,9 +248,11 @@ class ApiServer(ServerHandle):
         Events of watches wake it, and functions are called again after each write; no state of a selection is
         missed, however short.
         """
+        selectors = bool(namespace or labels or fields)
+        met, seconds = arranged(condition, predicate, timeout_s, TIMEOUT_S, asynchronous=False, selectors=selectors)
         if isinstance(condition, str):
             waiting = self._control.eventually(
-                condition, predicate, namespace=namespace, labels=labels, fields=fields, timeout_s=timeout_s
+                condition, met, namespace=namespace, labels=labels, fields=fields, timeout_s=seconds
             )
             return finish(waiting)
         read = condition
@@ -239,7 +261,7 @@ class ApiServer(ServerHandle):
         async def looked(reader: AsyncReader) -> T:
             return read(Reader(reader))
 
-        return finish(self._control.eventually(looked, timeout_s=timeout_s))
+        return finish(self._control.eventually(looked, timeout_s=seconds))
 
     def map_service(self, service: str, address: str) -> None:
         """Dial `address` ("127.0.0.1:10250") for a Service's port ("cert-manager/webhook:443"), until the reset.

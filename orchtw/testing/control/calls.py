@@ -79,14 +79,19 @@ def snapshot() -> Call[StateSnapshot]:
     return Call(_post(STATE, {"action": "snapshot"}), read)
 
 
-def restore(state: StateSnapshot, watches: Watches) -> Call[int]:
+def restore(state: StateSnapshot | str, watches: Watches) -> Call[int]:
     """Return the call that brings back a state; its result is the revision."""
-    return Call(_post(STATE, {"action": "restore", "snapshot": state.id, "watches": watches}), _revision)
+    return Call(_post(STATE, {"action": "restore", "snapshot": id_of(state), "watches": watches}), _revision)
 
 
-def release(state: StateSnapshot) -> Call[None]:
+def release(state: StateSnapshot | str) -> Call[None]:
     """Return the call that lets go of a state."""
-    return Call(_post(STATE, {"action": "release", "snapshot": state.id}), _nothing)
+    return Call(_post(STATE, {"action": "release", "snapshot": id_of(state)}), _nothing)
+
+
+def id_of(named: StateSnapshot | AddedFault | str) -> str:
+    """Return the id of a state or a fault rule, which may be given in place of it."""
+    return named if isinstance(named, str) else named.id
 
 
 def revision() -> Call[int]:
@@ -118,8 +123,7 @@ def clear_faults() -> Call[None]:
 
 def remove_fault(fault: AddedFault | str) -> Call[None]:
     """Return the call that removes a fault rule."""
-    identity = fault if isinstance(fault, str) else fault.id
-    return Call(ServerRequest(method="DELETE", path=f"{FAULTS}/{identity}"), _nothing)
+    return Call(ServerRequest(method="DELETE", path=f"{FAULTS}/{id_of(fault)}"), _nothing)
 
 
 def history(filters: Mapping[str, Any], *, follow: bool = False) -> Call[list[RecordedWrite]]:

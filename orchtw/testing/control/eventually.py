@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from orchtw.testing.control import calls
 from orchtw.testing.control.answers import ApiError
 from orchtw.testing.control.calls import Call
+from orchtw.testing.control.conditions import not_yet
 from orchtw.testing.control.failures import ConditionNotMet, indented, object_text
 from orchtw.testing.control.http import HttpClient, Lines, ServerRequest, path_of
 from orchtw.testing.control.reader import AsyncReader, Object
@@ -39,9 +40,6 @@ LEAST_S: Final = 1.0
 
 PASSING: Final = (404, 409, 410, 429, 500, 503, 504)
 """Codes of refusals that pass: faults on demand give all of them."""
-
-UNMET: Final = (AssertionError, LookupError, TypeError, AttributeError)
-"""Exceptions of a condition that mean "not yet": a status that is not there, an assertion in the condition."""
 
 
 class Eventually:
@@ -90,7 +88,7 @@ class Eventually:
             try:
                 async with self._client.lines(calls.history({"since": since}, follow=True).request) as lines:
                     while self._left_s > 0:
-                        if result := await self._value(condition, reader):
+                        if result := await self._value(condition, reader, what):
                             return result
                         if not await self._change(lines):
                             break
@@ -99,13 +97,22 @@ class Eventually:
             since = await self._send(calls.revision())
         raise await self._reading_unmet(what, first)
 
-    async def _value(self, condition: Callable[[AsyncReader], Awaitable[T]], reader: AsyncReader) -> T | None:
+    async def _value(
+        self, condition: Callable[[AsyncReader], Awaitable[T]], reader: AsyncReader, what: str
+    ) -> T | None:
         """Return the value of a condition, None for one that raises what means "not yet"."""
         try:
-            result = await condition(reader)
-        except (*UNMET, UnknownResource) as error:
+            reading = condition(reader)
+            result = await reading if isinstance(reading, Awaitable) else None
+        except (ApiError, OSError):
+            raise
+        except Exception as error:
+            if not (isinstance(error, UnknownResource) or not_yet(error)):
+                raise
             self._error = error
             return None
+        if not isinstance(reading, Awaitable):
+            raise TypeError(f"the condition must be a coroutine function: {what} returned {reading!r}")
         self._error, self._result = None, result
         return result
 
@@ -126,7 +133,9 @@ class Eventually:
                 if predicate(obj):
                     return obj
                 self._error = None
-            except UNMET as error:
+            except Exception as error:
+                if not not_yet(error):
+                    raise
                 self._error = error
         return None
 

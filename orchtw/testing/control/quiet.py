@@ -22,22 +22,32 @@ _OWN: Final = re.compile(
 """Users of the server itself: its endpoints and leases, controllers, and objects that expire."""
 
 
-def counted(writes: Iterable[RecordedWrite], user: str, ignore: Collection[str]) -> list[RecordedWrite]:
+def checked_user(user: str | None) -> str:
+    """Return the name of a user, empty for any. Raises TypeError for anything else, such as a revision."""
+    if user is None:
+        return ""
+    if not isinstance(user, str):
+        raise TypeError(f"user must be a name, not {user!r}; a revision is given as since=")
+    return user
+
+
+def counted(writes: Iterable[RecordedWrite], user: str, ignore: str | Collection[str]) -> list[RecordedWrite]:
     """Return the writes that count: not those to the resources in `ignore`, plurals with or without their group.
 
     Without a `user` that was asked for, the server's own do not count either.
     """
+    ignored = (ignore,) if isinstance(ignore, str) else ignore
     return [
         each
         for each in writes
-        if each.resource not in ignore
-        and f"{each.resource}.{each.group}" not in ignore
+        if each.resource not in ignored
+        and f"{each.resource}.{each.group}" not in ignored
         and (user or not _OWN.fullmatch(each.user))
     ]
 
 
 async def quiet(
-    client: HttpClient, send: Send, for_s: float, filters: dict[str, Any], ignore: Collection[str]
+    client: HttpClient, send: Send, for_s: float, filters: dict[str, Any], ignore: str | Collection[str]
 ) -> None:
     """Wait for `for_s` seconds. Raises NotQuiet if anything is written meanwhile that the filters select.
 

@@ -9,11 +9,12 @@ from typing import Any, TypedDict, TypeVar, Unpack, overload
 import attrs
 
 from orchtw.testing.control import calls
-from orchtw.testing.control.answers import RawAnswer
+from orchtw.testing.control.answers import ApiError, RawAnswer
 from orchtw.testing.control.calls import AddedFault, Call, StateSnapshot, Watches
+from orchtw.testing.control.conditions import arranged
 from orchtw.testing.control.eventually import TIMEOUT_S, Eventually, Predicate, described
 from orchtw.testing.control.http import HttpClient, ServerRequest
-from orchtw.testing.control.quiet import counted, quiet
+from orchtw.testing.control.quiet import checked_user, counted, quiet
 from orchtw.testing.control.reader import AsyncReader, Object, Send
 from orchtw.testing.control.records import ObjectDifference, RecordedWrite
 from orchtw.testing.control.resources import ResourceNames
@@ -69,13 +70,18 @@ class ObjectFilters(TypedDict, total=False):
     name: str
 
 
-class WriteFilters(ObjectFilters, total=False):
-    """Filters by write; `type` is ADDED, MODIFIED or DELETED."""
+class UserWriteFilters(ObjectFilters, total=False):
+    """Filters by the write of a user; `type` is ADDED, MODIFIED or DELETED."""
 
-    user: str
     manager: str
     verb: str
     type: str
+
+
+class WriteFilters(UserWriteFilters, total=False):
+    """Filters by write, its user among them."""
+
+    user: str
 
 
 class AsyncFaults:
@@ -127,6 +133,7 @@ class ServerControl:
         self._names = ResourceNames(self._document)
         self._since = 0
         self._baseline: StateSnapshot | None = None
+        self._taken: list[str] = []
 
     @property
     def faults(self) -> AsyncFaults:
@@ -148,18 +155,25 @@ class ServerControl:
     async def reset(self, watches: Watches = "expire") -> int:
         """Bring back the state after the start, or that of `set_baseline`; returns the revision.
 
-        All faults and mappings that came since then are removed.
+        All faults and mappings that came since then are removed, and snapshots taken since then are released.
         """
         await self.faults.clear()
         self._reach().services.go_back()
         state = self._baseline
-        return self._changed(
+        revision = self._changed(
             await self._call(calls.reset(watches) if state is None else calls.restore(state, watches))
         )
+        while self._taken:
+            await self._forget(self._taken[-1])
+        return revision
 
     async def set_baseline(self) -> None:
-        """Make the present state, such as one with definitions, that which `reset` brings back."""
-        before, self._baseline = self._baseline, await self.snapshot()
+        """Make the present state, such as one with definitions, that which `reset` brings back.
+
+        Snapshots taken before are kept until they are released.
+        """
+        before, self._baseline = self._baseline, await self._call(calls.snapshot())
+        self._taken.clear()
         self._reach().services.keep()
         if before is not None:
             await self.release(before)
@@ -170,20 +184,34 @@ class ServerControl:
         return self._since
 
     async def snapshot(self) -> StateSnapshot:
-        """Keep the present state for `restore`."""
-        return await self._call(calls.snapshot())
+        """Keep the present state for `restore`, until it is released or the next reset."""
+        state = await self._call(calls.snapshot())
+        self._taken.append(state.id)
+        return state
 
-    async def restore(self, state: StateSnapshot, watches: Watches = "expire") -> int:
-        """Bring back a state; returns the revision. Raises ApiError (404) for one that was released."""
+    async def restore(self, state: StateSnapshot | str, watches: Watches = "expire") -> int:
+        """Bring back a state, or one by its id; returns the revision. Raises ApiError (404) for a released one."""
         return self._changed(await self._call(calls.restore(state, watches)))
 
-    async def release(self, state: StateSnapshot) -> None:
-        """Let go of a state. Raises ApiError (404)."""
+    async def release(self, state: StateSnapshot | str) -> None:
+        """Let go of a state, or of one by its id. Raises ApiError (404)."""
         await self._call(calls.release(state))
+        if (name := calls.id_of(state)) in self._taken:
+            self._taken.remove(name)
+
+    async def _forget(self, name: str) -> None:
+        """Let go of a state that was taken, unless it has gone by other means."""
+        try:
+            await self._call(calls.release(name))
+        except ApiError as error:
+            if not calls.missing(error):
+                raise
+        self._taken.remove(name)
 
     def forget_state(self) -> None:
         """Begin anew with a server that has just started."""
         self._baseline = None
+        self._taken.clear()
         self._changed(0)
 
     def _changed(self, revision: int) -> int:
@@ -205,17 +233,23 @@ class ServerControl:
         return await self._call(calls.history({"since": since, "until": until, "limit": limit or "", **filters}))
 
     async def writes(
-        self, since: int | None = None, ignore: Collection[str] = (), **filters: Unpack[WriteFilters]
+        self,
+        user: str | None = None,
+        *,
+        since: int | None = None,
+        ignore: Texts = (),
+        **filters: Unpack[UserWriteFilters],
     ) -> list[RecordedWrite]:
-        """Return the writes since a revision, by default the latest reset, without those to resources in `ignore`.
+        """Return the writes of a user since a revision, by default the latest reset.
 
-        Without a user among the filters, the server's own writes do not count.
+        Writes to the resources in `ignore`, one name or several, are left out, and without a user the server's own.
         """
+        name = checked_user(user)
         start = self._since if since is None else since
-        found = await self.history(since=start, **filters)
-        return counted(found, filters.get("user", ""), ignore)
+        found = await self.history(since=start, user=name, **filters)
+        return counted(found, name, ignore)
 
-    async def quiet(self, for_s: float, ignore: Collection[str] = (), **filters: Unpack[WriteFilters]) -> None:
+    async def quiet(self, for_s: float, ignore: Texts = (), **filters: Unpack[WriteFilters]) -> None:
         """Wait for `for_s` seconds. Raises NotQuiet if there are such writes as `writes` would return."""
         await quiet(self._reach().client, self._call, for_s, dict(filters), ignore)
 
@@ -233,35 +267,43 @@ class ServerControl:
     async def eventually(
         self,
         condition: str,
-        predicate: Predicate = ...,
+        predicate: Predicate | float = ...,
         *,
         namespace: str = ...,
         labels: str = ...,
         fields: str = ...,
-        timeout_s: float = ...,
+        timeout_s: float | None = ...,
     ) -> Object: ...
 
     @overload
-    async def eventually(self, condition: Callable[[AsyncReader], Awaitable[T]], *, timeout_s: float = ...) -> T: ...
+    async def eventually(
+        self,
+        condition: Callable[[AsyncReader], Awaitable[T]],
+        predicate: float = ...,
+        *,
+        timeout_s: float | None = ...,
+    ) -> T: ...
 
     async def eventually(
         self,
         condition: str | Callable[[AsyncReader], Awaitable[T]],
-        predicate: Predicate = bool,
+        predicate: Predicate | float = bool,
         *,
         namespace: str = "",
         labels: str = "",
         fields: str = "",
-        timeout_s: float = TIMEOUT_S,
+        timeout_s: float | None = None,
     ) -> T | Object:
         """Wait for a condition and return what met it. Raises ConditionNotMet with what was seen last.
 
         The condition is either a selection, RESOURCE/NAME or RESOURCE with selectors, of which an object meets the
         predicate; or a coroutine function that reads objects. See `ApiServer.eventually`.
         """
-        wait = Eventually(self._reach().client, self._names, timeout_s)
+        selectors = bool(namespace or labels or fields)
+        met, seconds = arranged(condition, predicate, timeout_s, TIMEOUT_S, asynchronous=True, selectors=selectors)
+        wait = Eventually(self._reach().client, self._names, seconds)
         if isinstance(condition, str):
-            return await wait.selected(Selected.of(condition, namespace, labels, fields), predicate)
+            return await wait.selected(Selected.of(condition, namespace, labels, fields), met)
         return await wait.read(condition, described(condition))
 
     async def map_service(self, service: str, address: str) -> None:

@@ -2,13 +2,14 @@
 
 # covers: orchtw.testing.control.calls, orchtw.testing.control.eventually, orchtw.testing.control.quiet
 # covers: orchtw.testing.control.reader, orchtw.testing.control.http, orchtw.testing.control.blocking
-# covers: orchtw.testing.api_server, orchtw.testing.control.service_map
+# covers: orchtw.testing.control.conditions, orchtw.testing.api_server, orchtw.testing.control.service_map
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -87,6 +88,43 @@ class StateTests(ControlCase):
         error = self.assertRaises(ApiError, self.server.restore, state)
         self.assertEqual(error.code, 404)
 
+    def test_ids(self) -> None:
+        """A state may be named by its id."""
+        state = self.server.snapshot()
+        self.create(CONFIG_MAPS, config_map("a"))
+        self.server.restore(state.id)
+        self.assertIsNone(self.server.reader().get("configmaps/a"))
+        self.server.release(state.id)
+        self.assertEqual(self.assertRaises(ApiError, self.server.release, state).code, 404)
+
+    def test_many_snapshots(self) -> None:
+        """Snapshots that tests leave are released by resets, so that their limit is not met."""
+        before = self.kept()
+        for _ in range(200):
+            self.server.snapshot()
+            self.server.reset()
+        self.assertEqual(self.kept(), before)
+
+    def test_released_by_other_means(self) -> None:
+        """A snapshot that a request has released does not hold up a reset."""
+        state = self.server.snapshot()
+        self.server.request("POST", "/debug/state", {"action": "release", "snapshot": state.id}).checked("release")
+        self.server.reset()
+
+    def test_snapshot_of_baseline(self) -> None:
+        """Snapshots taken before the baseline outlive resets; later ones do not."""
+        with ApiServer() as server:
+            early = server.snapshot()
+            server.set_baseline()
+            late = server.snapshot()
+            server.reset()
+            server.restore(early)
+            self.assertEqual(self.assertRaises(ApiError, server.restore, late).code, 404)
+
+    def kept(self) -> list[str]:
+        """Return the names of all snapshots that the server has."""
+        return [each["snapshot"] for each in self.server.request("GET", "/debug/state").json]
+
     def test_baseline(self) -> None:
         """A baseline is what resets bring back from then on."""
         with ApiServer() as server:
@@ -123,8 +161,21 @@ class RecordTests(ControlCase):
         self.assertEqual((field.path, field.old, field.new), ("$.data.x", "1", "2"))
         self.assertIn('$.data.x: "1" → "2"', str(changed))
         self.assertEqual(self.server.writes(since=changed.revision), [])
-        self.assertEqual(self.server.writes(user="somebody"), [])
-        self.assertEqual(self.server.writes(ignore=["configmaps"]), [])
+        self.assertEqual(self.server.writes("somebody"), [])
+        self.assertEqual(self.server.writes("orch-testing", since=created.revision), [changed])
+
+    def test_ignored_writes(self) -> None:
+        """Resources are ignored by their whole names, one or several."""
+        self.create(CONFIG_MAPS, config_map("a"))
+        for ignore in ("configmaps", ["leases", "configmaps"]):
+            self.assertEqual(self.server.writes(ignore=ignore), [])
+        self.assertEqual(len(self.server.writes(ignore="configmaps.example.com")), 1)
+        self.server.quiet(0.01, ignore="configmaps")
+
+    def test_revision_as_user(self) -> None:
+        """A revision in place of a user is a mistake that is told at once."""
+        error = self.assertRaises(TypeError, self.server.writes, 5)
+        self.assertIn("since=", str(error))
 
     def test_revision(self) -> None:
         """The latest revision is that of the last write, as soon as that is answered."""
@@ -294,6 +345,53 @@ class EventuallyTests(ControlCase):
         text = self.fail_with(lambda read: len(read.list("pods")) > 5)
         self.assertIn("test_server_control.py:", text)
         self.assertIn("last result: False", text)
+
+    def test_timeout_in_second_place(self) -> None:
+        """A number in the predicate's place is the timeout, of both kinds of conditions."""
+        for condition in ("configmaps/none", lambda read: False):
+            error = self.assertRaises(ConditionNotMet, self.server.eventually, condition, 0.1)
+            self.assertIn("within 0.1 s", str(error))
+        self.assertRaises(TypeError, self.server.eventually, "configmaps/none", 1, timeout_s=2)
+
+    def test_mistakes(self) -> None:
+        """Conditions that could never be met, or always would, are refused at once."""
+
+        async def coroutine(_given: object) -> bool:
+            return True
+
+        def one(_given: object) -> bool:
+            return True
+
+        mistakes: tuple[tuple[Any, ...], ...] = (
+            ("pods", "Running"), ("pods", True), ("pods", lambda: True), ("pods", lambda a, b: True),
+            ("pods", coroutine), (one, one), (lambda: True,), (lambda a, b: True,), (coroutine,), (None,),
+        )  # fmt: skip
+        for arguments in mistakes:
+            self.assertRaises(TypeError, self.server.eventually, *arguments)
+        self.assertRaises(TypeError, self.server.eventually, one, namespace="default")
+        self.assertRaises(TypeError, self.server.eventually, "pods", timeout_s="1")
+
+    def test_not_found(self) -> None:
+        """A client library's 404 means "not yet", wherever it has the code; its other errors end the wait."""
+
+        class Refused(Exception):
+            def __init__(self, **members: Any) -> None:
+                self.__dict__ |= members
+
+        for members in ({"status": 404}, {"code": 404}, {"response": SimpleNamespace(status_code=404)}):
+            errors = [Refused(**members)]
+
+            def read(_reader: Any, errors: list[Refused] = errors) -> bool:
+                if errors:
+                    raise errors.pop()
+                return True
+
+            self.assertTrue(self.server.eventually(read, 5))
+
+        def forbidden(_reader: Any) -> bool:
+            raise Refused(status=403)
+
+        self.assertRaises(Refused, self.server.eventually, forbidden)
 
     def test_other_errors(self) -> None:
         """Errors that are no "not yet" end the wait at once."""
