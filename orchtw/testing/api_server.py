@@ -20,51 +20,16 @@ from typing import Any, Self, TypeVar, Unpack, overload
 
 from orchtw.testing.control.answers import RawAnswer
 from orchtw.testing.control.blocking import BlockingNetwork, finish
-from orchtw.testing.control.calls import AddedFault, StateSnapshot, Watches
+from orchtw.testing.control.calls import StateSnapshot, Watches
 from orchtw.testing.control.conditions import arranged
 from orchtw.testing.control.eventually import TIMEOUT_S, Predicate
+from orchtw.testing.control.faults import Faults, Texts
 from orchtw.testing.control.reader import AsyncReader, Object, Reader
 from orchtw.testing.control.records import ObjectDifference, RecordedWrite
-from orchtw.testing.control.server_control import (
-    AsyncFaults,
-    FaultFields,
-    FaultPlace,
-    ObjectFilters,
-    ServerControl,
-    Texts,
-    UserWriteFilters,
-    WriteFilters,
-)
+from orchtw.testing.control.server_control import ObjectFilters, ServerControl, UserWriteFilters, WriteFilters
 from orchtw.testing.server_handle import ServerHandle
 
 T = TypeVar("T")
-
-
-class Faults:
-    """Faults on demand: `server.faults.add(status=409, verb="update", resource="configmaps", times=2)`."""
-
-    def __init__(self, faults: AsyncFaults) -> None:
-        self._faults = faults
-
-    def add(self, **fields: Unpack[FaultFields]) -> AddedFault:
-        """Add a rule. Raises ApiError (400) with what is wrong."""
-        return finish(self._faults.add(**fields))
-
-    def chaos(self, seed: int, **place: Unpack[FaultPlace]) -> Sequence[AddedFault]:
-        """Add the rules of the preset `chaos`, under which no correct controller fails. Raises ApiError (400)."""
-        return finish(self._faults.chaos(seed, **place))
-
-    def list(self) -> Sequence[AddedFault]:
-        """Return the rules, with how often each has struck."""
-        return finish(self._faults.list())
-
-    def remove(self, fault: AddedFault | str) -> None:
-        """Remove a rule, or one by its id. Raises ApiError (404)."""
-        finish(self._faults.remove(fault))
-
-    def clear(self) -> None:
-        """Remove all fault rules."""
-        finish(self._faults.clear())
 
 
 class ApiServer(ServerHandle):

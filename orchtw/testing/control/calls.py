@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, Literal, TypeVar
+from urllib.parse import quote
 
 import attrs
 
@@ -60,7 +61,7 @@ class AddedFault:
 
     @property
     def struck(self) -> int:
-        """Return how many requests it had struck when it was listed."""
+        """Return how many requests it had struck when the server was asked; `faults.get` asks again."""
         return int(self.rule.get("struck", 0))
 
 
@@ -116,6 +117,12 @@ def list_faults() -> Call[Sequence[AddedFault]]:
     return Call(ServerRequest(method="GET", path=FAULTS), _faults)
 
 
+def get_fault(fault: AddedFault | str) -> Call[AddedFault]:
+    """Return the call for a fault rule as it is now."""
+    request = ServerRequest(method="GET", path=f"{FAULTS}/{quote(id_of(fault), safe='')}")
+    return Call(request, lambda answer: _fault(answer.json))
+
+
 def clear_faults() -> Call[None]:
     """Return the call that removes all fault rules."""
     return Call(ServerRequest(method="DELETE", path=FAULTS), _nothing)
@@ -123,7 +130,7 @@ def clear_faults() -> Call[None]:
 
 def remove_fault(fault: AddedFault | str) -> Call[None]:
     """Return the call that removes a fault rule."""
-    return Call(ServerRequest(method="DELETE", path=f"{FAULTS}/{id_of(fault)}"), _nothing)
+    return Call(ServerRequest(method="DELETE", path=f"{FAULTS}/{quote(id_of(fault), safe='')}"), _nothing)
 
 
 def history(filters: Mapping[str, Any], *, follow: bool = False) -> Call[list[RecordedWrite]]:

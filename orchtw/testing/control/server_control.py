@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypedDict, TypeVar, Unpack, overload
 
@@ -10,55 +10,19 @@ import attrs
 
 from orchtw.testing.control import calls
 from orchtw.testing.control.answers import ApiError, RawAnswer
-from orchtw.testing.control.calls import AddedFault, Call, StateSnapshot, Watches
+from orchtw.testing.control.calls import Call, StateSnapshot, Watches
 from orchtw.testing.control.conditions import arranged
 from orchtw.testing.control.eventually import TIMEOUT_S, Eventually, Predicate, described
+from orchtw.testing.control.faults import AsyncFaults, Texts
 from orchtw.testing.control.http import HttpClient, ServerRequest
 from orchtw.testing.control.quiet import checked_user, counted, quiet
-from orchtw.testing.control.reader import AsyncReader, Object, Send
+from orchtw.testing.control.reader import AsyncReader, Object
 from orchtw.testing.control.records import ObjectDifference, RecordedWrite
 from orchtw.testing.control.resources import ResourceNames
 from orchtw.testing.control.selectors import Selected
 from orchtw.testing.control.service_map import ServiceMapFile
 
 T = TypeVar("T")
-
-Texts = str | Collection[str]
-
-
-class FaultPlace(TypedDict, total=False):
-    """Requests that a fault may strike; each field is one value or several."""
-
-    user: Texts
-    group: Texts
-    resource: Texts
-    namespace: Texts
-
-
-class FaultFields(FaultPlace, total=False):
-    """Fields of a fault rule, as described with `/debug/faults`.
-
-    `seconds` and `retry_after_s` are times in seconds; `after_events` and `in_stream` are about watches.
-    """
-
-    fault: str
-    status: int
-    verb: Texts
-    subresource: Texts
-    name: Texts
-    labels: str
-    message: str
-    retry_after_s: int
-    seconds: float
-    revisions: int
-    in_stream: bool
-    after_events: int
-    when: str
-    times: int
-    after: int
-    probability: float
-    seed: int
-    gap: int
 
 
 class ObjectFilters(TypedDict, total=False):
@@ -82,36 +46,6 @@ class WriteFilters(UserWriteFilters, total=False):
     """Filters by write, its user among them."""
 
     user: str
-
-
-class AsyncFaults:
-    """Control of the faults on demand."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-
-    async def add(self, **fields: Unpack[FaultFields]) -> AddedFault:
-        """Add a rule, such as `status=409, verb="update", resource="configmaps", times=2`. Raises ApiError (400)."""
-        added: AddedFault = await self._send(calls.add_fault(fields))
-        return added
-
-    async def chaos(self, seed: int, **place: Unpack[FaultPlace]) -> Sequence[AddedFault]:
-        """Add the rules of the preset `chaos`, under which no correct controller fails. Raises ApiError (400)."""
-        added: Sequence[AddedFault] = await self._send(calls.add_chaos(seed, place))
-        return added
-
-    async def list(self) -> Sequence[AddedFault]:
-        """Return the rules, with how often each has struck."""
-        listed: Sequence[AddedFault] = await self._send(calls.list_faults())
-        return listed
-
-    async def remove(self, fault: AddedFault | str) -> None:
-        """Remove a rule, or one by its id. Raises ApiError (404)."""
-        await self._send(calls.remove_fault(fault))
-
-    async def clear(self) -> None:
-        """Remove all fault rules."""
-        await self._send(calls.clear_faults())
 
 
 @attrs.frozen(slots=True, eq=False)
@@ -138,7 +72,7 @@ class ServerControl:
     @property
     def faults(self) -> AsyncFaults:
         """Return the faults on demand."""
-        return AsyncFaults(self._call)
+        return AsyncFaults(self._call, self._names)
 
     def reader(self) -> AsyncReader:
         """Return a reader of the present objects."""

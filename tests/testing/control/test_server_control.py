@@ -2,7 +2,8 @@
 
 # covers: orchtw.testing.control.calls, orchtw.testing.control.eventually, orchtw.testing.control.quiet
 # covers: orchtw.testing.control.reader, orchtw.testing.control.http, orchtw.testing.control.blocking
-# covers: orchtw.testing.control.conditions, orchtw.testing.api_server, orchtw.testing.control.service_map
+# covers: orchtw.testing.control.conditions, orchtw.testing.control.faults
+# covers: orchtw.testing.api_server, orchtw.testing.control.service_map
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import kubernetes
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.config.service_map import read_mappings
@@ -19,6 +21,7 @@ from orchtw.testing.api_server import ApiServer
 from orchtw.testing.control import service_map
 from orchtw.testing.control.answers import ApiError
 from orchtw.testing.control.failures import ConditionNotMet, NotQuiet
+from orchtw.testing.control.resources import UnknownResource
 from orchtw.testing.control.selectors import absent
 from orchtw.testing.control.service_map import ServiceMapFile
 from tests.testing.api_servers import CONFIG_MAPS, config_map, shared
@@ -228,6 +231,35 @@ class FaultTests(ControlCase):
         self.assertEqual(self.server.faults.list(), [])
         error = self.assertRaises(ApiError, self.server.faults.add, status=418)
         self.assertEqual((error.code, error.reason), (400, "BadRequest"))
+
+    def test_live_count(self) -> None:
+        """The count of a rule is that of now, from the moment at which it was added."""
+        rule = self.server.faults.add(status=503, user="alice", resource="cm", labels={"a": "b", "c": "d"})
+        self.assertEqual((rule.struck, rule.rule["labels"]), (0, "a=b,c=d"))
+        client = kubernetes.config.new_client_from_config(str(self.server.user("alice", ["system:masters"])))
+        with client:
+            core = kubernetes.client.CoreV1Api(client)
+            body = {"metadata": {"name": "a", "labels": {"a": "b", "c": "d"}}}
+            self.assertRaises(kubernetes.client.ApiException, core.create_namespaced_config_map, "default", body)
+        self.assertEqual((rule.struck, self.server.faults.get(rule.id).struck), (1, 1))
+        self.server.faults.clear()
+        self.assertEqual(self.assertRaises(ApiError, self.server.faults.get, rule).code, 404)
+
+    def test_resources(self) -> None:
+        """Resources are named as for kubectl; a rule for an unknown one is refused, as it could never strike."""
+        for given, plurals, groups in (
+            ("cm", ["configmaps"], None),
+            ("deploy", ["deployments"], None),
+            ("deployments.apps", ["deployments"], ["apps"]),
+            (["Pod", "svc"], ["pods", "services"], None),
+            (["pods", "rs.apps"], ["pods", "replicasets"], ["", "apps"]),
+        ):
+            rule = self.server.faults.add(status=503, resource=given).rule
+            self.assertEqual((rule["resource"], rule.get("group")), (plurals, groups))
+        self.assertEqual(self.server.faults.add(status=503, resource="po", group="").rule["resource"], ["pods"])
+        for mistake in ({"resource": "configmapz"}, {"resource": "pods", "group": "apps"}, {"resource": ["po", "x"]}):
+            self.assertRaises(UnknownResource, self.server.faults.add, status=503, **mistake)
+        self.assertRaises(UnknownResource, self.server.faults.chaos, 7, resource="websites")
 
 
 class TesterTests(ControlCase):
