@@ -59,6 +59,7 @@ class ApiServer(ServerHandle):
 
     def stop(self) -> None:
         """End the server and remove its temporary folder."""
+        __tracebackhide__ = True
         self._finish()
 
     def __enter__(self) -> Self:
@@ -76,7 +77,16 @@ class ApiServer(ServerHandle):
 
     def request(self, method: str, path: str, body: Any = None, content_type: str = "") -> RawAnswer:
         """Send any request as the administrator, a body other than bytes as JSON; returns a response of any code."""
+        __tracebackhide__ = True
         return finish(self._control.request(method, path, body, content_type))
+
+    def new_namespace(self, test: str = "") -> str:
+        """Create a namespace with a name of its own, which begins with the test's if one is given; returns the name.
+
+        Its account is there, unless flags turn off the controller that makes it. Raises ApiError.
+        """
+        __tracebackhide__ = True
+        return finish(self._control.new_namespace(test))
 
     def reader(self) -> Reader:
         """Return a reader of the present objects."""
@@ -88,6 +98,7 @@ class ApiServer(ServerHandle):
         All faults and mappings that came since then are removed, and snapshots taken since then are released.
         Revisions go on. Watches end with a 410, or follow with DELETED and ADDED events.
         """
+        __tracebackhide__ = True
         return finish(self._control.reset(watches))
 
     def set_baseline(self) -> None:
@@ -95,6 +106,7 @@ class ApiServer(ServerHandle):
 
         Snapshots taken before are kept until they are released.
         """
+        __tracebackhide__ = True
         finish(self._control.set_baseline())
 
     @property
@@ -104,18 +116,22 @@ class ApiServer(ServerHandle):
 
     def snapshot(self) -> StateSnapshot:
         """Keep the present state for `restore`, until it is released or the next reset."""
+        __tracebackhide__ = True
         return finish(self._control.snapshot())
 
     def restore(self, state: StateSnapshot | str, watches: Watches = "expire") -> int:
         """Bring back a state, or one by its id; returns the revision. Raises ApiError (404) for a released one."""
+        __tracebackhide__ = True
         return finish(self._control.restore(state, watches))
 
     def release(self, state: StateSnapshot | str) -> None:
         """Let go of a state, or of one by its id. Raises ApiError (404)."""
+        __tracebackhide__ = True
         finish(self._control.release(state))
 
     def revision(self) -> int:
         """Return the latest revision: a mark for `writes`, `history`, `at` and `diff`."""
+        __tracebackhide__ = True
         return finish(self._control.revision())
 
     def history(
@@ -125,6 +141,7 @@ class ApiServer(ServerHandle):
 
         `limit` keeps the last ones. Raises ApiError (400).
         """
+        __tracebackhide__ = True
         return finish(self._control.history(since, until, limit, **filters))
 
     def writes(
@@ -145,6 +162,7 @@ class ApiServer(ServerHandle):
         assert not server.writes("system:serviceaccount:shop:operator", since=mark)
         ```
         """
+        __tracebackhide__ = True
         return finish(self._control.writes(user, since=since, ignore=ignore, **filters))
 
     def quiet(self, for_s: float, ignore: Texts = (), **filters: Unpack[WriteFilters]) -> None:
@@ -154,6 +172,7 @@ class ApiServer(ServerHandle):
         server.quiet(0.5, user="operator", ignore=["leases"])
         ```
         """
+        __tracebackhide__ = True
         finish(self._control.quiet(for_s, ignore, **filters))
 
     def at(self, revision: int) -> Reader:
@@ -162,6 +181,7 @@ class ApiServer(ServerHandle):
 
     def diff(self, before: int, after: int | None = None, **filters: Unpack[ObjectFilters]) -> list[ObjectDifference]:
         """Return what differs between two revisions, the later by default the latest. Raises ApiError (410)."""
+        __tracebackhide__ = True
         return finish(self._control.diff(before, after, **filters))
 
     @overload
@@ -213,6 +233,7 @@ class ApiServer(ServerHandle):
         Events of watches wake it, and functions are called again after each write; no state of a selection is
         missed, however short.
         """
+        __tracebackhide__ = True
         selectors = bool(namespace or labels or fields)
         met, seconds = arranged(condition, predicate, timeout_s, TIMEOUT_S, asynchronous=False, selectors=selectors)
         if isinstance(condition, str):
@@ -234,4 +255,5 @@ class ApiServer(ServerHandle):
         Webhooks and aggregated APIs that name the Service are then answered by the tester's process, under the
         Service's name in TLS. Raises ValueError for another form.
         """
+        __tracebackhide__ = True
         finish(self._control.map_service(service, address))

@@ -37,6 +37,7 @@ class RawAnswer:
 
     def checked(self, what: str) -> RawAnswer:
         """Return the response itself. Raises ApiError, whose text begins with `what`, for codes of 400 and above."""
+        __tracebackhide__ = True
         if self.code < 400:
             return self
         raise refusal(what, self.code, self.body)

@@ -21,8 +21,10 @@ CHUNK = 65536
 def finish(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine over a `BlockingNetwork` to its end, also inside a running event loop.
 
-    Raises RuntimeError if it suspends, for which it would need a loop.
+    Raises RuntimeError if it suspends, for which it would need a loop. This frame, as others of the package that lead
+    to an error, is hidden from the tracebacks of pytest.
     """
+    __tracebackhide__ = True
     try:
         coroutine.send(None)
     except StopIteration as end:

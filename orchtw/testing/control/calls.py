@@ -40,6 +40,7 @@ class Call(Generic[T]):
 
     def result(self, answer: RawAnswer) -> T:
         """Return the result of a response. Raises ApiError for a refusal."""
+        __tracebackhide__ = True
         return self.read(answer.checked(str(self.request)))
 
 

@@ -26,6 +26,7 @@ def arranged(
     A function that reads is to be a coroutine function if `asynchronous`, else an ordinary one. Raises TypeError for
     what could never be met, or would be met at once, whatever the objects are.
     """
+    __tracebackhide__ = True
     if is_number(predicate):
         if timeout_s is not None:
             raise TypeError("the timeout is given twice: as second argument and as timeout_s")
@@ -60,6 +61,7 @@ def not_yet(error: Exception) -> bool:
 
 def _check(function: object, what: str, *, asynchronous: bool) -> None:
     """Check that a function takes one argument. Raises TypeError."""
+    __tracebackhide__ = True
     if not callable(function):
         raise TypeError(f"the {what} must be a function, not {function!r}")
     if inspect.iscoroutinefunction(function) and not asynchronous:

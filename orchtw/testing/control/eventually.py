@@ -18,6 +18,7 @@ from orchtw.testing.control.reader import AsyncReader, Object
 from orchtw.testing.control.records import RecordedWrite, writes_text
 from orchtw.testing.control.resources import DEFAULT_NAMESPACE, ResourceNames, ServedResource, UnknownResource
 from orchtw.testing.control.selectors import Selected, absent
+from orchtw.testing.server_died import ServerDied
 
 T = TypeVar("T")
 
@@ -59,10 +60,12 @@ class Eventually:
         return self._until - time.monotonic()
 
     async def _send(self, call: Call[T], /) -> T:
+        __tracebackhide__ = True
         return call.result(await self._client.answer(call.request, max(self._left_s, LEAST_S)))
 
     async def selected(self, selected: Selected, predicate: Predicate) -> Object:
         """Return the first selected object that meets the predicate; for `absent` the last one, perhaps empty."""
+        __tracebackhide__ = True
         while self._left_s > 0:
             try:
                 resource = await self._names.find(selected.resource)
@@ -82,6 +85,7 @@ class Eventually:
 
     async def read(self, condition: Callable[[AsyncReader], Awaitable[T]], what: str) -> T:
         """Return the first true value of a condition that reads objects; looked at after each write."""
+        __tracebackhide__ = True
         reader = AsyncReader(self._send, self._names)
         since = first = await self._send(calls.revision())
         while self._left_s > 0:
@@ -118,9 +122,8 @@ class Eventually:
 
     async def _bear(self, error: ApiError | OSError) -> None:
         """Wait a little after a failure that passes: a reset, a definition that went, a fault. Raises others."""
-        passing = (
-            error.code in PASSING if isinstance(error, ApiError) else not isinstance(error, ConnectionRefusedError)
-        )
+        final = ConnectionRefusedError | ServerDied
+        passing = error.code in PASSING if isinstance(error, ApiError) else not isinstance(error, final)
         if not passing:
             raise error
         self._error = error

@@ -28,7 +28,7 @@ class FaultPlace(TypedDict, total=False):
 class FaultFields(FaultPlace, total=False):
     """Fields of a fault rule, as described with `/debug/faults`.
 
-    Resources are named as for kubectl, and `labels` is a selector or a mapping. `seconds` and `retry_after_s` are times
+    Resources are named as for kubectl; `labels` is a selector or a mapping. `seconds` and `retry_after_s` are times
     in seconds; `after_events` and `in_stream` are about watches.
     """
 

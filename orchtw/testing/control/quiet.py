@@ -42,8 +42,13 @@ def counted(writes: Iterable[RecordedWrite], user: str, ignore: str | Collection
         for each in writes
         if each.resource not in ignored
         and f"{each.resource}.{each.group}" not in ignored
-        and (user or not _OWN.fullmatch(each.user))
+        and (user or not is_own(each.user))
     ]
+
+
+def is_own(user: str) -> bool:
+    """Report whether a user is the server itself or one of its controllers."""
+    return _OWN.fullmatch(user) is not None
 
 
 async def quiet(
@@ -53,6 +58,7 @@ async def quiet(
 
     Without a user among the filters, the server's own writes do not count.
     """
+    __tracebackhide__ = True
     until, found = time.monotonic() + for_s, list[RecordedWrite]()
     request = calls.history({**filters, "since": await send(calls.revision())}, follow=True).request
     async with client.lines(request) as lines:
@@ -62,6 +68,7 @@ async def quiet(
             except TimeoutError:
                 break
             if line is None:
+                await send(calls.revision())  # raises ServerDied where that is the reason
                 raise ConnectionError("the server ended the record of writes")
             found += counted([calls.recorded(line)], filters.get("user", ""), ignore)
     if found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypedDict, TypeVar, Unpack, overload
 
@@ -13,8 +14,10 @@ from orchtw.testing.control.answers import ApiError, RawAnswer
 from orchtw.testing.control.calls import Call, StateSnapshot, Watches
 from orchtw.testing.control.conditions import arranged
 from orchtw.testing.control.eventually import TIMEOUT_S, Eventually, Predicate, described
+from orchtw.testing.control.failures import ConditionNotMet
 from orchtw.testing.control.faults import AsyncFaults, Texts
 from orchtw.testing.control.http import HttpClient, ServerRequest
+from orchtw.testing.control.namespaces import ACCOUNT_S, fresh_name
 from orchtw.testing.control.quiet import checked_user, counted, quiet
 from orchtw.testing.control.reader import AsyncReader, Object
 from orchtw.testing.control.records import ObjectDifference, RecordedWrite
@@ -79,12 +82,25 @@ class ServerControl:
         return AsyncReader(self._call, self._names)
 
     async def _call(self, call: Call[T], /) -> T:
+        __tracebackhide__ = True
         return call.result(await self._reach().client.answer(call.request))
 
     async def request(self, method: str, path: str, body: Any = None, content_type: str = "") -> RawAnswer:
         """Send any request as the administrator and return its response, of any code."""
         headers = {"Content-Type": content_type} if content_type else {}
         return await self._reach().client.answer(ServerRequest(method=method, path=path, body=body, headers=headers))
+
+    async def new_namespace(self, test: str = "") -> str:
+        """Create a namespace with a name of its own, which begins with the test's if one is given; returns the name.
+
+        Its account is there, unless flags turn off the controller that makes it. Raises ApiError.
+        """
+        name = fresh_name(test)
+        made = await self.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+        made.checked(f"namespace {name}")
+        with suppress(ConditionNotMet):
+            await self.eventually("serviceaccounts/default", namespace=name, timeout_s=ACCOUNT_S)
+        return name
 
     async def reset(self, watches: Watches = "expire") -> int:
         """Bring back the state after the start, or that of `set_baseline`; returns the revision.
@@ -185,6 +201,7 @@ class ServerControl:
 
     async def quiet(self, for_s: float, ignore: Texts = (), **filters: Unpack[WriteFilters]) -> None:
         """Wait for `for_s` seconds. Raises NotQuiet if there are such writes as `writes` would return."""
+        __tracebackhide__ = True
         await quiet(self._reach().client, self._call, for_s, dict(filters), ignore)
 
     def at(self, revision: int) -> AsyncReader:
@@ -233,6 +250,7 @@ class ServerControl:
         The condition is either a selection, RESOURCE/NAME or RESOURCE with selectors, of which an object meets the
         predicate; or a coroutine function that reads objects. See `ApiServer.eventually`.
         """
+        __tracebackhide__ = True
         selectors = bool(namespace or labels or fields)
         met, seconds = arranged(condition, predicate, timeout_s, TIMEOUT_S, asynchronous=True, selectors=selectors)
         wait = Eventually(self._reach().client, self._names, seconds)
