@@ -13,18 +13,21 @@ with ApiServer() as server:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import wraps
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack, overload
 
+from orchtw.exports.importing import Imported
+from orchtw.exports.replaying import Replayed
 from orchtw.testing.control.answers import RawAnswer
-from orchtw.testing.control.blocking import BlockingNetwork, finish
+from orchtw.testing.control.blocking import BlockingNetwork, blocking_iterator, finish
 from orchtw.testing.control.calls import StateSnapshot, Watches
 from orchtw.testing.control.conditions import arranged
 from orchtw.testing.control.eventually import TIMEOUT_S, Predicate
 from orchtw.testing.control.faults import Faults, Texts
 from orchtw.testing.control.reader import AsyncReader, Object, Reader
+from orchtw.testing.control.recording import ExportFile
 from orchtw.testing.control.records import ObjectDifference, RecordedWrite
 from orchtw.testing.control.server_control import ObjectFilters, ServerControl, UserWriteFilters, WriteFilters
 from orchtw.testing.server_handle import ServerHandle
@@ -174,6 +177,48 @@ class ApiServer(ServerHandle):
         """
         __tracebackhide__ = True
         finish(self._control.quiet(for_s, ignore, **filters))
+
+    def follow(
+        self, since: int | str | None = None, *, timeout_s: float | None = None, **filters: Unpack[WriteFilters]
+    ) -> Iterator[RecordedWrite]:
+        """Return an iterator of writes as they are recorded: those after a revision, by default those from now on.
+
+        It ends when none comes within `timeout_s`. Raises ApiError.
+
+        ```python
+        for write in server.follow(user="operator", timeout_s=1):
+            print(write)
+        ```
+        """
+        __tracebackhide__ = True
+        start = self.revision() if since is None else since
+        return blocking_iterator(self._control.follow(start, timeout_s=timeout_s, **filters))
+
+    def export(self, target: ExportFile, *, since: int | None = None, **filters: Unpack[ObjectFilters]) -> int:
+        """Write objects and the writes to them as an export of `orch-record`; returns the number of its lines.
+
+        It begins with the record, or at a revision. Data of Secrets are not in it. Raises ApiError and OSError.
+        """
+        __tracebackhide__ = True
+        return finish(self._control.export(target, since=since, **filters))
+
+    def import_(self, source: ExportFile, *, at: int | None = None) -> Imported:
+        """Create the objects of an export, as they were at a revision, by default in the end; see `complaints`.
+
+        Objects that are there stay as they are. Raises ConfigError for another file.
+        """
+        __tracebackhide__ = True
+        return finish(self._control.import_(source, at=at))
+
+    def replay(
+        self, source: ExportFile, *, speed: float = 1.0, users: Collection[str] = ()
+    ) -> tuple[Imported, Replayed]:
+        """Create the objects at the beginning of an export and repeat its writes, `speed` seconds in one.
+
+        With `speed=math.inf` nothing waits. `users` selects the users whose writes are repeated. Raises ConfigError.
+        """
+        __tracebackhide__ = True
+        return finish(self._control.replay(source, speed=speed, users=users))
 
     def at(self, revision: int) -> Reader:
         """Return a reader of the objects as of a revision. It raises ApiError (410) for one that is not kept."""

@@ -7,7 +7,7 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -32,6 +32,25 @@ def finish(coroutine: Coroutine[Any, Any, T]) -> T:
         return result
     coroutine.close()
     raise RuntimeError("the coroutine waits for an event loop: use AsyncApiServer")
+
+
+def blocking_iterator(values: AsyncIterator[T]) -> Iterator[T]:
+    """Yield the values of an asynchronous generator over a `BlockingNetwork`, and close it in the end."""
+    __tracebackhide__ = True
+
+    async def step() -> T:
+        return await anext(values)
+
+    try:
+        while True:
+            try:
+                value = finish(step())
+            except StopAsyncIteration:
+                return
+            yield value
+    finally:
+        if isinstance(values, AsyncGenerator):
+            finish(values.aclose())
 
 
 class BlockingConnection:

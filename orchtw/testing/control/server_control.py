@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any, TypedDict, TypeVar, Unpack, overload
 
 import attrs
 
+from orchtw.exports.importing import Imported
+from orchtw.exports.replaying import Replayed
 from orchtw.testing.control import calls
 from orchtw.testing.control.answers import ApiError, RawAnswer
 from orchtw.testing.control.calls import Call, StateSnapshot, Watches
@@ -20,6 +22,7 @@ from orchtw.testing.control.http import HttpClient, ServerRequest
 from orchtw.testing.control.namespaces import ACCOUNT_S, fresh_name
 from orchtw.testing.control.quiet import checked_user, counted, quiet
 from orchtw.testing.control.reader import AsyncReader, Object
+from orchtw.testing.control.recording import ExportFile, Recording, follow
 from orchtw.testing.control.records import ObjectDifference, RecordedWrite
 from orchtw.testing.control.resources import ResourceNames
 from orchtw.testing.control.selectors import Selected
@@ -203,6 +206,47 @@ class ServerControl:
         """Wait for `for_s` seconds. Raises NotQuiet if there are such writes as `writes` would return."""
         __tracebackhide__ = True
         await quiet(self._reach().client, self._call, for_s, dict(filters), ignore)
+
+    async def follow(
+        self, since: int | str | None = None, *, timeout_s: float | None = None, **filters: Unpack[WriteFilters]
+    ) -> AsyncIterator[RecordedWrite]:
+        """Yield writes as they are recorded: those after a revision, by default those after the first step.
+
+        It ends when none comes within `timeout_s`. Raises ApiError.
+        """
+        start = await self.revision() if since is None else since
+        async with aclosing(
+            follow(self._reach().client, self._call, {"since": start, **filters}, timeout_s)
+        ) as writes:
+            async for write in writes:
+                yield write
+
+    async def export(self, target: ExportFile, *, since: int | None = None, **filters: Unpack[ObjectFilters]) -> int:
+        """Write objects and the writes to them as an export of `orch-record`; returns the number of its lines.
+
+        It begins with the record, or at a revision. Data of Secrets are not in it. Raises ApiError and OSError.
+        """
+        return await self._recording.export(target, since, filters)
+
+    async def import_(self, source: ExportFile, *, at: int | None = None) -> Imported:
+        """Create the objects of an export, as they were at a revision, by default in the end; see `complaints`.
+
+        Objects that are there stay as they are. Raises ConfigError for another file.
+        """
+        return await self._recording.load(source, at)
+
+    async def replay(
+        self, source: ExportFile, *, speed: float = 1.0, users: Collection[str] = ()
+    ) -> tuple[Imported, Replayed]:
+        """Create the objects at the beginning of an export and repeat its writes, `speed` seconds in one.
+
+        With `speed=math.inf` nothing waits. `users` selects the users whose writes are repeated. Raises ConfigError.
+        """
+        return await self._recording.replay(source, speed, (users,) if isinstance(users, str) else users)
+
+    @property
+    def _recording(self) -> Recording:
+        return Recording(self._reach().client)
 
     def at(self, revision: int) -> AsyncReader:
         """Return a reader of the objects as of a revision. It raises ApiError (410) for one that is not kept."""

@@ -6,8 +6,10 @@ import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
-from orchtw.config.service_map import FILE_BYTES, ServiceMapping, parse_mapping
+FILE_BYTES: Final = 256 << 10
+"""Limit of the file, as the server has it."""
 
 
 class ServiceMapFile:
@@ -24,9 +26,9 @@ class ServiceMapFile:
 
         Raises ValueError for a mapping that the server would refuse; the mappings so far stay in force.
         """
-        mapping = _parsed(service, address)
+        key, line = _parsed(service, address)
         with self._lock:
-            fresh = {**self._addresses, mapping.service: str(mapping)}
+            fresh = {**self._addresses, key: line}
             if len(_content(fresh).encode()) > FILE_BYTES:
                 raise ValueError(f"{service!r}: the service map would be larger than {FILE_BYTES} bytes")
             self._addresses = fresh
@@ -55,15 +57,21 @@ class ServiceMapFile:
         os.replace(fresh, self.path)
 
 
-def _parsed(service: str, address: str) -> ServiceMapping:
-    """Read a mapping as the server does, which refuses the whole file for one bad line. Raises ValueError."""
+def _parsed(service: str, address: str) -> tuple[str, str]:
+    """Return the Service and the line of a mapping, read as by the server, which refuses a file for one bad line.
+
+    Raises ValueError.
+    """
+    from orchtw.config.service_map import parse_mapping  # a tenth of a second that few test processes need
+
     for text in (service, address):
         if "=" in text or len(text.split()) != 1:
             raise ValueError(f"{text!r}: must be NAMESPACE/NAME:PORT for the Service and HOST:PORT for the address")
     try:
-        return parse_mapping(f"{service}={address}")
+        mapping = parse_mapping(f"{service}={address}")
     except ValueError as error:
         raise ValueError(f"{service!r} to {address!r}: {error}") from None
+    return mapping.service, str(mapping)
 
 
 def _content(lines: Mapping[str, str]) -> str:

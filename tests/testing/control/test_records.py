@@ -38,6 +38,12 @@ class TextTests(SynchronousTestCase):
             "    $.status.ready: (none) → true",
         )
 
+    def test_ids(self) -> None:
+        """A write has uid, audit id and the fault that struck the request, which the text shows."""
+        write = RecordedWrite.of({**RECORD, "uid": "u-1", "auditID": "id-1", "fault": "fault-3"})
+        self.assertEqual((write.uid, write.audit_id, write.fault), ("u-1", "id-1", "fault-3"))
+        self.assertIn(", patch status [fault fault-3]\n", str(write))
+
     def test_long(self) -> None:
         """Long values and many changes are cut."""
         changes = [{"path": f"$.{number}", "old": None, "new": "x" * 1000} for number in range(MOST_CHANGES + 2)]

@@ -16,7 +16,7 @@ from typing import Any
 import kubernetes
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.config.service_map import read_mappings
+from orchtw.config.service_map import FILE_BYTES, read_mappings
 from orchtw.testing.api_server import ApiServer
 from orchtw.testing.control import service_map
 from orchtw.testing.control.answers import ApiError
@@ -496,6 +496,7 @@ class ServiceMapTests(ControlCase):
 
     def test_too_many(self) -> None:
         """A file that the server would not read is not written."""
+        self.assertEqual(service_map.FILE_BYTES, FILE_BYTES)
         services = ServiceMapFile(Path(self.mktemp()))
         services.add("a/hook:443", "127.0.0.1:1")
         self.patch(service_map, "FILE_BYTES", 30)
