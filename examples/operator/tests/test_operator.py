@@ -59,9 +59,7 @@ class TestLife:
         website = orch.eventually("websites/shop", ready, namespace=orch_namespace)
         assert website["status"]["pages"] == 2
 
-    def test_update(
-        self, orch: ApiServer, orch_namespace: str, operator: Operator, make: Make, shop: str
-    ) -> None:
+    def test_update(self, orch: ApiServer, orch_namespace: str, operator: Operator, make: Make, shop: str) -> None:
         make(index="a")
         orch.eventually("websites/shop", ready, namespace=orch_namespace)
         change(orch, shop, {"spec": {"pages": {"index.html": "b"}}})
@@ -70,18 +68,14 @@ class TestLife:
         )
         assert orch.eventually("websites/shop", ready, namespace=orch_namespace)["metadata"]["generation"] == 2
 
-    def test_deletion(
-        self, orch: ApiServer, orch_namespace: str, operator: Operator, make: Make, shop: str
-    ) -> None:
+    def test_deletion(self, orch: ApiServer, orch_namespace: str, operator: Operator, make: Make, shop: str) -> None:
         make()
         orch.eventually("websites/shop", ready, namespace=orch_namespace)
         orch.request("DELETE", shop).checked("deletion")
         orch.eventually("websites/shop", absent, namespace=orch_namespace)
         assert orch.reader().list("configmaps", "dns", labels="", fields="metadata.name=shop.example.com") == []
 
-    def test_garbage(
-        self, orch: ApiServer, orch_namespace: str, operator: Operator, make: Make, shop: str
-    ) -> None:
+    def test_garbage(self, orch: ApiServer, orch_namespace: str, operator: Operator, make: Make, shop: str) -> None:
         make()
         orch.eventually("websites/shop", ready, namespace=orch_namespace)
         orch.request("DELETE", shop).checked("deletion")
