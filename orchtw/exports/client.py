@@ -43,7 +43,7 @@ class RecordReader(Protocol):
     """Reader of a server's record of writes."""
 
     def records(self, params: Params) -> AsyncIterator[Object]:
-        """Yield records."""
+        """Yield the records that the parameters select."""
 
     def states(self, params: Params) -> AsyncIterator[Object]:
         """Yield the objects of a past state."""

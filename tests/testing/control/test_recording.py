@@ -21,7 +21,7 @@ MERGE = "application/merge-patch+json"
 
 
 def create(server: ApiServer, path: str, obj: Any) -> None:
-    """Create an object."""
+    """Create an object at a collection."""
     server.request("POST", path, obj).checked(path)
 
 
