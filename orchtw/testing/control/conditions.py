@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 UNMET: Final = (AssertionError, LookupError, TypeError, AttributeError)
 """Exceptions of a condition that mean "not yet": a status that is not there, an assertion in the condition."""
@@ -30,7 +30,7 @@ def arranged(
     if is_number(predicate):
         if timeout_s is not None:
             raise TypeError("the timeout is given twice: as second argument and as timeout_s")
-        predicate, timeout_s = bool, predicate
+        timeout_s, predicate = predicate, bool
     if not is_number(timeout := default_s if timeout_s is None else timeout_s):
         raise TypeError(f"timeout_s must be a number of seconds, not {timeout!r}")
     if isinstance(condition, str):
@@ -43,7 +43,7 @@ def arranged(
     return predicate, timeout
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Report whether a value is a number of seconds."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
