@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import configparser
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -24,6 +26,7 @@ INDEX = "testing.md"
 PYTEST = "testing/pytest.md"
 CLIENTS = "testing/clients.md"
 SHELL = "testing/shell.md"
+ENVTEST = "envtest.md"
 COMMANDS = {"orch-apiserver": "orchtw", "orch-record": "orchtw.commands.record"}
 MOST_WORDS = {INDEX: 900, PYTEST: 700, CLIENTS: 700, SHELL: 700}
 
@@ -97,12 +100,59 @@ class PytestTests(SynchronousTestCase):
         """The tests of the page pass, on one server."""
         folder = Path(self.mktemp())
         folder.mkdir()
-        for name in ("greeter.py", "conftest.py", "test_greeter.py", "test_unittest.py"):
+        for name in ("greeter.py", "conftest.py", "test_greeter.py", "test_unittest.py", "test_asyncio.py"):
             (folder / name).write_text(example(PYTEST, name))
         options = ("-q", "-p", "orchtw.testing.pytest_plugin", "-p", "no:cacheprovider")
         done = run_python("-m", "pytest", *options, folder=folder, variables={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
-        wanted = "4 passed" if kubectl.find() else "3 passed, 1 skipped"
+        wanted = "5 passed" if kubectl.find() else "4 passed, 1 skipped"
         self.assertIn(wanted, done.stdout + done.stderr)
+
+
+class InstallationTests(SynchronousTestCase):
+    """Commands of the pages that need a network or another compiler, run with stand-ins for those."""
+
+    def run_block(self, page: str, beginning: str, programs: dict[str, str]) -> str:
+        """Run the shell block of a page that begins so, with these programs first on the PATH; returns the output."""
+        (text,) = (
+            block.text
+            for block in blocks((DOCS / page).read_text())
+            if block.language == "sh" and block.text.startswith(beginning)
+        )
+        folder = Path(self.mktemp()).absolute()
+        commands = folder / "commands"
+        commands.mkdir(parents=True)
+        for name, content in programs.items():
+            (commands / name).write_text(f"#!/bin/sh\n{content}\n")
+            (commands / name).chmod(0o755)
+        variables = {**environment(), "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
+        done = subprocess.run(
+            ("/bin/sh", "-ec", text), cwd=folder, env=variables, capture_output=True, text=True, timeout=LIMIT_S
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_pip(self) -> None:
+        """The venv and the installation name what there is: the extra of this distribution, and kopf."""
+        programs = {
+            "python3": 'mkdir -p "$3/bin" && cp "$(command -v printing-pip)" "$3/bin/pip"',
+            "printing-pip": 'printf "%s\\n" "$@"',
+        }
+        said = self.run_block(PYTEST, "python3 -m venv", programs)
+        self.assertEqual(said.split(), ["install", "-q", ".[pytest]", "kopf"])
+        settings = configparser.ConfigParser()
+        settings.read(DOCS.parent / "setup.cfg")
+        self.assertIn("pytest", settings["options.extras_require"])
+        self.assertIsNotNone(importlib.util.find_spec("kopf"))
+
+    def test_envtest(self) -> None:
+        """`go test` gets a folder with programs that run."""
+        programs = ("etcd", "kube-apiserver")
+        go = " && ".join(
+            ('[ "$*" = "test ./..." ]', *(f'"$KUBEBUILDER_ASSETS/{each}" --version' for each in programs))
+        )
+        assets = f'exec {sys.executable} -m orchtw.commands.envtest.assets "$@"'
+        said = self.run_block(ENVTEST, "KUBEBUILDER_ASSETS", {"go": go, "orch-envtest-assets": assets})
+        self.assertRegex(said, r"(?s)etcd Version: 3\.5.*Kubernetes v1\.24")
 
 
 class ClientTests(SynchronousTestCase):

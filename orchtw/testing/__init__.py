@@ -13,7 +13,9 @@ _LATE = {
     "AsyncApiServer": "orchtw.testing.async_api_server",
     "ConditionNotMet": "orchtw.testing.control.failures",
     "NotQuiet": "orchtw.testing.control.failures",
+    "ServerDied": "orchtw.testing.server_died",
     "StartFailed": "orchtw.testing.start_failed",
+    "UnknownResource": "orchtw.testing.control.resources",
     "absent": "orchtw.testing.control.selectors",
 }
 """Modules of the names, each imported at its first use: a test suite that merely loads the plugin pays for none.

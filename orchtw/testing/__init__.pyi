@@ -3,5 +3,7 @@ from orchtw.testing.async_api_server import AsyncApiServer as AsyncApiServer
 from orchtw.testing.control.answers import ApiError as ApiError
 from orchtw.testing.control.failures import ConditionNotMet as ConditionNotMet
 from orchtw.testing.control.failures import NotQuiet as NotQuiet
+from orchtw.testing.control.resources import UnknownResource as UnknownResource
 from orchtw.testing.control.selectors import absent as absent
+from orchtw.testing.server_died import ServerDied as ServerDied
 from orchtw.testing.start_failed import StartFailed as StartFailed

@@ -65,6 +65,15 @@ class ChildProcess:
         """Report whether this is the process that started it."""
         return self._owner == os.getpid()
 
+    def status(self, wait_s: float = 0.0) -> int | None:
+        """Return the exit status, None while it runs; waits for so long for an end. A fork's parent's server runs."""
+        if not self.owned:
+            return None
+        try:
+            return self._process.wait(wait_s)
+        except subprocess.TimeoutExpired:
+            return None
+
     def ready_line(self, timeout_s: float = START_S) -> str:
         """Wait until it serves, and return the line that says where. Raises StartFailed, and ends it."""
         assert self._process.stdout is not None

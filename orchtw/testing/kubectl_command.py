@@ -35,6 +35,7 @@ class KubectlCommand:
         Raises KubectlFailed with its standard error, FileNotFoundError without a `kubectl` on the PATH, and
         subprocess.TimeoutExpired.
         """
+        __tracebackhide__ = True
         program = find()
         if program is None:
             raise FileNotFoundError("kubectl is not on the PATH")

@@ -12,8 +12,6 @@ A test suite that uses none of the fixtures pays for nothing: they import what t
 
 from __future__ import annotations
 
-import re
-import secrets
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 
@@ -21,10 +19,8 @@ import pytest
 
 import orchtw.testing
 
-_MOST_NAME = 40
-_ACCOUNT_S = 5.0
-
 _last_writes: pytest.StashKey[Callable[[], str]] = pytest.StashKey()
+_server: pytest.StashKey[tuple[orchtw.testing.ApiServer, Callable[[], None]]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,7 +46,10 @@ def orch_server(request: pytest.FixtureRequest) -> Iterator[orchtw.testing.ApiSe
     """API server of the test session, or of each worker of pytest-xdist, as an `orchtw.testing.ApiServer`."""
     option = request.config.getoption
     with orchtw.testing.ApiServer(flags=option("orch_flag"), vocabulary=option("orch_vocabulary")) as server:
+        finish: Callable[[], None] = lambda: request._fixturedef.finish(request)  # type: ignore[attr-defined]  # noqa: E731, SLF001
+        request.session.stash[_server] = server, finish
         yield server
+        del request.session.stash[_server]
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +68,7 @@ def orch(_orch_prepared: orchtw.testing.ApiServer, request: pytest.FixtureReques
     """API server of the session, in the state that the fixture `orch_baseline` left."""
     server = _orch_prepared
     server.reset()
-    request.node.stash[_last_writes] = lambda: _report(server, server.reset_revision, "")
+    request.node.stash[_last_writes] = lambda: server.last_writes(server.reset_revision)
     return server
 
 
@@ -78,13 +77,9 @@ def orch_namespace(orch_server: orchtw.testing.ApiServer, request: pytest.Fixtur
     """Namespace of the test's own, which is deleted after it; nobody waits for the end of what is in it."""
     if "orch" in request.fixturenames:
         request.getfixturevalue("orch")  # whose reset comes first
-    name = f"{_slug(request.node.name)}-{secrets.token_hex(3)}"
     since = orch_server.revision()
-    made = orch_server.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
-    made.checked(f"namespace {name}")
-    request.node.stash[_last_writes] = lambda: _report(orch_server, since, name)
-    with suppress(orchtw.testing.ConditionNotMet):  # a server whose flags turn off the controller
-        orch_server.eventually("serviceaccounts/default", namespace=name, timeout_s=_ACCOUNT_S)
+    name = orch_server.new_namespace(request.node.name)
+    request.node.stash[_last_writes] = lambda: orch_server.last_writes(since, name)
     yield name
     with suppress(OSError):  # a server that the test has killed
         orch_server.request("DELETE", f"/api/v1/namespaces/{name}")
@@ -111,6 +106,20 @@ def kubectl(
     return KubectlCommand(orch_server.kubeconfig, tmp_path_factory.mktemp("kubectl"), namespace)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Replace a server that has died: its fixture ends, with all that depend on it, and begins anew."""
+    if _server not in item.session.stash or "orch_server" not in getattr(item, "fixturenames", ()):
+        return
+    server, finish = item.session.stash[_server]
+    with suppress(OSError):
+        server.request("GET", "/livez")  # notices an end that is under way
+        return
+    if not server.running:
+        with suppress(OSError):  # of fixtures that write to the server at their end
+            finish()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -122,17 +131,3 @@ def pytest_runtest_makereport(
 
         made.sections.append((TITLE, item.stash[_last_writes]()))
     return made
-
-
-def _report(server: orchtw.testing.ApiServer, since: int, namespace: str) -> str:
-    from orchtw.testing.last_writes import LOOKED_AT, report, unreadable
-
-    try:
-        return report(server.history(since=since, limit=LOOKED_AT, namespace=namespace))
-    except Exception as error:  # noqa: BLE001 - the test's own failure matters more
-        return unreadable(error)
-
-
-def _slug(name: str) -> str:
-    """Return the beginning of a test's name as that of a namespace."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:_MOST_NAME].strip("-") or "test"

@@ -6,14 +6,18 @@ import os
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from orchtw.testing.child_process import ChildProcess
 from orchtw.testing.control.http import HttpClient
 from orchtw.testing.control.network import Network
 from orchtw.testing.control.server_control import Reached
 from orchtw.testing.control.service_map import ServiceMapFile
+from orchtw.testing.server_died import ServerDied
 from orchtw.testing.server_folder import ServerFolder
+
+DYING_S: Final = 0.5
+"""How long the end of a process may take whose connections have broken."""
 
 
 class ServerHandle:
@@ -31,6 +35,8 @@ class ServerHandle:
         storage: str = "memory",
         data_dir: str | os.PathLike[str] | None = None,
     ) -> None:
+        if isinstance(flags, str):
+            raise TypeError(f"flags must be a sequence of texts: flags=[{flags!r}]")
         self._flags = tuple(flags)
         self._vocabulary = vocabulary
         self._storage = storage
@@ -121,8 +127,23 @@ class ServerHandle:
 
     @property
     def running(self) -> bool:
-        """Report whether it has been started and not stopped."""
-        return self._running is not None
+        """Report whether it has been started, and has neither been stopped nor ended by itself."""
+        return self._running is not None and self._running.child.status() is None
+
+    def last_writes(self, since: int = 0, namespace: str = "") -> str:
+        """Return the text of the last writes since a revision and of the faults that struck, for a failed test.
+
+        It blocks, and raises no error: a server that is gone is told in the text.
+        """
+        from orchtw.testing.last_writes import read_report, unreadable  # only failures need it
+
+        try:
+            now = self._now
+            if (died := now.death()) is not None:
+                raise died
+            return read_report(now.url, now.ca_pem, now.folder.own_token, since, namespace)
+        except Exception as error:  # noqa: BLE001 - the test's own failure matters more
+            return unreadable(error)
 
     @property
     def _now(self) -> _Running:
@@ -135,8 +156,9 @@ class ServerHandle:
 
     def _launch(self, network: Network) -> None:
         """Start the server; returns when it is ready. Raises StartFailed and RuntimeError."""
-        if self._running is not None:
+        if self.running:
             raise RuntimeError("the server is running already")
+        self._finish()  # one that has ended by itself
         folder = ServerFolder(self._data_dir)
         try:
             self._running = running = _Running(
@@ -170,7 +192,13 @@ class _Running:
         except BaseException:
             self.child.kill()
             raise
-        self.reached = Reached(HttpClient(network, self.url, self.ca_pem, folder.own_token), services)
+        client = HttpClient(network, self.url, self.ca_pem, folder.own_token, lambda: self.death(DYING_S))
+        self.reached = Reached(client, services)
+
+    def death(self, wait_s: float = 0.0) -> ServerDied | None:
+        """Return the error of a server that has ended by itself, None while it runs; waits for so long for an end."""
+        status = self.child.status(wait_s)
+        return None if status is None else ServerDied(status, self.folder.log_text())
 
     def end(self) -> None:
         """End the child and remove the folder, unless they are of the process that this one was forked from."""

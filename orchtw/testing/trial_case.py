@@ -7,21 +7,26 @@ class MyOperatorTests(ApiServerTrialCase):
         await self.server.eventually("configmaps/out", namespace="default")
 ```
 
-A failure shows the last writes since the reset.
+A failure of a test, its setUp, tearDown or cleanups shows the last writes since the reset.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from twisted.internet.defer import Deferred, maybeDeferred
-from twisted.python.failure import Failure
+from twisted.internet.threads import deferToThread
+from twisted.trial.itrial import IReporter
 from twisted.trial.unittest import SkipTest, TestCase
+from zope.interface import directlyProvides
 
 from orchtw.testing.deferred_api_server import DeferredApiServer
-from orchtw.testing.last_writes import LOOKED_AT, TITLE, report, unreadable
+from orchtw.testing.kubectl_command import LIMIT_S, KubectlCommand, find
+from orchtw.testing.last_writes import TITLE
+from orchtw.testing.noting import NotingResult
+from orchtw.testing.server_died import ServerDied
 
 _servers: dict[type, DeferredApiServer] = {}
 
@@ -36,14 +41,26 @@ class ApiServerTrialMixin:
     server: DeferredApiServer
     server_flags: ClassVar[Sequence[str]] = ()
     server_vocabulary: ClassVar[str] = "kubernetes"
+    _namespace: str = ""
 
     async def setUp(self) -> None:
-        """Start the class's server, or bring back the state that `set_up_server` left. Raises StartFailed."""
-        if type(self) not in _servers:
+        """Start the class's server, or bring back the state that `set_up_server` left; one that died starts anew.
+
+        Raises StartFailed.
+        """
+        cls = type(self)
+        if cls not in _servers:
             await _stop_all()
-            _servers[type(self)] = await self._started()
-        self.server = _servers[type(self)]
-        await self.server.reset()
+            _servers[cls] = await self._started()
+        self.server = _servers[cls]
+        try:
+            await self.server.reset()
+        except ServerDied:
+            del _servers[cls]
+            await self.server.stop()
+            _servers[cls] = await self._started()
+            await self.server.reset()
+        self._namespace = ""
 
     async def set_up_server(self) -> None:
         """Prepare `self.server` for all tests of the class, as with definitions; by default nothing is done."""
@@ -57,28 +74,41 @@ class ApiServerTrialMixin:
         await self.server.set_baseline()
         return self.server
 
+    async def namespace(self) -> str:
+        """Return the name of a namespace of the test's own, which is created at the first use."""
+        if not self._namespace:
+            own: Any = self
+            self._namespace = await self.server.new_namespace(own._testMethodName)
+        return self._namespace
+
+    async def kubectl(self, *arguments: str, stdin: str = "", limit_s: float = LIMIT_S) -> str:
+        """Run `kubectl` in a thread, as the administrator, in the test's namespace, and return its output.
+
+        The test is skipped if there is no `kubectl`. Raises KubectlFailed, subprocess.TimeoutExpired.
+        """
+        if find() is None:
+            raise SkipTest("kubectl is not on the PATH")
+        with tempfile.TemporaryDirectory(prefix="orchtw-kubectl-") as home:
+            command = KubectlCommand(self.server.kubeconfig, home, await self.namespace())
+            return await deferToThread(command, *arguments, stdin=stdin, limit_s=limit_s)
+
     def run(self, result: Any) -> None:
-        """Run the test; its failure shows the last writes."""
-        own: Any = self
-        name: str = own._testMethodName
-        setattr(self, name, self._reporting(getattr(self, name)))
+        """Run the test; its failures show the last writes."""
+        reporter = IReporter(result, None)
+        noting = NotingResult(result if reporter is None else reporter, self._note)
+        if reporter is not None:
+            directlyProvides(noting, IReporter)
         parent: Any = super()
-        parent.run(result)
+        parent.run(noting)
 
-    def _reporting(self, test: Callable[[], Any]) -> Callable[[], Deferred[Any]]:
-        async def explain(failure: Failure) -> Failure:
-            if isinstance(failure.value, Exception) and not isinstance(failure.value, SkipTest):
-                extend(failure.value, f"{TITLE}\n{await self.last_writes()}")
-            return failure
+    def _note(self, error: Exception) -> None:
+        extend(error, f"{TITLE}\n{self.last_writes()}")
 
-        return lambda: maybeDeferred(test).addErrback(lambda failure: Deferred.fromCoroutine(explain(failure)))
-
-    async def last_writes(self) -> str:
-        """Return the text of the last writes since the test's reset."""
-        try:
-            return report(await self.server.history(since=self.server.reset_revision, limit=LOOKED_AT))
-        except Exception as error:  # noqa: BLE001 - the test's own failure matters more
-            return unreadable(error)
+    def last_writes(self) -> str:
+        """Return the text of the last writes since the test's reset, of its namespace if it has used one."""
+        if not hasattr(self, "server"):
+            return "the server was not started"
+        return self.server.last_writes(self.server.reset_revision, self._namespace)
 
 
 class ApiServerTrialCase(ApiServerTrialMixin, TestCase):  # type: ignore[misc]

@@ -11,23 +11,26 @@ class MyOperatorTests(ApiServerTestCase):
 
     def test_it(self) -> None:
         with running_operator(self.server.kubeconfig):
-            self.server.eventually("configmaps/out", namespace="default")
+            self.kubectl("apply", "-f", "website.yaml")
+            self.server.eventually("configmaps/out", namespace=self.namespace)
 ```
 
-A failure has a note with the last writes since the reset.
+A failure has a note with the last writes since the reset: of the test, its sub-tests, setUp, tearDown and cleanups.
 """
 
 from __future__ import annotations
 
-import inspect
+import tempfile
 import unittest
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import wraps
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from orchtw.testing.api_server import ApiServer
-from orchtw.testing.last_writes import LOOKED_AT, TITLE, report, unreadable
+from orchtw.testing.kubectl_command import LIMIT_S, KubectlCommand, find
+from orchtw.testing.last_writes import TITLE
+from orchtw.testing.noting import NotingResult
+from orchtw.testing.server_died import ServerDied
 
 
 class ApiServerMixin:
@@ -40,6 +43,7 @@ class ApiServerMixin:
     server_flags: ClassVar[Sequence[str]] = ()
     server_vocabulary: ClassVar[str] = "kubernetes"
     _baseline: ClassVar[bool] = False
+    _namespace: str = ""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -52,60 +56,78 @@ class ApiServerMixin:
         own.addClassCleanup(cls.server.stop)
 
     def setUp(self) -> None:
-        """Bring back the state that the class's `setUpClass` left.
+        """Bring back the state that the class's `setUpClass` left; a server that has died is started anew.
 
         Raises RuntimeError under a runner without class fixtures, such as trial.
         """
-        cls = type(self)
-        if not hasattr(cls, "server"):
+        if not hasattr(type(self), "server"):
             raise RuntimeError("setUpClass was not called: under trial, use orchtw.testing.trial_case")
+        try:
+            self._reset()
+        except ServerDied:
+            self._start_again()
+            self._reset()
+        self._namespace = ""
+        parent: Any = super()
+        parent.setUp()
+
+    def _reset(self) -> None:
+        cls = type(self)
         if not cls._baseline:
             self.server.set_baseline()
             cls._baseline = True
         self.server.reset()
-        parent: Any = super()
-        parent.setUp()
+
+    def _start_again(self) -> None:
+        """End the class's fixtures and begin them anew, as a runner does."""
+        own: Any = type(self)
+        with suppress(OSError):  # of what writes to the server at its end
+            own.tearDownClass()
+        own.doClassCleanups()
+        own.setUpClass()
+
+    @property
+    def namespace(self) -> str:
+        """Return the name of a namespace of the test's own, which is created at the first use."""
+        if not self._namespace:
+            own: Any = self
+            self._namespace = self.server.new_namespace(own._testMethodName)
+        return self._namespace
+
+    def kubectl(self, *arguments: str, stdin: str = "", limit_s: float = LIMIT_S) -> str:
+        """Run `kubectl` as the administrator, in the test's namespace, and return its output.
+
+        The test is skipped if there is no `kubectl`. Raises KubectlFailed, subprocess.TimeoutExpired.
+        """
+        __tracebackhide__ = True
+        if find() is None:
+            raise unittest.SkipTest("kubectl is not on the PATH")
+        with tempfile.TemporaryDirectory(prefix="orchtw-kubectl-") as home:
+            command = KubectlCommand(self.server.kubeconfig, home, self.namespace)
+            return command(*arguments, stdin=stdin, limit_s=limit_s)
 
     def run(self, result: unittest.TestResult | None = None) -> unittest.TestResult | None:
-        """Run the test; its failure gets a note with the last writes."""
-        own: Any = self
-        name: str = own._testMethodName
-        setattr(self, name, self._reporting(getattr(self, name)))
+        """Run the test; its failures get a note with the last writes."""
         parent: Any = super()
-        ran: unittest.TestResult | None = parent.run(result)
-        return ran
+        if result is None:
+            ran: unittest.TestResult | None = parent.run()
+            return ran
+        parent.run(NotingResult(result, self._note))
+        return result
 
-    def _reporting(self, test: Callable[[], Any]) -> Callable[[], Any]:
-        """Return the test, a coroutine function if it is one, with the note on its exceptions."""
+    def defaultTestResult(self) -> Any:
+        """Return the result of a run that was given none."""
+        parent: Any = super()
+        return NotingResult(parent.defaultTestResult(), self._note)
 
-        @wraps(test)
-        def run() -> Any:
-            with self._noting():
-                return test()
-
-        @wraps(test)
-        async def run_coroutine() -> Any:
-            with self._noting():
-                return await test()
-
-        return run_coroutine if inspect.iscoroutinefunction(test) else run
-
-    @contextmanager
-    def _noting(self) -> Iterator[None]:
-        try:
-            yield
-        except unittest.SkipTest:
-            raise
-        except Exception as error:
-            error.add_note(f"{TITLE}\n{self.last_writes()}")
-            raise
+    def _note(self, error: Exception) -> None:
+        error.add_note(f"{TITLE}\n{self.last_writes()}")
 
     def last_writes(self) -> str:
-        """Return the text of the last writes since the test's reset."""
-        try:
-            return report(self.server.history(since=self.server.reset_revision, limit=LOOKED_AT))
-        except Exception as error:  # noqa: BLE001 - the test's own failure matters more
-            return unreadable(error)
+        """Return the text of the last writes since the test's reset, of its namespace if it has used one."""
+        if not hasattr(type(self), "server"):
+            return "the server was not started"
+        return self.server.last_writes(self.server.reset_revision, self._namespace)
 
 
 class ApiServerTestCase(ApiServerMixin, unittest.TestCase):

@@ -1,11 +1,13 @@
 """`ApiServer`: its attributes, its start and its end, in threads, twice at once and across forks."""
 
+# covers: orchtw.testing.server_died, orchtw.testing.control.namespaces
 # covers: orchtw.testing.server_handle, orchtw.testing.server_folder, orchtw.testing.child_process
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 import subprocess
 import threading
@@ -16,6 +18,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import ConfigError
 from orchtw.testing.api_server import ApiServer
+from orchtw.testing.server_died import ServerDied
 from orchtw.testing.start_failed import StartFailed
 from tests.testing.api_servers import CONFIG_MAPS, alive, config_map, run_python, shared
 
@@ -110,6 +113,17 @@ class AttributeTests(SynchronousTestCase):
         self.assertRaises(RuntimeError, self.server.start)
 
 
+class NamespaceTests(SynchronousTestCase):
+    def test_names(self) -> None:
+        """Namespaces of one test differ, begin with its name, and have an account."""
+        server = shared()
+        first, second = (server.new_namespace(f"test_It[{'x' * 99}]") for _ in range(2))
+        self.assertNotEqual(first, second)
+        self.assertRegex(first, "^test-it-x+-[0-9a-f]{6}$")
+        self.assertIsNotNone(server.reader().get("serviceaccounts/default", first))
+        self.assertRegex(server.new_namespace(), "^test-[0-9a-f]{6}$")
+
+
 class LifeTests(SynchronousTestCase):
     """Starts and ends of servers."""
 
@@ -164,6 +178,41 @@ class LifeTests(SynchronousTestCase):
         for flag in ("--data-dir=x", "--token-auth-file=x", "--service-map-file=x"):
             error = self.assertRaises(ValueError, ApiServer(flags=[flag]).start)
             self.assertIn(flag, str(error))
+
+    def test_flags_as_text(self) -> None:
+        """A text is no sequence of flags."""
+        self.assertRaises(TypeError, ApiServer, flags="--v=3")
+
+    def test_death(self) -> None:
+        """A server that was killed does not run; calls tell so with status and log, and it can be started again."""
+        server = ApiServer().start()
+        self.addCleanup(server.stop)
+        self.assertTrue(server.running)
+        os.kill(server.pid, signal.SIGKILL)
+        error = self.assertRaises(ServerDied, server.revision)
+        self.assertIn("the server has ended (signal 9)", str(error))
+        self.assertIn("HTTPS listener starting", error.log)
+        self.assertFalse(server.running)
+        self.assertRaises(ServerDied, server.eventually, "configmaps/none")
+        self.assertRaises(ServerDied, server.eventually, lambda read: False)
+        self.assertRaises(ServerDied, server.quiet, 5)
+        self.assertIn("signal 9", server.last_writes())
+        server.start()
+        self.assertTrue(server.running)
+        server.eventually("namespaces/default")
+
+    def test_death_in_a_wait(self) -> None:
+        """Waits end when the server does."""
+        for wait in (
+            lambda server: server.eventually("configmaps/none", 60),
+            lambda server: server.eventually(lambda read: False, 60),
+            lambda server: server.quiet(60),
+        ):
+            with ApiServer() as server:
+                killing = threading.Timer(0.2, os.kill, (server.pid, signal.SIGKILL))
+                killing.start()
+                self.assertRaises(ServerDied, wait, server)
+                killing.join()
 
     def test_two_in_threads(self) -> None:
         """Two servers run at once, started by threads, each with a state of its own."""

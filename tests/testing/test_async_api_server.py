@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from itertools import count
+from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -60,7 +61,10 @@ class AsyncApiServerTests(SynchronousTestCase):
             writing.cancel()
             await asyncio.wait([writing])
             with self.assertRaises(ConditionNotMet):
-                await server.eventually("configmaps/none", timeout_s=0.05)
+                await server.eventually("configmaps/none", 0.05)
+            plain: Any = lambda read: True  # noqa: E731
+            with self.assertRaises(TypeError):
+                await server.eventually(plain)
             await server.reset()
             self.assertIsNone(await server.reader().get("configmaps/a"))
 

@@ -1,7 +1,7 @@
 """The plugin of pytest: each test runs pytest in a folder, and looks at its output."""
 
-# covers: orchtw.testing.last_writes, orchtw.testing.unittest_case, orchtw.testing.trial_case
-# covers: orchtw.testing.deferred_api_server, orchtw.testing.control.deferred
+# covers: orchtw.testing.noting, orchtw.testing.last_writes, orchtw.testing.unittest_case
+# covers: orchtw.testing.trial_case, orchtw.testing.deferred_api_server, orchtw.testing.control.deferred
 
 from __future__ import annotations
 
@@ -109,6 +109,40 @@ def test_nothing():
 """
 
 
+DEATH = f"""
+import os, signal, pytest
+{CREATE}
+@pytest.fixture(scope="session")
+def orch_baseline(orch_server):
+    create(orch_server, "base")
+    yield
+    orch_server.request("DELETE", "/api/v1/namespaces/default/configmaps/base")
+
+@pytest.mark.parametrize("number", range(3))
+def test_it(orch, orch_namespace, number):
+    assert orch.reader().get("configmaps/base")
+    if number == 1:
+        os.kill(orch.pid, signal.SIGKILL)
+
+def test_session(orch_server):
+    assert orch_server.running
+"""
+
+TRACEBACK = """
+def test_it(orch):
+    orch.eventually("configmaps/none", 0.1)
+
+def test_function(orch):
+    orch.eventually(lambda read: False, 0.1)
+
+def test_refusal(orch):
+    orch.request("GET", "/nonsense").checked("nonsense")
+
+def test_kubectl(kubectl):
+    kubectl("nonsense")
+"""
+
+
 class PluginTests(SynchronousTestCase):
     def run_tests(self, text: str, *options: str, plugins: tuple[str, ...] = ()) -> str:
         """Run tests of a file; returns what pytest says."""
@@ -141,6 +175,17 @@ class PluginTests(SynchronousTestCase):
         self.assertIn('$.data: (none) → {"x": "1"}', said)
         self.assertRegex(said, r"ADDED configmaps test-of-namespace-\w+/here at ")
         self.assertNotIn("/elsewhere at", said)
+
+    def test_death(self) -> None:
+        """A server that a test has killed is replaced for the next one, in the state that `orch_baseline` makes."""
+        self.assertIn("4 passed", self.run_tests(DEATH))
+
+    def test_traceback(self) -> None:
+        """The traceback of a failed assertion has the test's own frame and nothing of the package."""
+        said = self.run_tests(TRACEBACK)
+        self.assertIn("the condition was not met within 0.1 s", said)
+        self.assertIn(">       orch.eventually(lambda read: False, 0.1)", said)
+        self.assertNotIn("orchtw/testing/", said)
 
     def test_kubectl(self) -> None:
         """`kubectl` returns text, and works in the test's namespace."""
@@ -243,6 +288,165 @@ class LoopTests(ApiServerMixin, unittest.IsolatedAsyncioTestCase):
         self.assertReported(said)
 
 
+class FixtureCase(SynchronousTestCase):
+    """Tests whose every fixture fails, under a runner; each failure shows the writes."""
+
+    def said(self, text: str, *command: str) -> str:
+        """Return what a runner says of a file of tests."""
+        folder = Path(self.mktemp())
+        folder.mkdir()
+        (folder / "test_it.py").write_text(text)
+        done = run_python("-W", "error", *command, folder=folder, variables={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
+        return done.stdout + done.stderr
+
+
+class UnittestFixtureTests(FixtureCase):
+    """Fixtures, sub-tests and helpers of `ApiServerTestCase`."""
+
+    TESTS = f"""
+import os, signal
+from {unittest_case.__name__} import ApiServerTestCase
+{CREATE}
+class SetUpTests(ApiServerTestCase):
+    def setUp(self):
+        super().setUp()
+        create(self.server, "in-set-up")
+        raise ValueError("wrong")
+
+    def test_it(self):
+        pass
+
+class TearDownTests(ApiServerTestCase):
+    def tearDown(self):
+        create(self.server, "in-tear-down")
+        raise ValueError("wrong")
+
+    def test_it(self):
+        self.addCleanup(self.clean)
+
+    def clean(self):
+        create(self.server, "in-cleanup")
+        raise ValueError("wrong")
+
+class SubTests(ApiServerTestCase):
+    def test_it(self):
+        for name in ("one", "two"):
+            with self.subTest(name):
+                create(self.server, "sub-" + name)
+                assert name == "one"
+
+class HelperTests(ApiServerTestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        create(cls.server, "base")
+
+    def test_namespace(self):
+        assert self.namespace.startswith("test-namespace-")
+        assert self.namespace == self.namespace
+        create(self.server, "elsewhere")
+        create(self.server, "here", self.namespace)
+        assert 0
+
+    def test_kubectl(self):
+        self.kubectl("create", "configmap", "a")
+        assert self.kubectl("get", "configmap", "a", "-o", "jsonpath={{.metadata.namespace}}") == self.namespace
+
+    def test_a_death(self):
+        os.kill(self.server.pid, signal.SIGKILL)
+
+    def test_after_death(self):
+        assert self.server.reader().get("configmaps/base")
+"""
+
+    def assertNoted(self, said: str) -> None:
+        """Each failure has the writes up to it, of its namespace if it has one."""
+        for name in ("default/in-set-up", "default/in-tear-down", "default/in-cleanup", "default/sub-two"):
+            self.assertIn(f"ADDED configmaps {name} at ", said)
+        self.assertRegex(said, r"ADDED configmaps test-namespace-\w+/here at ")
+        self.assertNotIn("/elsewhere at", said)
+
+    def test_unittest(self) -> None:
+        """Every failure is explained; a server that died is replaced, with what setUpClass creates."""
+        said = self.said(self.TESTS, "-m", "unittest", "test_it")
+        self.assertNoted(said)
+        skipped = "" if find() else ", skipped=1"
+        self.assertIn(f"FAILED (failures=2, errors=3{skipped})", said)
+        self.assertEqual(said.count("orchtw: last writes"), 5)
+
+    def test_pytest(self) -> None:
+        """So it is under pytest."""
+        said = self.said(self.TESTS, "-m", "pytest", "-q")
+        self.assertNoted(said)
+
+
+class TrialFixtureTests(FixtureCase):
+    """Fixtures and helpers of `ApiServerTrialCase`."""
+
+    TESTS = f"""
+import os, signal
+from {trial_case.__name__} import ApiServerTrialCase
+
+class Base(ApiServerTrialCase):
+    async def create(self, name, namespace="default"):
+        path = f"/api/v1/namespaces/{{namespace}}/configmaps"
+        (await self.server.request("POST", path, {{"metadata": {{"name": name}}}})).checked(name)
+
+class SetUpTests(Base):
+    async def setUp(self):
+        await super().setUp()
+        await self.create("in-set-up")
+        raise ValueError("wrong")
+
+    def test_it(self):
+        pass
+
+class TearDownTests(Base):
+    async def tearDown(self):
+        await self.create("in-tear-down")
+        raise ValueError("wrong")
+
+    def test_it(self):
+        self.addCleanup(self.clean)
+
+    async def clean(self):
+        await self.create("in-cleanup")
+        raise ValueError("wrong")
+
+class HelperTests(Base):
+    async def set_up_server(self):
+        await self.create("base")
+
+    async def test_namespace(self):
+        name = await self.namespace()
+        assert name.startswith("test-namespace-") and name == await self.namespace()
+        await self.create("elsewhere")
+        await self.create("here", name)
+        self.fail("wrong")
+
+    async def test_kubectl(self):
+        await self.kubectl("create", "configmap", "a")
+        said = await self.kubectl("get", "configmap", "a", "-o", "jsonpath={{.metadata.namespace}}")
+        assert said == await self.namespace()
+
+    def test_a_death(self):
+        os.kill(self.server.pid, signal.SIGKILL)
+
+    async def test_after_death(self):
+        assert await self.server.reader().get("configmaps/base")
+"""
+
+    def test_trial(self) -> None:
+        """Every failure is explained; a server that died is replaced, with what `set_up_server` creates."""
+        said = self.said(self.TESTS, "-m", "twisted.trial", "test_it")
+        for name in ("in-set-up", "in-tear-down", "in-cleanup"):
+            self.assertIn(f"ADDED configmaps default/{name} at ", said)
+        self.assertRegex(said, r"ADDED configmaps test-namespace-\w+/here at ")
+        self.assertNotIn("/elsewhere at", said)
+        skipped = "" if find() else "skips=1, "
+        self.assertIn(f"FAILED ({skipped}failures=1, errors=3, successes={3 if find() else 2})", said)
+
+
 class TrialTests(UnittestTests):
     """`ApiServerTrialCase` under its runner, trial."""
 
@@ -296,7 +500,7 @@ class OtherTests(ApiServerTrialCase):
         from tests.testing.api_servers import alive
 
         script = "import test_it, atexit, sys; from orchtw.testing.trial_case import _servers\n"
-        script += "atexit.register(lambda: print(*(each.pid for each in _servers.values() if each.running)))\n"
+        script += "atexit.register(lambda: print(*(each.pid for each in _servers.values())))\n"
         script += "sys.argv = ['trial', 'test_it']; from twisted.scripts.trial import run; run()"
         said = self.said("-c", script)
         pid = int(said.splitlines()[-1])

@@ -59,9 +59,7 @@ class TestLife:
         website = orch.eventually("websites/shop", ready, namespace=orch_namespace)
         assert website["status"]["pages"] == 2
 
-    def test_update(
-        self, orch: ApiServer, orch_namespace: str, operator: Operator, make: Make, shop: str
-    ) -> None:
+    def test_update(self, orch: ApiServer, orch_namespace: str, operator: Operator, make: Make, shop: str) -> None:
         make(index="a")
         orch.eventually("websites/shop", ready, namespace=orch_namespace)
         change(orch, shop, {"spec": {"pages": {"index.html": "b"}}})
@@ -70,18 +68,14 @@ class TestLife:
         )
         assert orch.eventually("websites/shop", ready, namespace=orch_namespace)["metadata"]["generation"] == 2
 
-    def test_deletion(
-        self, orch: ApiServer, orch_namespace: str, operator: Operator, make: Make, shop: str
-    ) -> None:
+    def test_deletion(self, orch: ApiServer, orch_namespace: str, operator: Operator, make: Make, shop: str) -> None:
         make()
         orch.eventually("websites/shop", ready, namespace=orch_namespace)
         orch.request("DELETE", shop).checked("deletion")
         orch.eventually("websites/shop", absent, namespace=orch_namespace)
         assert orch.reader().list("configmaps", "dns", labels="", fields="metadata.name=shop.example.com") == []
 
-    def test_garbage(
-        self, orch: ApiServer, orch_namespace: str, operator: Operator, make: Make, shop: str
-    ) -> None:
+    def test_garbage(self, orch: ApiServer, orch_namespace: str, operator: Operator, make: Make, shop: str) -> None:
         make()
         orch.eventually("websites/shop", ready, namespace=orch_namespace)
         orch.request("DELETE", shop).checked("deletion")
@@ -116,7 +110,7 @@ class TestDrift:
         orch.eventually(
             "configmaps/shop-pages", lambda pages: pages["data"]["index.html"] == "a", namespace=orch_namespace
         )
-        (mended,) = orch.writes(since=revision, user=USER, resource="configmaps")
+        (mended,) = orch.writes(USER, since=revision, resource="configmaps")
         assert [str(each) for each in mended.changes] == ['$.data["index.html"]: "x" → "a"']
 
     def test_name_taken(self, orch: ApiServer, orch_namespace: str, operator: Operator, make: Make) -> None:
@@ -135,7 +129,7 @@ class TestDrift:
         mark = orch.revision()
         change(orch, shop, {"metadata": {"labels": {"seen": "again"}}})  # wakes the operator
         orch.quiet(0.1, user=USER)
-        assert orch.writes(since=mark, user=USER) == []
+        assert orch.writes(USER, since=mark) == []
 
 
 class TestApi:
@@ -192,7 +186,9 @@ class TestFaults:
     def test_expired_watch(self, orch: ApiServer, orch_namespace: str, operator: Operator, make: Make) -> None:
         make("first")
         orch.eventually("websites/first", ready, namespace=orch_namespace)
-        orch.restore(orch.snapshot())  # ends all watches with a 410
+        state = orch.snapshot()
+        orch.restore(state)  # ends all watches with a 410
+        orch.release(state)
         make("second")
         orch.eventually("websites/second", ready, namespace=orch_namespace)
 

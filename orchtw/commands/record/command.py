@@ -13,16 +13,19 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import react
 
 from orchtw.commands.files import STDIO, output, source
-from orchtw.commands.record import export_file
-from orchtw.commands.record.connection import Connection, Params
+from orchtw.commands.record.connection import Connection
 from orchtw.commands.record.history import ServerHistory
-from orchtw.commands.record.importing import import_objects
-from orchtw.commands.record.replaying import Replay
+from orchtw.commands.record.pace import ReactorPace
 from orchtw.commands.record.server import add_options, remote_of
 from orchtw.commands.record.terminal import Style, harmless
 from orchtw.commands.record.text import difference_lines, record_lines, record_text, table
-from orchtw.commands.record.writing import ExportWriter
 from orchtw.errors import ConfigError
+from orchtw.exports import export_file
+from orchtw.exports.client import Params
+from orchtw.exports.exporting import export_lines
+from orchtw.exports.importing import import_objects
+from orchtw.exports.replaying import Replay
+from orchtw.exports.writing import ExportWriter
 from orchtw.schema.codec.yaml_codec import encode_yaml
 from orchtw.wire.objects import Object
 
@@ -91,7 +94,7 @@ class _Work:
         self.options = options
         self.history = ServerHistory(connection)
         self.writer = ExportWriter(connection)
-        self.reactor = reactor
+        self.pace = ReactorPace(reactor)
         self.style = Style.of(sys.stdout, options.color)
 
     def params(self, names: Iterable[str], **more: object) -> Params:
@@ -173,22 +176,10 @@ async def _export(work: _Work) -> int:
 
 
 async def _write_export(work: _Work, file: BinaryIO) -> int:
-    """Write the objects at the beginning of the record, or at a given revision, and the writes since then."""
-    since, count = work.options.since, 0
-    if since is None:
-        async for record in work.history.records(()):
-            since = record["revision"] - 1
-            break
-    since = since or 0
-    file.write(export_file.line_of(export_file.header(since)))
-    async for state in work.history.states(work.params(OBJECT_FILTERS, revision=since)):
-        file.write(export_file.line_of({"type": export_file.EXISTING, **state}))
-        count += 1
-    async for record in work.history.records(work.params(OBJECT_FILTERS, since=since, objects=1)):
-        if "unreadable" in record:
-            complain(f"revision {record['revision']} is left out: {record['unreadable']}")
-            continue
-        file.write(export_file.line_of(record))
+    """Write the lines of an export; returns how many there are behind the header."""
+    count = -1
+    async for value in export_lines(work.history, work.options.since, work.params(OBJECT_FILTERS), complain):
+        file.write(export_file.line_of(value))
         count += 1
     return count
 
@@ -196,7 +187,7 @@ async def _write_export(work: _Work, file: BinaryIO) -> int:
 async def _import(work: _Work) -> int:
     with source(work.options.file) as file:
         lines = export_file.state_at(export_file.read(file, work.options.file), work.options.at)
-    result = await import_objects(lines, work.writer, work.reactor, complain)
+    result = await import_objects(lines, work.writer, work.pace, complain)
     work.say([str(result)])
     return 1 if result.failed else 0
 
@@ -205,11 +196,11 @@ async def _replay(work: _Work) -> int:
     with source(work.options.file) as file:
         lines = list(export_file.read(file, work.options.file))
     existing = [line for line in lines if line["type"] == export_file.EXISTING]
-    imported = await import_objects(existing, work.writer, work.reactor, complain)
+    imported = await import_objects(existing, work.writer, work.pace, complain)
     work.say([str(imported)])
     replay = Replay(
         writer=work.writer,
-        reactor=work.reactor,
+        pace=work.pace,
         speed=work.options.speed,
         users=work.options.user or (),
         show=lambda record: work.say(record_lines(record, work.style)),

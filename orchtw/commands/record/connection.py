@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from orchtw.errors import ConfigError, TooManyRequests
+from orchtw.exports.client import JSON, Params, ServerAnswer
 from orchtw.outbound.credentials import CredentialsError, ShownHeaders
 from orchtw.outbound.destination import Destination, default_port
 from orchtw.outbound.dialer import Dialer, Unreachable
@@ -25,8 +26,6 @@ from orchtw.wire.json_values import loads
 from orchtw.wire.objects import Object
 
 AGENT: Final = "orch-record"
-JSON: Final = "application/json"
-MERGE_PATCH: Final = "application/merge-patch+json"
 TIMEOUT_S: Final = 60.0
 """Time limit of a whole answer; lines have none."""
 
@@ -36,22 +35,7 @@ HELD_BYTES: Final = 1 << 20
 SHORT_BYTES: Final = 64 << 20
 """Limit of an answer that is read as a whole."""
 
-Params = Sequence[tuple[str, str]]
-
 _TROUBLES: Final = (Broken, Unreachable, BadTLS, CredentialsError, TooManyRequests)
-
-
-class ServerAnswer(msgspec.Struct, frozen=True):
-    """A whole answer: its code, and its JSON value or None."""
-
-    code: int
-    value: Any
-
-    @property
-    def message(self) -> str:
-        """Return the message of a Status on one line."""
-        message = self.value.get("message") if isinstance(self.value, dict) else None
-        return " ".join(str(message or f"the server answered with status {self.code}").split())
 
 
 class RefusedQuery(ConfigError):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Final
 
-from orchtw.commands.record.connection import Connection, Params, RefusedQuery
+from orchtw.commands.record.connection import Connection, RefusedQuery
 from orchtw.errors import ConfigError
+from orchtw.exports.client import Params
 from orchtw.wire.objects import Object
 
 PATH: Final = "/debug/history"

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from orchtw.commands.record.terminal import Style, harmless
+from orchtw.exports import client
+from orchtw.exports.client import kind_name
 from orchtw.wire.objects import Object
 
 MOST_CHANGES: Final = 10
@@ -106,14 +108,7 @@ def by_means_of(record: Object) -> str:
 
 def object_name(named: Object) -> str:
     """Return kind, namespace and name of an object: `configmap default/a`."""
-    path = f"{named['namespace']}/{named['name']}" if named["namespace"] else named["name"]
-    return harmless(f"{kind_name(named)} {path}")
-
-
-def kind_name(named: Object) -> str:
-    """Return a kind with its group: `configmap` or `deployment.apps`."""
-    kind: str = named["kind"].lower()
-    return f"{kind}.{named['group']}" if named["group"] else kind
+    return harmless(client.object_name(named))
 
 
 def short_path(path: str) -> str:

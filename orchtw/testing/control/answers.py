@@ -36,6 +36,7 @@ class RawAnswer(msgspec.Struct, frozen=True):
 
     def checked(self, what: str) -> RawAnswer:
         """Return the response itself. Raises ApiError, whose text begins with `what`, for codes of 400 and above."""
+        __tracebackhide__ = True
         if self.code < 400:
             return self
         raise refusal(what, self.code, self.body)

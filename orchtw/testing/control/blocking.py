@@ -7,7 +7,7 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -21,8 +21,10 @@ CHUNK = 65536
 def finish(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine over a `BlockingNetwork` to its end, also inside a running event loop.
 
-    Raises RuntimeError if it suspends, for which it would need a loop.
+    Raises RuntimeError if it suspends, for which it would need a loop. This frame, as others of the package that lead
+    to an error, is hidden from the tracebacks of pytest.
     """
+    __tracebackhide__ = True
     try:
         coroutine.send(None)
     except StopIteration as end:
@@ -30,6 +32,25 @@ def finish(coroutine: Coroutine[Any, Any, T]) -> T:
         return result
     coroutine.close()
     raise RuntimeError("the coroutine waits for an event loop: use AsyncApiServer")
+
+
+def blocking_iterator(values: AsyncIterator[T]) -> Iterator[T]:
+    """Yield the values of an asynchronous generator over a `BlockingNetwork`, and close it in the end."""
+    __tracebackhide__ = True
+
+    async def step() -> T:
+        return await anext(values)
+
+    try:
+        while True:
+            try:
+                value = finish(step())
+            except StopAsyncIteration:
+                return
+            yield value
+    finally:
+        if isinstance(values, AsyncGenerator):
+            finish(values.aclose())
 
 
 class BlockingConnection:

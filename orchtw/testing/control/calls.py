@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, Literal, TypeVar
+from urllib.parse import quote
 
 import msgspec
 
@@ -38,6 +39,7 @@ class Call(msgspec.Struct, Generic[T], frozen=True):
 
     def result(self, answer: RawAnswer) -> T:
         """Return the result of a response. Raises ApiError for a refusal."""
+        __tracebackhide__ = True
         return self.read(answer.checked(str(self.request)))
 
 
@@ -57,7 +59,7 @@ class AddedFault(msgspec.Struct, frozen=True):
 
     @property
     def struck(self) -> int:
-        """Return how many requests it had struck when it was listed."""
+        """Return how many requests it had struck when the server was asked; `faults.get` asks again."""
         return int(self.rule.get("struck", 0))
 
 
@@ -76,14 +78,19 @@ def snapshot() -> Call[StateSnapshot]:
     return Call(_post(STATE, {"action": "snapshot"}), read)
 
 
-def restore(state: StateSnapshot, watches: Watches) -> Call[int]:
+def restore(state: StateSnapshot | str, watches: Watches) -> Call[int]:
     """Return the call that brings back a state; its result is the revision."""
-    return Call(_post(STATE, {"action": "restore", "snapshot": state.id, "watches": watches}), _revision)
+    return Call(_post(STATE, {"action": "restore", "snapshot": id_of(state), "watches": watches}), _revision)
 
 
-def release(state: StateSnapshot) -> Call[None]:
+def release(state: StateSnapshot | str) -> Call[None]:
     """Return the call that lets go of a state."""
-    return Call(_post(STATE, {"action": "release", "snapshot": state.id}), _nothing)
+    return Call(_post(STATE, {"action": "release", "snapshot": id_of(state)}), _nothing)
+
+
+def id_of(named: StateSnapshot | AddedFault | str) -> str:
+    """Return the id of a state or a fault rule, which may be given in place of it."""
+    return named if isinstance(named, str) else named.id
 
 
 def revision() -> Call[int]:
@@ -108,6 +115,12 @@ def list_faults() -> Call[Sequence[AddedFault]]:
     return Call(ServerRequest(method="GET", path=FAULTS), _faults)
 
 
+def get_fault(fault: AddedFault | str) -> Call[AddedFault]:
+    """Return the call for a fault rule as it is now."""
+    request = ServerRequest(method="GET", path=f"{FAULTS}/{quote(id_of(fault), safe='')}")
+    return Call(request, lambda answer: _fault(answer.json))
+
+
 def clear_faults() -> Call[None]:
     """Return the call that removes all fault rules."""
     return Call(ServerRequest(method="DELETE", path=FAULTS), _nothing)
@@ -115,8 +128,7 @@ def clear_faults() -> Call[None]:
 
 def remove_fault(fault: AddedFault | str) -> Call[None]:
     """Return the call that removes a fault rule."""
-    identity = fault if isinstance(fault, str) else fault.id
-    return Call(ServerRequest(method="DELETE", path=f"{FAULTS}/{identity}"), _nothing)
+    return Call(ServerRequest(method="DELETE", path=f"{FAULTS}/{quote(id_of(fault), safe='')}"), _nothing)
 
 
 def history(filters: Mapping[str, Any], *, follow: bool = False) -> Call[list[RecordedWrite]]:

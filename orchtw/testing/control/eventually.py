@@ -11,12 +11,14 @@ from typing import Any, Final, TypeVar
 from orchtw.testing.control import calls
 from orchtw.testing.control.answers import ApiError
 from orchtw.testing.control.calls import Call
+from orchtw.testing.control.conditions import not_yet
 from orchtw.testing.control.failures import ConditionNotMet, indented, object_text
 from orchtw.testing.control.http import HttpClient, Lines, ServerRequest, path_of
 from orchtw.testing.control.reader import AsyncReader, Object
 from orchtw.testing.control.records import RecordedWrite, writes_text
 from orchtw.testing.control.resources import DEFAULT_NAMESPACE, ResourceNames, ServedResource, UnknownResource
 from orchtw.testing.control.selectors import Selected, absent
+from orchtw.testing.server_died import ServerDied
 
 T = TypeVar("T")
 
@@ -40,9 +42,6 @@ LEAST_S: Final = 1.0
 PASSING: Final = (404, 409, 410, 429, 500, 503, 504)
 """Codes of refusals that pass: faults on demand give all of them."""
 
-UNMET: Final = (AssertionError, LookupError, TypeError, AttributeError)
-"""Exceptions of a condition that mean "not yet": a status that is not there, an assertion in the condition."""
-
 
 class Eventually:
     """One wait. It ends with a result, or raises ConditionNotMet with what was seen last."""
@@ -61,10 +60,12 @@ class Eventually:
         return self._until - time.monotonic()
 
     async def _send(self, call: Call[T], /) -> T:
+        __tracebackhide__ = True
         return call.result(await self._client.answer(call.request, max(self._left_s, LEAST_S)))
 
     async def selected(self, selected: Selected, predicate: Predicate) -> Object:
         """Return the first selected object that meets the predicate; for `absent` the last one, perhaps empty."""
+        __tracebackhide__ = True
         while self._left_s > 0:
             try:
                 resource = await self._names.find(selected.resource)
@@ -84,13 +85,14 @@ class Eventually:
 
     async def read(self, condition: Callable[[AsyncReader], Awaitable[T]], what: str) -> T:
         """Return the first true value of a condition that reads objects; looked at after each write."""
+        __tracebackhide__ = True
         reader = AsyncReader(self._send, self._names)
         since = first = await self._send(calls.revision())
         while self._left_s > 0:
             try:
                 async with self._client.lines(calls.history({"since": since}, follow=True).request) as lines:
                     while self._left_s > 0:
-                        if result := await self._value(condition, reader):
+                        if result := await self._value(condition, reader, what):
                             return result
                         if not await self._change(lines):
                             break
@@ -99,21 +101,29 @@ class Eventually:
             since = await self._send(calls.revision())
         raise await self._reading_unmet(what, first)
 
-    async def _value(self, condition: Callable[[AsyncReader], Awaitable[T]], reader: AsyncReader) -> T | None:
+    async def _value(
+        self, condition: Callable[[AsyncReader], Awaitable[T]], reader: AsyncReader, what: str
+    ) -> T | None:
         """Return the value of a condition, None for one that raises what means "not yet"."""
         try:
-            result = await condition(reader)
-        except (*UNMET, UnknownResource) as error:
+            reading = condition(reader)
+            result = await reading if isinstance(reading, Awaitable) else None
+        except (ApiError, OSError):
+            raise
+        except Exception as error:
+            if not (isinstance(error, UnknownResource) or not_yet(error)):
+                raise
             self._error = error
             return None
+        if not isinstance(reading, Awaitable):
+            raise TypeError(f"the condition must be a coroutine function: {what} returned {reading!r}")
         self._error, self._result = None, result
         return result
 
     async def _bear(self, error: ApiError | OSError) -> None:
         """Wait a little after a failure that passes: a reset, a definition that went, a fault. Raises others."""
-        passing = (
-            error.code in PASSING if isinstance(error, ApiError) else not isinstance(error, ConnectionRefusedError)
-        )
+        final = ConnectionRefusedError | ServerDied
+        passing = error.code in PASSING if isinstance(error, ApiError) else not isinstance(error, final)
         if not passing:
             raise error
         self._error = error
@@ -126,7 +136,9 @@ class Eventually:
                 if predicate(obj):
                     return obj
                 self._error = None
-            except UNMET as error:
+            except Exception as error:
+                if not not_yet(error):
+                    raise
                 self._error = error
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -71,10 +71,21 @@ class Lines:
 
 
 class HttpClient:
-    """Client of one server, as the user of a token. Connections of finished requests are kept if they can be."""
+    """Client of one server, as the user of a token. Connections of finished requests are kept if they can be.
 
-    def __init__(self, network: Network, url: str, ca_pem: str, token: str) -> None:
+    `reason` returns an error that says why connections fail, if it is known; it may block.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        url: str,
+        ca_pem: str,
+        token: str,
+        reason: Callable[[], OSError | None] = lambda: None,
+    ) -> None:
         self.network = network
+        self._reason = reason
         parts = urlsplit(url)
         self._host = parts.hostname or "127.0.0.1"
         self._port = parts.port or 443
@@ -84,6 +95,10 @@ class HttpClient:
 
     async def answer(self, request: ServerRequest, timeout_s: float = ANSWER_S) -> RawAnswer:
         """Return the response to a request, of any code. Raises TimeoutError and OSError."""
+        async with self._explained():
+            return await self._answer(request, timeout_s)
+
+    async def _answer(self, request: ServerRequest, timeout_s: float) -> RawAnswer:
         exchange = await self._begin(request)
         try:
             until = time.monotonic() + timeout_s
@@ -105,10 +120,12 @@ class HttpClient:
     @asynccontextmanager
     async def lines(self, request: ServerRequest, timeout_s: float = ANSWER_S) -> AsyncIterator[Lines]:
         """Open a response that goes on, such as a watch. Raises ApiError for codes of 400 and above."""
-        exchange = await self._begin(request)
+        async with self._explained():
+            exchange = await self._begin(request)
         try:
             until = time.monotonic() + timeout_s
-            head = await exchange.head(until)
+            async with self._explained():
+                head = await exchange.head(until)
             if head.status_code >= 400:
                 body = b""
                 while piece := await exchange.data(until):
@@ -117,6 +134,18 @@ class HttpClient:
             yield Lines(exchange)
         finally:
             exchange.connection.close()
+
+    @asynccontextmanager
+    async def _explained(self) -> AsyncIterator[None]:
+        """Replace the error of a connection by the reason for it, if that is known."""
+        try:
+            yield
+        except TimeoutError:
+            raise
+        except OSError as error:
+            if (reason := await self.network.run(self._reason)) is None:
+                raise
+            raise reason from error
 
     def close(self) -> None:
         """Close the kept connections."""

@@ -31,7 +31,8 @@ class ChangedField(msgspec.Struct, frozen=True):
 class RecordedWrite:
     """One write, by its user, with the fields that it changed. `type` is ADDED, MODIFIED or DELETED.
 
-    `json` is the whole record; its members are described with `/debug/history`.
+    `uid` is that of the object, `audit_id` that of the request in the audit log, and `fault` the id of the rule that
+    struck the request, empty for none. `json` is the whole record; its members are described with `/debug/history`.
     """
 
     revision: int
@@ -47,6 +48,9 @@ class RecordedWrite:
     verb: str
     subresource: str
     changes: Sequence[ChangedField]
+    uid: str = ""
+    audit_id: str = ""
+    fault: str = ""
     json: Mapping[str, Any] = attrs.field(repr=False)
 
     @classmethod
@@ -66,6 +70,9 @@ class RecordedWrite:
             verb=record.get("verb", ""),
             subresource=record.get("subresource", ""),
             changes=changed_fields(record),
+            uid=record.get("uid", ""),
+            audit_id=record.get("auditID", ""),
+            fault=record.get("fault", ""),
             json=record,
         )
 
@@ -79,6 +86,8 @@ class RecordedWrite:
         verb = f"{self.verb} {self.subresource}".strip()
         clock = self.time.partition("T")[2].removesuffix("Z")
         head = f"{clock} {self.type} {self.path} at {self.revision} by {self.user}{manager}, {verb}"
+        if self.fault:
+            head += f" [fault {self.fault}]"
         return "\n".join((head, *_change_lines(self.changes)))
 
 

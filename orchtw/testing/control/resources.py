@@ -25,6 +25,11 @@ class ServedResource(msgspec.Struct, frozen=True):
     plural: str
     namespaced: bool
 
+    @property
+    def group(self) -> str:
+        """Return the API group, empty for the core group."""
+        return self.root.split("/")[2] if self.root.startswith("/apis/") else ""
+
     def collection(self, namespace: str) -> str:
         """Return the path of a namespace's objects, or of all with an empty namespace."""
         inside = f"/namespaces/{quote(namespace)}" if namespace and self.namespaced else ""

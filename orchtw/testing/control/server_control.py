@@ -2,62 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
 
+from orchtw.exports.importing import Imported
+from orchtw.exports.replaying import Replayed
 from orchtw.testing.control import calls
-from orchtw.testing.control.answers import RawAnswer
-from orchtw.testing.control.calls import AddedFault, Call, StateSnapshot, Watches
+from orchtw.testing.control.answers import ApiError, RawAnswer
+from orchtw.testing.control.calls import Call, StateSnapshot, Watches
+from orchtw.testing.control.conditions import arranged
 from orchtw.testing.control.eventually import TIMEOUT_S, Eventually, Predicate, described
+from orchtw.testing.control.failures import ConditionNotMet
+from orchtw.testing.control.faults import AsyncFaults, Texts
 from orchtw.testing.control.http import HttpClient, ServerRequest
-from orchtw.testing.control.quiet import counted, quiet
-from orchtw.testing.control.reader import AsyncReader, Object, Send
+from orchtw.testing.control.namespaces import ACCOUNT_S, fresh_name
+from orchtw.testing.control.quiet import checked_user, counted, quiet
+from orchtw.testing.control.reader import AsyncReader, Object
+from orchtw.testing.control.recording import ExportFile, Recording, follow
 from orchtw.testing.control.records import ObjectDifference, RecordedWrite
 from orchtw.testing.control.resources import ResourceNames
 from orchtw.testing.control.selectors import Selected
 from orchtw.testing.control.service_map import ServiceMapFile
 
 T = TypeVar("T")
-
-Texts = str | Collection[str]
-
-
-class FaultPlace(TypedDict, total=False):
-    """Requests that a fault may strike; each field is one value or several."""
-
-    user: Texts
-    group: Texts
-    resource: Texts
-    namespace: Texts
-
-
-class FaultFields(FaultPlace, total=False):
-    """Fields of a fault rule, as described with `/debug/faults`.
-
-    `seconds` and `retry_after_s` are times in seconds; `after_events` and `in_stream` are about watches.
-    """
-
-    fault: str
-    status: int
-    verb: Texts
-    subresource: Texts
-    name: Texts
-    labels: str
-    message: str
-    retry_after_s: int
-    seconds: float
-    revisions: int
-    in_stream: bool
-    after_events: int
-    when: str
-    times: int
-    after: int
-    probability: float
-    seed: int
-    gap: int
 
 
 class ObjectFilters(TypedDict, total=False):
@@ -69,43 +40,18 @@ class ObjectFilters(TypedDict, total=False):
     name: str
 
 
-class WriteFilters(ObjectFilters, total=False):
-    """Filters by write; `type` is ADDED, MODIFIED or DELETED."""
+class UserWriteFilters(ObjectFilters, total=False):
+    """Filters by the write of a user; `type` is ADDED, MODIFIED or DELETED."""
 
-    user: str
     manager: str
     verb: str
     type: str
 
 
-class AsyncFaults:
-    """Control of the faults on demand."""
+class WriteFilters(UserWriteFilters, total=False):
+    """Filters by write, its user among them."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
-
-    async def add(self, **fields: Unpack[FaultFields]) -> AddedFault:
-        """Add a rule, such as `status=409, verb="update", resource="configmaps", times=2`. Raises ApiError (400)."""
-        added: AddedFault = await self._send(calls.add_fault(fields))
-        return added
-
-    async def chaos(self, seed: int, **place: Unpack[FaultPlace]) -> Sequence[AddedFault]:
-        """Add the rules of the preset `chaos`, under which no correct controller fails. Raises ApiError (400)."""
-        added: Sequence[AddedFault] = await self._send(calls.add_chaos(seed, place))
-        return added
-
-    async def list(self) -> Sequence[AddedFault]:
-        """Return the rules, with how often each has struck."""
-        listed: Sequence[AddedFault] = await self._send(calls.list_faults())
-        return listed
-
-    async def remove(self, fault: AddedFault | str) -> None:
-        """Remove a rule, or one by its id. Raises ApiError (404)."""
-        await self._send(calls.remove_fault(fault))
-
-    async def clear(self) -> None:
-        """Remove all fault rules."""
-        await self._send(calls.clear_faults())
+    user: str
 
 
 class Reached(msgspec.Struct, frozen=True, eq=False):
@@ -126,17 +72,19 @@ class ServerControl:
         self._names = ResourceNames(self._document)
         self._since = 0
         self._baseline: StateSnapshot | None = None
+        self._taken: list[str] = []
 
     @property
     def faults(self) -> AsyncFaults:
         """Return the faults on demand."""
-        return AsyncFaults(self._call)
+        return AsyncFaults(self._call, self._names)
 
     def reader(self) -> AsyncReader:
         """Return a reader of the present objects."""
         return AsyncReader(self._call, self._names)
 
     async def _call(self, call: Call[T], /) -> T:
+        __tracebackhide__ = True
         return call.result(await self._reach().client.answer(call.request))
 
     async def request(self, method: str, path: str, body: Any = None, content_type: str = "") -> RawAnswer:
@@ -144,21 +92,40 @@ class ServerControl:
         headers = {"Content-Type": content_type} if content_type else {}
         return await self._reach().client.answer(ServerRequest(method=method, path=path, body=body, headers=headers))
 
+    async def new_namespace(self, test: str = "") -> str:
+        """Create a namespace with a name of its own, which begins with the test's if one is given; returns the name.
+
+        Its account is there, unless flags turn off the controller that makes it. Raises ApiError.
+        """
+        name = fresh_name(test)
+        made = await self.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+        made.checked(f"namespace {name}")
+        with suppress(ConditionNotMet):
+            await self.eventually("serviceaccounts/default", namespace=name, timeout_s=ACCOUNT_S)
+        return name
+
     async def reset(self, watches: Watches = "expire") -> int:
         """Bring back the state after the start, or that of `set_baseline`; returns the revision.
 
-        All faults and mappings that came since then are removed.
+        All faults and mappings that came since then are removed, and snapshots taken since then are released.
         """
         await self.faults.clear()
         self._reach().services.go_back()
         state = self._baseline
-        return self._changed(
+        revision = self._changed(
             await self._call(calls.reset(watches) if state is None else calls.restore(state, watches))
         )
+        while self._taken:
+            await self._forget(self._taken[-1])
+        return revision
 
     async def set_baseline(self) -> None:
-        """Make the present state, such as one with definitions, that which `reset` brings back."""
-        before, self._baseline = self._baseline, await self.snapshot()
+        """Make the present state, such as one with definitions, that which `reset` brings back.
+
+        Snapshots taken before are kept until they are released.
+        """
+        before, self._baseline = self._baseline, await self._call(calls.snapshot())
+        self._taken.clear()
         self._reach().services.keep()
         if before is not None:
             await self.release(before)
@@ -169,20 +136,34 @@ class ServerControl:
         return self._since
 
     async def snapshot(self) -> StateSnapshot:
-        """Keep the present state for `restore`."""
-        return await self._call(calls.snapshot())
+        """Keep the present state for `restore`, until it is released or the next reset."""
+        state = await self._call(calls.snapshot())
+        self._taken.append(state.id)
+        return state
 
-    async def restore(self, state: StateSnapshot, watches: Watches = "expire") -> int:
-        """Bring back a state; returns the revision. Raises ApiError (404) for one that was released."""
+    async def restore(self, state: StateSnapshot | str, watches: Watches = "expire") -> int:
+        """Bring back a state, or one by its id; returns the revision. Raises ApiError (404) for a released one."""
         return self._changed(await self._call(calls.restore(state, watches)))
 
-    async def release(self, state: StateSnapshot) -> None:
-        """Let go of a state. Raises ApiError (404)."""
+    async def release(self, state: StateSnapshot | str) -> None:
+        """Let go of a state, or of one by its id. Raises ApiError (404)."""
         await self._call(calls.release(state))
+        if (name := calls.id_of(state)) in self._taken:
+            self._taken.remove(name)
+
+    async def _forget(self, name: str) -> None:
+        """Let go of a state that was taken, unless it has gone by other means."""
+        try:
+            await self._call(calls.release(name))
+        except ApiError as error:
+            if not calls.missing(error):
+                raise
+        self._taken.remove(name)
 
     def forget_state(self) -> None:
         """Begin anew with a server that has just started."""
         self._baseline = None
+        self._taken.clear()
         self._changed(0)
 
     def _changed(self, revision: int) -> int:
@@ -204,19 +185,67 @@ class ServerControl:
         return await self._call(calls.history({"since": since, "until": until, "limit": limit or "", **filters}))
 
     async def writes(
-        self, since: int | None = None, ignore: Collection[str] = (), **filters: Unpack[WriteFilters]
+        self,
+        user: str | None = None,
+        *,
+        since: int | None = None,
+        ignore: Texts = (),
+        **filters: Unpack[UserWriteFilters],
     ) -> list[RecordedWrite]:
-        """Return the writes since a revision, by default the latest reset, without those to resources in `ignore`.
+        """Return the writes of a user since a revision, by default the latest reset.
 
-        Without a user among the filters, the server's own writes do not count.
+        Writes to the resources in `ignore`, one name or several, are left out, and without a user the server's own.
         """
+        name = checked_user(user)
         start = self._since if since is None else since
-        found = await self.history(since=start, **filters)
-        return counted(found, filters.get("user", ""), ignore)
+        found = await self.history(since=start, user=name, **filters)
+        return counted(found, name, ignore)
 
-    async def quiet(self, for_s: float, ignore: Collection[str] = (), **filters: Unpack[WriteFilters]) -> None:
+    async def quiet(self, for_s: float, ignore: Texts = (), **filters: Unpack[WriteFilters]) -> None:
         """Wait for `for_s` seconds. Raises NotQuiet if there are such writes as `writes` would return."""
+        __tracebackhide__ = True
         await quiet(self._reach().client, self._call, for_s, dict(filters), ignore)
+
+    async def follow(
+        self, since: int | str | None = None, *, timeout_s: float | None = None, **filters: Unpack[WriteFilters]
+    ) -> AsyncIterator[RecordedWrite]:
+        """Yield writes as they are recorded: those after a revision, by default those after the first step.
+
+        It ends when none comes within `timeout_s`. Raises ApiError.
+        """
+        start = await self.revision() if since is None else since
+        async with aclosing(
+            follow(self._reach().client, self._call, {"since": start, **filters}, timeout_s)
+        ) as writes:
+            async for write in writes:
+                yield write
+
+    async def export(self, target: ExportFile, *, since: int | None = None, **filters: Unpack[ObjectFilters]) -> int:
+        """Write objects and the writes to them as an export of `orch-record`; returns the number of its lines.
+
+        It begins with the record, or at a revision. Data of Secrets are not in it. Raises ApiError and OSError.
+        """
+        return await self._recording.export(target, since, filters)
+
+    async def import_(self, source: ExportFile, *, at: int | None = None) -> Imported:
+        """Create the objects of an export, as they were at a revision, by default in the end; see `complaints`.
+
+        Objects that are there stay as they are. Raises ConfigError for another file.
+        """
+        return await self._recording.load(source, at)
+
+    async def replay(
+        self, source: ExportFile, *, speed: float = 1.0, users: Collection[str] = ()
+    ) -> tuple[Imported, Replayed]:
+        """Create the objects at the beginning of an export and repeat its writes, `speed` seconds in one.
+
+        With `speed=math.inf` nothing waits. `users` selects the users whose writes are repeated. Raises ConfigError.
+        """
+        return await self._recording.replay(source, speed, (users,) if isinstance(users, str) else users)
+
+    @property
+    def _recording(self) -> Recording:
+        return Recording(self._reach().client)
 
     def at(self, revision: int) -> AsyncReader:
         """Return a reader of the objects as of a revision. It raises ApiError (410) for one that is not kept."""
@@ -232,35 +261,44 @@ class ServerControl:
     async def eventually(
         self,
         condition: str,
-        predicate: Predicate = ...,
+        predicate: Predicate | float = ...,
         *,
         namespace: str = ...,
         labels: str = ...,
         fields: str = ...,
-        timeout_s: float = ...,
+        timeout_s: float | None = ...,
     ) -> Object: ...
 
     @overload
-    async def eventually(self, condition: Callable[[AsyncReader], Awaitable[T]], *, timeout_s: float = ...) -> T: ...
+    async def eventually(
+        self,
+        condition: Callable[[AsyncReader], Awaitable[T]],
+        predicate: float = ...,
+        *,
+        timeout_s: float | None = ...,
+    ) -> T: ...
 
     async def eventually(
         self,
         condition: str | Callable[[AsyncReader], Awaitable[T]],
-        predicate: Predicate = bool,
+        predicate: Predicate | float = bool,
         *,
         namespace: str = "",
         labels: str = "",
         fields: str = "",
-        timeout_s: float = TIMEOUT_S,
+        timeout_s: float | None = None,
     ) -> T | Object:
         """Wait for a condition and return what met it. Raises ConditionNotMet with what was seen last.
 
         The condition is either a selection, RESOURCE/NAME or RESOURCE with selectors, of which an object meets the
         predicate; or a coroutine function that reads objects. See `ApiServer.eventually`.
         """
-        wait = Eventually(self._reach().client, self._names, timeout_s)
+        __tracebackhide__ = True
+        selectors = bool(namespace or labels or fields)
+        met, seconds = arranged(condition, predicate, timeout_s, TIMEOUT_S, asynchronous=True, selectors=selectors)
+        wait = Eventually(self._reach().client, self._names, seconds)
         if isinstance(condition, str):
-            return await wait.selected(Selected.of(condition, namespace, labels, fields), predicate)
+            return await wait.selected(Selected.of(condition, namespace, labels, fields), met)
         return await wait.read(condition, described(condition))
 
     async def map_service(self, service: str, address: str) -> None:

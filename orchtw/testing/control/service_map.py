@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
+
+FILE_BYTES: Final = 256 << 10
+"""Limit of the file, as the server has it."""
 
 
 class ServiceMapFile:
-    """Mappings of one server."""
+    """Mappings of one server, as lines of the file by Service and port."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -17,14 +22,16 @@ class ServiceMapFile:
         self._kept: dict[str, str] = {}
 
     def add(self, service: str, address: str) -> None:
-        """Map a port of a Service, `namespace/name:port`, to a `host:port`. Raises ValueError for another form."""
-        path, colon, port = service.partition(":")
-        if not colon or not port.isdigit() or path.count("/") != 1:
-            raise ValueError(f"{service!r}: must be NAMESPACE/NAME:PORT")
-        if not address.rpartition(":")[2].isdigit() or "\n" in service + address:
-            raise ValueError(f"{address!r}: must be HOST:PORT")
+        """Map a port of a Service, `namespace/name:port`, to a `host:port`.
+
+        Raises ValueError for a mapping that the server would refuse; the mappings so far stay in force.
+        """
+        key, line = _parsed(service, address)
         with self._lock:
-            self._addresses[service] = address
+            fresh = {**self._addresses, key: line}
+            if len(_content(fresh).encode()) > FILE_BYTES:
+                raise ValueError(f"{service!r}: the service map would be larger than {FILE_BYTES} bytes")
+            self._addresses = fresh
             self._write()
 
     def keep(self) -> None:
@@ -46,5 +53,26 @@ class ServiceMapFile:
     def _write(self) -> None:
         """Put a new file in place of the old one, so that the server never reads half of it."""
         fresh = self.path.with_name(f"{self.path.name}.new")
-        fresh.write_text("".join(f"{service}={address}\n" for service, address in self._addresses.items()))
+        fresh.write_text(_content(self._addresses))
         os.replace(fresh, self.path)
+
+
+def _parsed(service: str, address: str) -> tuple[str, str]:
+    """Return the Service and the line of a mapping, read as by the server, which refuses a file for one bad line.
+
+    Raises ValueError.
+    """
+    from orchtw.config.service_map import parse_mapping  # a tenth of a second that few test processes need
+
+    for text in (service, address):
+        if "=" in text or len(text.split()) != 1:
+            raise ValueError(f"{text!r}: must be NAMESPACE/NAME:PORT for the Service and HOST:PORT for the address")
+    try:
+        mapping = parse_mapping(f"{service}={address}")
+    except ValueError as error:
+        raise ValueError(f"{service!r} to {address!r}: {error}") from None
+    return mapping.service, str(mapping)
+
+
+def _content(lines: Mapping[str, str]) -> str:
+    return "".join(f"{line}\n" for line in lines.values())

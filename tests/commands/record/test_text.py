@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.commands.record.terminal import Style, harmless
 from orchtw.commands.record.text import difference_lines, record_lines, record_text, table
-from tests.commands.record.records import existing, record
+from tests.exports.records import existing, record
 
 PLAIN, COLOURED = Style(), Style(coloured=True)
 

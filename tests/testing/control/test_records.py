@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.testing.control.calls import AddedFault
 from orchtw.testing.control.failures import MOST_LINES, object_text
 from orchtw.testing.control.quiet import counted
 from orchtw.testing.control.records import MOST_CHANGES, ObjectDifference, RecordedWrite, writes_text
@@ -37,6 +38,12 @@ class TextTests(SynchronousTestCase):
             "    $.status.ready: (none) → true",
         )
 
+    def test_ids(self) -> None:
+        """A write has uid, audit id and the fault that struck the request, which the text shows."""
+        write = RecordedWrite.of({**RECORD, "uid": "u-1", "auditID": "id-1", "fault": "fault-3"})
+        self.assertEqual((write.uid, write.audit_id, write.fault), ("u-1", "id-1", "fault-3"))
+        self.assertIn(", patch status [fault fault-3]\n", str(write))
+
     def test_long(self) -> None:
         """Long values and many changes are cut."""
         changes = [{"path": f"$.{number}", "old": None, "new": "x" * 1000} for number in range(MOST_CHANGES + 2)]
@@ -67,6 +74,21 @@ class TextTests(SynchronousTestCase):
         self.assertIn("shop/w-29 ", text)
         self.assertNotIn("shop/w-9 ", text)
         self.assertEqual(text.count("MODIFIED"), COUNT)
+
+    def test_report_of_namespace(self) -> None:
+        """Objects that the server creates in each namespace are left out; a tester's change of one is shown."""
+        own = {"name": "default", "resource": "serviceaccounts", "group": ""}
+        users = ("system:serviceaccount:kube-system:service-account-controller", "alice")
+        text = report([RecordedWrite.of({**RECORD, **own, "user": user}) for user in users])
+        self.assertEqual((text.count("serviceaccounts shop/default"), "by alice" in text), (1, True))
+
+    def test_report_of_faults(self) -> None:
+        """Faults that struck are named with their rules; the others are not."""
+        rules = [{"id": each, "fault": "failing", "status": 503, "verb": ["get", "list"], "matched": 5,
+                  "struck": count} for each, count in (("f1", 2), ("f2", 0))]  # fmt: skip
+        text = report([], [AddedFault(str(rule["id"]), rule) for rule in rules])
+        wanted = "faults that struck:\n    f1: 2 of 5 requests: fault=failing status=503 verb=get,list"
+        self.assertEqual(text, f"no writes\n{wanted}")
 
 
 class CountedTests(SynchronousTestCase):

@@ -1,21 +1,29 @@
 """Control of a real server: state, record, faults and assertions that wait."""
 
-# covers: orchtw.testing.control.eventually, orchtw.testing.control.quiet
-# covers: orchtw.testing.control.http
-# covers: orchtw.testing.api_server
+# covers: orchtw.testing.control.calls, orchtw.testing.control.eventually, orchtw.testing.control.quiet
+# covers: orchtw.testing.control.reader, orchtw.testing.control.http, orchtw.testing.control.blocking
+# covers: orchtw.testing.control.conditions, orchtw.testing.control.faults
+# covers: orchtw.testing.api_server, orchtw.testing.control.service_map
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import kubernetes
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.config.service_map import FILE_BYTES, read_mappings
 from orchtw.testing.api_server import ApiServer
+from orchtw.testing.control import service_map
 from orchtw.testing.control.answers import ApiError
 from orchtw.testing.control.failures import ConditionNotMet, NotQuiet
+from orchtw.testing.control.resources import UnknownResource
 from orchtw.testing.control.selectors import absent
+from orchtw.testing.control.service_map import ServiceMapFile
 from tests.testing.api_servers import CONFIG_MAPS, config_map, shared
 
 MERGE = "application/merge-patch+json"
@@ -83,6 +91,43 @@ class StateTests(ControlCase):
         error = self.assertRaises(ApiError, self.server.restore, state)
         self.assertEqual(error.code, 404)
 
+    def test_ids(self) -> None:
+        """A state may be named by its id."""
+        state = self.server.snapshot()
+        self.create(CONFIG_MAPS, config_map("a"))
+        self.server.restore(state.id)
+        self.assertIsNone(self.server.reader().get("configmaps/a"))
+        self.server.release(state.id)
+        self.assertEqual(self.assertRaises(ApiError, self.server.release, state).code, 404)
+
+    def test_many_snapshots(self) -> None:
+        """Snapshots that tests leave are released by resets, so that their limit is not met."""
+        before = self.kept()
+        for _ in range(200):
+            self.server.snapshot()
+            self.server.reset()
+        self.assertEqual(self.kept(), before)
+
+    def test_released_by_other_means(self) -> None:
+        """A snapshot that a request has released does not hold up a reset."""
+        state = self.server.snapshot()
+        self.server.request("POST", "/debug/state", {"action": "release", "snapshot": state.id}).checked("release")
+        self.server.reset()
+
+    def test_snapshot_of_baseline(self) -> None:
+        """Snapshots taken before the baseline outlive resets; later ones do not."""
+        with ApiServer() as server:
+            early = server.snapshot()
+            server.set_baseline()
+            late = server.snapshot()
+            server.reset()
+            server.restore(early)
+            self.assertEqual(self.assertRaises(ApiError, server.restore, late).code, 404)
+
+    def kept(self) -> list[str]:
+        """Return the names of all snapshots that the server has."""
+        return [each["snapshot"] for each in self.server.request("GET", "/debug/state").json]
+
     def test_baseline(self) -> None:
         """A baseline is what resets bring back from then on."""
         with ApiServer() as server:
@@ -119,8 +164,21 @@ class RecordTests(ControlCase):
         self.assertEqual((field.path, field.old, field.new), ("$.data.x", "1", "2"))
         self.assertIn('$.data.x: "1" → "2"', str(changed))
         self.assertEqual(self.server.writes(since=changed.revision), [])
-        self.assertEqual(self.server.writes(user="somebody"), [])
-        self.assertEqual(self.server.writes(ignore=["configmaps"]), [])
+        self.assertEqual(self.server.writes("somebody"), [])
+        self.assertEqual(self.server.writes("orch-testing", since=created.revision), [changed])
+
+    def test_ignored_writes(self) -> None:
+        """Resources are ignored by their whole names, one or several."""
+        self.create(CONFIG_MAPS, config_map("a"))
+        for ignore in ("configmaps", ["leases", "configmaps"]):
+            self.assertEqual(self.server.writes(ignore=ignore), [])
+        self.assertEqual(len(self.server.writes(ignore="configmaps.example.com")), 1)
+        self.server.quiet(0.01, ignore="configmaps")
+
+    def test_revision_as_user(self) -> None:
+        """A revision in place of a user is a mistake that is told at once."""
+        error = self.assertRaises(TypeError, self.server.writes, 5)
+        self.assertIn("since=", str(error))
 
     def test_revision(self) -> None:
         """The latest revision is that of the last write, as soon as that is answered."""
@@ -173,6 +231,35 @@ class FaultTests(ControlCase):
         self.assertEqual(self.server.faults.list(), [])
         error = self.assertRaises(ApiError, self.server.faults.add, status=418)
         self.assertEqual((error.code, error.reason), (400, "BadRequest"))
+
+    def test_live_count(self) -> None:
+        """The count of a rule is that of now, from the moment at which it was added."""
+        rule = self.server.faults.add(status=503, user="alice", resource="cm", labels={"a": "b", "c": "d"})
+        self.assertEqual((rule.struck, rule.rule["labels"]), (0, "a=b,c=d"))
+        client = kubernetes.config.new_client_from_config(str(self.server.user("alice", ["system:masters"])))
+        with client:
+            core = kubernetes.client.CoreV1Api(client)
+            body = {"metadata": {"name": "a", "labels": {"a": "b", "c": "d"}}}
+            self.assertRaises(kubernetes.client.ApiException, core.create_namespaced_config_map, "default", body)
+        self.assertEqual((rule.struck, self.server.faults.get(rule.id).struck), (1, 1))
+        self.server.faults.clear()
+        self.assertEqual(self.assertRaises(ApiError, self.server.faults.get, rule).code, 404)
+
+    def test_resources(self) -> None:
+        """Resources are named as for kubectl; a rule for an unknown one is refused, as it could never strike."""
+        for given, plurals, groups in (
+            ("cm", ["configmaps"], None),
+            ("deploy", ["deployments"], None),
+            ("deployments.apps", ["deployments"], ["apps"]),
+            (["Pod", "svc"], ["pods", "services"], None),
+            (["pods", "rs.apps"], ["pods", "replicasets"], ["", "apps"]),
+        ):
+            rule = self.server.faults.add(status=503, resource=given).rule
+            self.assertEqual((rule["resource"], rule.get("group")), (plurals, groups))
+        self.assertEqual(self.server.faults.add(status=503, resource="po", group="").rule["resource"], ["pods"])
+        for mistake in ({"resource": "configmapz"}, {"resource": "pods", "group": "apps"}, {"resource": ["po", "x"]}):
+            self.assertRaises(UnknownResource, self.server.faults.add, status=503, **mistake)
+        self.assertRaises(UnknownResource, self.server.faults.chaos, 7, resource="websites")
 
 
 class TesterTests(ControlCase):
@@ -291,6 +378,53 @@ class EventuallyTests(ControlCase):
         self.assertIn("test_server_control.py:", text)
         self.assertIn("last result: False", text)
 
+    def test_timeout_in_second_place(self) -> None:
+        """A number in the predicate's place is the timeout, of both kinds of conditions."""
+        for condition in ("configmaps/none", lambda read: False):
+            error = self.assertRaises(ConditionNotMet, self.server.eventually, condition, 0.1)
+            self.assertIn("within 0.1 s", str(error))
+        self.assertRaises(TypeError, self.server.eventually, "configmaps/none", 1, timeout_s=2)
+
+    def test_mistakes(self) -> None:
+        """Conditions that could never be met, or always would, are refused at once."""
+
+        async def coroutine(_given: object) -> bool:
+            return True
+
+        def one(_given: object) -> bool:
+            return True
+
+        mistakes: tuple[tuple[Any, ...], ...] = (
+            ("pods", "Running"), ("pods", True), ("pods", lambda: True), ("pods", lambda a, b: True),
+            ("pods", coroutine), (one, one), (lambda: True,), (lambda a, b: True,), (coroutine,), (None,),
+        )  # fmt: skip
+        for arguments in mistakes:
+            self.assertRaises(TypeError, self.server.eventually, *arguments)
+        self.assertRaises(TypeError, self.server.eventually, one, namespace="default")
+        self.assertRaises(TypeError, self.server.eventually, "pods", timeout_s="1")
+
+    def test_not_found(self) -> None:
+        """A client library's 404 means "not yet", wherever it has the code; its other errors end the wait."""
+
+        class Refused(Exception):
+            def __init__(self, **members: Any) -> None:
+                self.__dict__ |= members
+
+        for members in ({"status": 404}, {"code": 404}, {"response": SimpleNamespace(status_code=404)}):
+            errors = [Refused(**members)]
+
+            def read(_reader: Any, errors: list[Refused] = errors) -> bool:
+                if errors:
+                    raise errors.pop()
+                return True
+
+            self.assertTrue(self.server.eventually(read, 5))
+
+        def forbidden(_reader: Any) -> bool:
+            raise Refused(status=403)
+
+        self.assertRaises(Refused, self.server.eventually, forbidden)
+
     def test_other_errors(self) -> None:
         """Errors that are no "not yet" end the wait at once."""
         self.create(CONFIG_MAPS, config_map("a"))
@@ -339,9 +473,35 @@ class QuietTests(ControlCase):
 
 class ServiceMapTests(ControlCase):
     def test_forms(self) -> None:
-        """A mapping in another form is rejected."""
-        for service, address in (("hook:443", "127.0.0.1:1"), ("a/hook", "127.0.0.1:1"), ("a/hook:443", "127.0.0.1")):
-            self.assertRaises(ValueError, self.server.map_service, service, address)
+        """A mapping that the server would refuse is rejected, with the reason."""
+        good, address = "a/hook:443", "127.0.0.1:1"
+        for service, to in (
+            ("hook:443", address), ("a/hook", address), ("Shop/w:443", address), ("a/hook:0", address),
+            ("a/hook:99999", address), (f"{good}\nb/c:1", address), ("", address),
+            (good, "127.0.0.1"), (good, ":80"), (good, "127.0.0.1:99999"), (good, "a=b:80"), (good, ""),
+        ):  # fmt: skip
+            self.assertRaises(ValueError, self.server.map_service, service, to)
+        error = self.assertRaises(ValueError, self.server.map_service, "Shop/w:443", address)
+        self.assertIn('"Shop"', str(error))
+
+    def test_earlier_mappings(self) -> None:
+        """A rejected mapping leaves the earlier ones in force, and the same port may be mapped anew."""
+        path = Path(self.mktemp())
+        services = ServiceMapFile(path)
+        services.add("a/hook:443", "127.0.0.1:1")
+        self.assertRaises(ValueError, services.add, "A/hook:443", "127.0.0.1:2")
+        self.assertEqual([str(each) for each in read_mappings(path)], ["a/hook:443=127.0.0.1:1"])
+        services.add("a/hook:0443", "[::1]:2")
+        self.assertEqual([str(each) for each in read_mappings(path)], ["a/hook:443=[::1]:2"])
+
+    def test_too_many(self) -> None:
+        """A file that the server would not read is not written."""
+        self.assertEqual(service_map.FILE_BYTES, FILE_BYTES)
+        services = ServiceMapFile(Path(self.mktemp()))
+        services.add("a/hook:443", "127.0.0.1:1")
+        self.patch(service_map, "FILE_BYTES", 30)
+        self.assertRaises(ValueError, services.add, "b/hook:443", "127.0.0.1:1")
+        self.assertEqual(len(read_mappings(services.path)), 1)
 
     def test_file(self) -> None:
         """The server takes the mapping over."""

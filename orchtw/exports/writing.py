@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from orchtw.commands.record.connection import MERGE_PATCH, Connection, Params, ServerAnswer
+from orchtw.exports.client import MERGE_PATCH, Params, ServerAnswer, ServerClient
 from orchtw.history.redaction import DATA, REDACTED
 from orchtw.wire.objects import Object
 
@@ -16,6 +16,10 @@ _SET_BY_SERVER: Final = (
     *("uid", "resourceVersion", "creationTimestamp", "generation", "selfLink", "managedFields"),
     *("deletionTimestamp", "deletionGracePeriodSeconds"),
 )
+SECRET: Final = "Secret"
+WITHHELD: Final = "its data are not in the export, as the record of a server redacts them"
+"""Complaint about a Secret that is left out."""
+
 _OWN_STATUS: Final = frozenset({"namespaces", "customresourcedefinitions", "apiservices"})
 """Plurals of resources whose status the server's own controllers write."""
 
@@ -33,16 +37,22 @@ def path_of(line: Object, name: str = "", subresource: str = "") -> str:
 class ExportWriter(msgspec.Struct, eq=False):
     """Writer of objects. `uids` are those that objects have here, by the ones that they had."""
 
-    connection: Connection
-    uids: dict[str, str] = msgspec.field(default_factory=dict)
+    client: ServerClient
+    uids: dict[str, str] = attrs.field(factory=dict)
 
     async def read(self, line: Object) -> ServerAnswer:
         """Read the object of a line as it is now."""
-        return await self.connection.ask("GET", path_of(line, line["name"]))
+        return await self.client.ask("GET", path_of(line, line["name"]))
+
+    async def find(self, line: Object, obj: Object) -> bool:
+        """Report whether the object of a line is there, and note its uid."""
+        there = await self.read(line)
+        self._note(obj, there)
+        return there.code == FOUND
 
     async def create(self, line: Object, obj: Object, manager: str = "") -> ServerAnswer:
-        """Create an object; one that is there already stays as it is (409), though it may be refused as a new one."""
-        answer = await self.connection.ask("POST", path_of(line), _managed(manager), self.new(obj))
+        """Create an object; one that is already present stays as it is (409), though it may be refused as a new one."""
+        answer = await self.client.ask("POST", path_of(line), _managed(manager), self.new(obj))
         self._note(obj, answer)
         if answer.code != CREATED and (there := await self.read(line)).code == FOUND:
             self._note(obj, there)
@@ -59,16 +69,16 @@ class ExportWriter(msgspec.Struct, eq=False):
         self._note(obj, found)
         wanted = self.new(obj)
         wanted["metadata"]["resourceVersion"] = found.value["metadata"]["resourceVersion"]
-        return await self.connection.ask("PUT", path_of(line, line["name"], subresource), _managed(manager), wanted)
+        return await self.client.ask("PUT", path_of(line, line["name"], subresource), _managed(manager), wanted)
 
     async def patch(self, line: Object, changes: Object, subresource: str = "") -> ServerAnswer:
         """Make a merge patch on an object."""
         path = path_of(line, line["name"], subresource)
-        return await self.connection.ask("PATCH", path, (), changes, MERGE_PATCH)
+        return await self.client.ask("PATCH", path, (), changes, MERGE_PATCH)
 
     async def delete(self, line: Object) -> ServerAnswer:
         """Delete an object, in the background."""
-        return await self.connection.ask("DELETE", path_of(line, line["name"]))
+        return await self.client.ask("DELETE", path_of(line, line["name"]))
 
     async def set_status(self, line: Object, status: Any) -> ServerAnswer | None:
         """Write the status of an object that was created without one; None: there is nothing to do."""
@@ -90,8 +100,7 @@ class ExportWriter(msgspec.Struct, eq=False):
         ]
         if owners:
             metadata["ownerReferences"] = owners
-        made = {**obj, "metadata": metadata}
-        return _with_stand_ins(made) if obj.get("kind") == "Secret" else made
+        return {**obj, "metadata": _shown(metadata) if obj.get("kind") == SECRET else metadata}
 
     def _note(self, obj: Object, answer: ServerAnswer) -> None:
         """Note the uid that an object has here."""
@@ -100,16 +109,21 @@ class ExportWriter(msgspec.Struct, eq=False):
             self.uids[obj["metadata"].get("uid", "")] = there.get("uid", "")
 
 
-def _with_stand_ins(secret: Object) -> Object:
-    """Return a Secret whose redacted data are written as text, and without annotations that were redacted."""
-    made, data = dict(secret), secret.get(DATA[0])
-    if isinstance(data, dict):
-        made[DATA[0]] = {name: value for name, value in data.items() if value != REDACTED}
-        made[DATA[1]] = {name: value for name, value in data.items() if value == REDACTED}
-    if annotations := secret["metadata"].get("annotations"):
-        kept = {name: value for name, value in annotations.items() if value != REDACTED}
-        made["metadata"] = {**secret["metadata"], "annotations": kept}
-    return made
+def is_withheld(obj: Object) -> bool:
+    """Report whether an object is a Secret whose data the server's record does not have: it cannot be written."""
+    if obj.get("kind") != SECRET:
+        return False
+    parts = (obj.get(name) for name in DATA)
+    return any(
+        part == REDACTED or (isinstance(part, dict) and REDACTED in part.values()) for part in parts if part
+    )
+
+
+def _shown(metadata: Object) -> Object:
+    """Return the metadata of a Secret without annotations that were redacted."""
+    if not (annotations := metadata.get("annotations")):
+        return metadata
+    return {**metadata, "annotations": {name: value for name, value in annotations.items() if value != REDACTED}}
 
 
 def _managed(manager: str) -> Params:

@@ -1,5 +1,5 @@
 """Writes of exported objects to another server: their order, their form and their pace."""
-# covers: orchtw.commands.record.importing, orchtw.commands.record.replaying
+# covers: orchtw.exports.importing, orchtw.exports.replaying
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.commands.record.connection import MERGE_PATCH, Params, ServerAnswer
-from orchtw.commands.record.importing import ESTABLISHED_S, import_objects, in_order
-from orchtw.commands.record.replaying import PATIENCE_S, Replay
-from orchtw.commands.record.writing import ExportWriter, path_of
+from orchtw.commands.record.pace import ReactorPace
 from orchtw.errors import ConfigError
+from orchtw.exports.client import MERGE_PATCH, Params, ServerAnswer
+from orchtw.exports.importing import ESTABLISHED_S, import_objects, in_order
+from orchtw.exports.replaying import PATIENCE_S, Replay
+from orchtw.exports.writing import WITHHELD, ExportWriter, path_of
 from orchtw.wire.objects import Object
-from tests.commands.record.records import existing, record
+from tests.exports.records import existing, record
 
 
 class Server:
@@ -60,11 +61,12 @@ class WritingCase(SynchronousTestCase):
         connection: Any = self.server
         self.writer = ExportWriter(connection)
         self.clock = Clock()
+        self.pace = ReactorPace(self.clock)
         self.complaints: list[str] = []
 
     def imported(self, *lines: Object) -> str:
         """The result of an import."""
-        done = Deferred.fromCoroutine(import_objects(lines, self.writer, self.clock, self.complaints.append))
+        done = Deferred.fromCoroutine(import_objects(lines, self.writer, self.pace, self.complaints.append))
         return str(self.successResultOf(done))
 
 
@@ -126,14 +128,23 @@ class ImportTests(WritingCase):
         self.assertEqual([each["uid"] for each in owners], ["here"])
 
     def test_secrets(self) -> None:
-        """Redacted data become a text that can be stored; annotations that were redacted are left out."""
-        secret = existing("secrets", "s")
-        secret["object"] |= {"kind": "Secret", "data": {"k": "<redacted>", "l": "AAEC"}}
-        secret["object"]["metadata"]["annotations"] = {"a": "<redacted>", "b": "c"}
-        self.imported(secret)
-        made = self.server.objects["/api/v1/secrets/s"]
-        self.assertEqual((made["data"], made["stringData"]), ({"l": "AAEC"}, {"k": "<redacted>"}))
-        self.assertEqual(made["metadata"]["annotations"], {"b": "c"})
+        """A Secret without its data is left out with a complaint, unless it is there already."""
+        line = existing("secrets", "s")
+        line["object"] |= {"kind": "Secret", "data": {"k": "<redacted>", "l": "AAEC"}}
+        self.assertEqual(self.imported(line), "0 objects created, 0 already present, 0 refused, 1 left out")
+        self.assertEqual(self.server.objects, {})
+        self.assertEqual(self.complaints, [f"kind s: {WITHHELD}"])
+        self.server.objects["/api/v1/secrets/s"] = {"metadata": {"name": "s", "uid": "here"}}
+        self.assertEqual(self.imported(line), "0 objects created, 1 already present, 0 refused")
+        self.assertEqual(self.writer.uids, {"s": "here"})
+
+    def test_other_secrets(self) -> None:
+        """A Secret without data is created; annotations that were redacted are left out."""
+        line = existing("secrets", "s")
+        line["object"] |= {"kind": "Secret", "type": "t"}
+        line["object"]["metadata"]["annotations"] = {"a": "<redacted>", "b": "c"}
+        self.imported(line)
+        self.assertEqual(self.server.objects["/api/v1/secrets/s"]["metadata"]["annotations"], {"b": "c"})
 
     def test_status(self) -> None:
         """The status is written behind the object, where the kind has such a sub-resource."""
@@ -163,14 +174,14 @@ class ImportTests(WritingCase):
         """Objects wait until a definition is served, for a limited time."""
         plural, path = "customresourcedefinitions", "/api/v1/customresourcedefinitions/d"
         lines = [existing(plural, "d"), existing("things", "t")]
-        done = Deferred.fromCoroutine(import_objects(lines, self.writer, self.clock, self.complaints.append))
+        done = Deferred.fromCoroutine(import_objects(lines, self.writer, self.pace, self.complaints.append))
         self.clock.advance(1)
         self.assertNoResult(done)
         self.server.objects[path]["status"] = {"conditions": [{"type": "Established", "status": "True"}]}
         self.clock.advance(1)
         self.assertEqual(self.successResultOf(done).created, 2)
         del self.server.objects[path]
-        done = Deferred.fromCoroutine(import_objects(lines[:1], self.writer, self.clock, self.complaints.append))
+        done = Deferred.fromCoroutine(import_objects(lines[:1], self.writer, self.pace, self.complaints.append))
         self.clock.pump([0.1] * int(ESTABLISHED_S * 10 + 5))
         self.successResultOf(done)
         self.assertIn("its resource is not served after 20 s", self.complaints[0])
@@ -183,7 +194,7 @@ class ReplayTests(WritingCase):
         """Begin the replay of records."""
         self.shown: list[int] = []
         replay = Replay(
-            writer=self.writer, reactor=self.clock, speed=speed, users=users,
+            writer=self.writer, pace=self.pace, speed=speed, users=users,
             show=lambda record: self.shown.append(record["revision"]), complain=self.complaints.append,
         )  # fmt: skip
         return Deferred.fromCoroutine(replay.run(records))
@@ -223,6 +234,15 @@ class ReplayTests(WritingCase):
         done = self.begin(*writes, users=("jane",))
         self.assertEqual(str(self.successResultOf(done)), "1 writes replayed, 2 skipped, 0 refused")
         self.assertEqual(self.shown, [1])
+
+    def test_secrets(self) -> None:
+        """Writes of a Secret's data are left out with a complaint; its deletion is repeated."""
+        secret = {"kind": "Secret", "metadata": {"name": "x"}, "data": {"a": "<redacted>"}}
+        writes = [self.write(kind, object=secret) for kind in ("ADDED", "MODIFIED")]
+        done = self.begin(*writes, self.write("DELETED", previous=secret))
+        self.assertEqual(str(self.successResultOf(done)), "1 writes replayed, 2 skipped, 0 refused")
+        self.assertEqual([method for method, _ in self.server.asked], ["DELETE"])
+        self.assertEqual(self.complaints, [f"revision 0: configmap a/x: {WITHHELD}"] * 2)
 
     def test_differences(self) -> None:
         """Objects that are there already are replaced, missing ones are created, and deleted ones may be gone."""

@@ -1,18 +1,16 @@
-"""`orch-record replay`: repeats the writes of an export on another server, in their order and at their pace."""
+"""Replay: repeats the writes of an export on another server, in their order and at their pace."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-import msgspec
-from twisted.internet.task import deferLater
+import attrs
 
-from orchtw.commands.record.connection import ServerAnswer
-from orchtw.commands.record.text import object_name
-from orchtw.commands.record.writing import CREATED, EXISTS, FOUND, GONE, ExportWriter
 from orchtw.errors import ConfigError
+from orchtw.exports.client import Pace, ServerAnswer, object_name
+from orchtw.exports.writing import CREATED, EXISTS, FOUND, GONE, WITHHELD, ExportWriter, is_withheld
 from orchtw.wire.objects import Object
 
 SUBRESOURCES: Final = frozenset({"status", "approval"})
@@ -27,12 +25,17 @@ _DELETES: Final = ("delete", "deletecollection")
 _ACCEPTED: Final = 202
 
 
-class Replayed(msgspec.Struct):
-    """Numbers of writes: repeated, left to the server's own controllers or not asked for, and refused."""
+@attrs.define(slots=True)
+class Replayed:
+    """Numbers of writes: repeated, left out, and refused; `complaints` are about refused ones and those of Secrets.
+
+    Others that are left out are the server's own controllers' to make, or not asked for.
+    """
 
     written: int = 0
     skipped: int = 0
     failed: int = 0
+    complaints: list[str] = attrs.field(factory=list)
 
     def __str__(self) -> str:
         return f"{self.written} writes replayed, {self.skipped} skipped, {self.failed} refused"
@@ -45,7 +48,7 @@ class Replay(msgspec.Struct, frozen=True, eq=False):
     """
 
     writer: ExportWriter
-    reactor: Any
+    pace: Pace
     speed: float
     users: Collection[str]
     show: Callable[[Object], None]
@@ -54,36 +57,44 @@ class Replay(msgspec.Struct, frozen=True, eq=False):
     async def run(self, records: Iterable[Object]) -> Replayed:
         """Repeat the writes of records. The server's own writes are left to the server. Raises ConfigError."""
         result = Replayed()
-        began, first_s = self.reactor.seconds(), None
+        began, first_s = self.pace.seconds(), None
         for record in records:
             if not record.get("auditID") or (self.users and record.get("user") not in self.users):
                 result.skipped += 1
                 continue
+            if record["type"] != "DELETED" and is_withheld(record["object"]):
+                result.skipped += 1
+                self._refuse(result, record, WITHHELD)
+                continue
             at_s = _seconds(record["time"])
             first_s = at_s if first_s is None else first_s
-            wait_s = began + (at_s - first_s) / self.speed - self.reactor.seconds()
+            wait_s = began + (at_s - first_s) / self.speed - self.pace.seconds()
             if wait_s > 0:
-                await deferLater(self.reactor, wait_s)
+                await self.pace.sleep(wait_s)
             self.show(record)
             answer = await self._repeated(record)
             if answer.code in (CREATED, FOUND, _ACCEPTED):
                 result.written += 1
             else:
                 result.failed += 1
-                self.complain(f"revision {record['revision']}: {object_name(record)}: {answer.message}")
+                self._refuse(result, record, answer.message)
         return result
+
+    def _refuse(self, result: Replayed, record: Object, why: str) -> None:
+        result.complaints.append(f"revision {record['revision']}: {object_name(record)}: {why}")
+        self.complain(result.complaints[-1])
 
     async def _repeated(self, record: Object) -> ServerAnswer:
         """Make the write of a record. A creation may be ahead of what the server's controllers make for it."""
-        until = self.reactor.seconds() + PATIENCE_S
+        until = self.pace.seconds() + PATIENCE_S
         answer = await self._repeat(record)
-        while record["type"] == "ADDED" and answer.code in _TOO_EARLY and self.reactor.seconds() < until:
-            await deferLater(self.reactor, _LOOK_S)
+        while record["type"] == "ADDED" and answer.code in _TOO_EARLY and self.pace.seconds() < until:
+            await self.pace.sleep(_LOOK_S)
             answer = await self._repeat(record)
         return answer
 
     async def _repeat(self, record: Object) -> ServerAnswer:
-        """Make the write of a record; an object that is there already is replaced."""
+        """Make the write of a record; an object that is already present is replaced."""
         writer, manager, verb = self.writer, record.get("manager", ""), record.get("verb", "")
         if record["type"] == "DELETED":
             if verb not in _DELETES:  # it went with its last finalizer

@@ -1,15 +1,14 @@
-"""`orch-record import`: creates the objects of an export on another server, in an order that works."""
+"""Import: creates the objects of an export on another server, in an order that works."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
-import msgspec
-from twisted.internet.task import deferLater
+import attrs
 
-from orchtw.commands.record.text import object_name
-from orchtw.commands.record.writing import CREATED, EXISTS, FOUND, ExportWriter
+from orchtw.exports.client import Pace, object_name
+from orchtw.exports.writing import CREATED, EXISTS, FOUND, WITHHELD, ExportWriter, is_withheld
 from orchtw.wire.objects import Object
 
 ESTABLISHED_S: Final = 20.0
@@ -28,47 +27,63 @@ _LAST: Final = (
 them."""
 
 
-class Imported(msgspec.Struct):
-    """Numbers of objects: created, already present, and refused."""
+@attrs.define(slots=True)
+class Imported:
+    """Numbers of objects: created, already present, refused, and left out; `complaints` are about the last two."""
 
     created: int = 0
     there: int = 0
     failed: int = 0
+    left_out: int = 0
+    complaints: list[str] = attrs.field(factory=list)
 
     def __str__(self) -> str:
-        return f"{self.created} objects created, {self.there} already present, {self.failed} refused"
+        text = f"{self.created} objects created, {self.there} already present, {self.failed} refused"
+        return f"{text}, {self.left_out} left out" if self.left_out else text
 
 
 async def import_objects(
-    lines: Sequence[Object], writer: ExportWriter, reactor: Any, complain: Callable[[str], None]
+    lines: Sequence[Object], writer: ExportWriter, pace: Pace, complain: Callable[[str], None]
 ) -> Imported:
     """Create the objects of lines, owners before what they own; each refusal goes to `complain`. Raises ConfigError.
     """
     result = Imported()
+
+    def refuse(line: Object, why: str) -> None:
+        result.complaints.append(f"{object_name(line)}: {why}")
+        complain(result.complaints[-1])
+
     for line in in_order(lines):
         obj = line["object"]
+        if is_withheld(obj):
+            if await writer.find(line, obj):
+                result.there += 1
+            else:
+                result.left_out += 1
+                refuse(line, WITHHELD)
+            continue
         answer = await writer.create(line, obj)
         if answer.code == EXISTS:
             result.there += 1
             continue
         if answer.code == CREATED:
             result.created += 1
-            refusal = await _complete(line, obj, writer, reactor)
+            refusal = await _complete(line, obj, writer, pace)
         else:
             refusal = answer.message
         if refusal:
             result.failed += answer.code != CREATED
-            complain(f"{object_name(line)}: {refusal}")
+            refuse(line, refusal)
     return result
 
 
-async def _complete(line: Object, obj: Object, writer: ExportWriter, reactor: Any) -> str:
+async def _complete(line: Object, obj: Object, writer: ExportWriter, pace: Pace) -> str:
     """Bring a created object to its state: its status, and its deletion, if finalizers hold that up.
 
     Returns the first refusal, or an empty string.
     """
     if line["resource"] == "customresourcedefinitions":
-        return await _served(line, writer, reactor)
+        return await _served(line, writer, pace)
     answer = await writer.set_status(line, obj.get("status"))
     if answer is not None and answer.code != FOUND:
         return f"its status: {answer.message}"
@@ -77,15 +92,15 @@ async def _complete(line: Object, obj: Object, writer: ExportWriter, reactor: An
     return ""
 
 
-async def _served(line: Object, writer: ExportWriter, reactor: Any) -> str:
+async def _served(line: Object, writer: ExportWriter, pace: Pace) -> str:
     """Wait until the resource of a definition is served."""
-    until = reactor.seconds() + ESTABLISHED_S
-    while reactor.seconds() < until:
+    until = pace.seconds() + ESTABLISHED_S
+    while pace.seconds() < until:
         found = await writer.read(line)
         conditions = found.value.get("status", {}).get("conditions") or () if found.code == FOUND else ()
         if any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
             return ""
-        await deferLater(reactor, _LOOK_S)
+        await pace.sleep(_LOOK_S)
     return f"its resource is not served after {ESTABLISHED_S:.0f} s"
 
 

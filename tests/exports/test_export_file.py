@@ -7,10 +7,10 @@ import io
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.commands.record.export_file import header, line_of, name_of, read, state_at
 from orchtw.errors import ConfigError
+from orchtw.exports.export_file import header, line_of, name_of, read, state_at
 from orchtw.wire.objects import Object
-from tests.commands.record.records import existing, record
+from tests.exports.records import existing, record
 
 OBJECT = {"metadata": {"name": "x"}}
 

@@ -1,0 +1,1 @@
+Test servers have `follow`, `export`, `import_` and `replay`, and recorded writes have `uid`, `audit_id` and `fault`.

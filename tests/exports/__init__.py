@@ -1,0 +1,1 @@
+"""Tests of exports: their lines, and what is written from them."""
