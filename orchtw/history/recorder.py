@@ -79,10 +79,11 @@ class Recorder:
 
     def deliver(self, changes: Sequence[Change]) -> None:
         """Record a batch of committed writes, before their writers are answered."""
-        now = self.seconds()
+        now, resource = self.seconds(), None
         for change in changes:
             self.head = change.revision
-            resource = self.resources.of(change.key)
+            if resource is None or not change.key.startswith(resource.prefix):
+                resource = self.resources.of(change.key)
             if resource is None:
                 continue  # the server's own bookkeeping, or a mark that a revision has been reached
             note, previous = change.note, change.previous
