@@ -38,7 +38,8 @@ def resets(options: Options, emit: Emit) -> None:
             server.restore(full)
     for scenario, rounds in found.items():
         cpu_ms, wall_ms = (round(min(values), 1) for values in zip(*rounds, strict=True))
-        emit(scenario, {"objects": OBJECTS, "server_cpu_ms": cpu_ms, "answer_ms": wall_ms, "rounds": ROUNDS, "errors": 0})
+        times = {"server_cpu_ms": cpu_ms, "answer_ms": wall_ms}
+        emit(scenario, {"objects": OBJECTS, **times, "rounds": ROUNDS, "errors": 0})
 
 
 def _measured(pid: int, act: Callable[[], object]) -> tuple[float, float]:

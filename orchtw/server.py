@@ -168,7 +168,7 @@ class Server:
             )  # fmt: skip
             self.state = state_control(base, state_parts)
         # 9. Handlers, behind the stages: all that requests meet has been made by now.
-        on_demand = faults(base, metrics)
+        on_demand = faults(base, metrics, record)
         self.front = front(
             base,
             FrontParts(

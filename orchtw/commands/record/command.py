@@ -20,7 +20,7 @@ from orchtw.commands.record.importing import import_objects
 from orchtw.commands.record.replaying import Replay
 from orchtw.commands.record.server import add_options, remote_of
 from orchtw.commands.record.terminal import Style, harmless
-from orchtw.commands.record.text import difference_lines, record_lines, record_text, table
+from orchtw.commands.record.text import FAULT, difference_lines, record_lines, record_text, table
 from orchtw.commands.record.writing import ExportWriter
 from orchtw.errors import ConfigError
 from orchtw.schema.codec.yaml_codec import encode_yaml
@@ -34,6 +34,8 @@ INTERRUPTED: Final = 130
 
 OBJECT_FILTERS: Final = ("resource", "namespace", "name")
 FILTERS: Final = (*OBJECT_FILTERS, "user", "manager", "verb", "type")
+WRITES: Final = ("ADDED", "MODIFIED", "DELETED")
+"""Types of records of writes."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -137,6 +139,7 @@ async def _list(work: _Work) -> int:
 async def _show(work: _Work) -> int:
     revision = work.options.revision
     params = work.params((), since=revision - 1, until=revision, objects=1, generation=1)
+    params = [*params, *(("type", kind) for kind in WRITES)]
     if not await work.show(work.history.records(params), lambda record: record_text(record, work.style)):
         raise ConfigError(f"revision {revision} is not recorded")
     return 0
@@ -177,7 +180,7 @@ async def _write_export(work: _Work, file: BinaryIO) -> int:
     since, count = work.options.since, 0
     if since is None:
         async for record in work.history.records(()):
-            since = record["revision"] - 1
+            since = record["revision"] - (record["type"] != FAULT)
             break
     since = since or 0
     file.write(export_file.line_of(export_file.header(since)))
@@ -215,7 +218,7 @@ async def _replay(work: _Work) -> int:
         show=lambda record: work.say(record_lines(record, work.style)),
         complain=complain,
     )
-    replayed = await replay.run(line for line in lines if line["type"] != export_file.EXISTING)
+    replayed = await replay.run(line for line in lines if line["type"] in WRITES)
     work.say([str(replayed)])
     return 1 if imported.failed or replayed.failed else 0
 
@@ -290,7 +293,7 @@ def _add_filters(parser: argparse.ArgumentParser, names: Sequence[str]) -> None:
         "user": (("--user",), "user who has written"),
         "manager": (("--manager",), "field manager of the write"),
         "verb": (("--verb",), "verb of the request, such as create or patch"),
-        "type": (("--type",), "ADDED, MODIFIED or DELETED"),
+        "type": (("--type",), "ADDED, MODIFIED, DELETED or FAULT"),
     }
     for name in names:
         flags, text = options[name]

@@ -85,7 +85,8 @@ class Versions:
                 del live[key]
                 self._dead.add(key)
             else:
-                item = KeyValue(key, value, self.revision + 1, self.revision + 1 if held is None else held.create_revision)
+                created = self.revision + 1 if held is None else held.create_revision
+                item = KeyValue(key, value, self.revision + 1, created)
                 untrack(item)
                 live[key] = item
                 if held is None:

@@ -25,12 +25,13 @@ _OWN: Final = re.compile(
 def counted(writes: Iterable[RecordedWrite], user: str, ignore: Collection[str]) -> list[RecordedWrite]:
     """Return the writes that count: not those to the resources in `ignore`, plurals with or without their group.
 
-    Without a `user` that was asked for, the server's own do not count either.
+    Without a `user` that was asked for, the server's own do not count either; faults never do.
     """
     return [
         each
         for each in writes
-        if each.resource not in ignore
+        if each.type != "FAULT"
+        and each.resource not in ignore
         and f"{each.resource}.{each.group}" not in ignore
         and (user or not _OWN.fullmatch(each.user))
     ]

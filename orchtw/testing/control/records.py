@@ -29,9 +29,10 @@ class ChangedField:
 
 @attrs.frozen(slots=True, kw_only=True)
 class RecordedWrite:
-    """One write, by its user, with the fields that it changed. `type` is ADDED, MODIFIED or DELETED.
+    """One write, by its user, with the fields that it changed; or a fault on demand after which nothing was stored.
 
-    `json` is the whole record; its members are described with `/debug/history`.
+    `type` is ADDED, MODIFIED, DELETED or FAULT. `json` is the whole record; its members are described with
+    `/debug/history`.
     """
 
     revision: int
@@ -77,6 +78,8 @@ class RecordedWrite:
     def __str__(self) -> str:
         manager = f" ({self.manager})" if self.manager else ""
         verb = f"{self.verb} {self.subresource}".strip()
+        if self.type == "FAULT":
+            verb += f": {self.json['fault']}, {self.json['answer']}"
         clock = self.time.partition("T")[2].removesuffix("Z")
         head = f"{clock} {self.type} {self.path} at {self.revision} by {self.user}{manager}, {verb}"
         return "\n".join((head, *_change_lines(self.changes)))
