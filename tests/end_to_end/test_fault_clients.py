@@ -180,7 +180,7 @@ class PublicClientTests(PublicClientCase):
         self.assertEqual(await self.struck(rule), 1)
 
     async def test_late(self) -> None:
-        """A late answer is like any other to a patient client; a client that has given up has done nothing."""
+        """A late answer is like any other to a patient client; to a hasty one it is a time-out, done or not."""
         from urllib3.exceptions import HTTPError
 
         rule = await self.rule(fault="late", seconds=0.5, resource="configmaps", verb="create", times=2)
@@ -191,7 +191,8 @@ class PublicClientTests(PublicClientCase):
         with self.assertRaises(HTTPError):
             await deferToThread(create, "hasty", _request_timeout=0.1)
         await deferToThread(create, "patient")
-        self.assertEqual((await self.names(), await self.struck(rule)), ({"patient"}, 2))
+        self.assertIn("patient", await self.names())
+        self.assertEqual(await self.struck(rule), 2)
 
     async def test_reset_before_create(self) -> None:
         """A create whose connection is reset before it is stored is an error; done again, it is the first."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from twisted.internet.defer import Deferred
 
@@ -20,7 +20,7 @@ SHOWN = ("type", "fault", "answer", "verb", "resource", "kind", "namespace", "na
 class FaultRecordTests(RecordingCase):
     """A server with faults and a record of writes."""
 
-    settings: ClassVar[dict[str, Any]] = {"enable_faults": True}
+    settings: dict[str, Any] = {"enable_faults": True}  # noqa: RUF012 - as in the base class
 
     async def rule(self, **fields: Any) -> str:
         """Add a rule; returns its id."""
