@@ -32,6 +32,7 @@ from bench.objects import apply, create, get
 from bench.operations import operations
 from bench.options import Options, parse
 from bench.overload import overload
+from bench.resets import resets
 from bench.scale import scale
 from bench.server import running
 from bench.session import Bench, Emit, MediaTypes
@@ -74,6 +75,7 @@ STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "faults": faults,
     "scale": scale,
     "operations": operations,
+    "resets": resets,
 }
 """Scenarios that start servers themselves."""
 

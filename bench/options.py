@@ -22,7 +22,8 @@ ON_DEMAND = (
         "handover",
         "handshake",
     ),
-    *("holdup", "holdup-custom", "holdup-restart", "operations", "overload", "scale", "soak", "tails", "webhooks"),
+    *("holdup", "holdup-custom", "holdup-restart", "operations", "overload", "resets", "scale", "soak", "tails"),
+    "webhooks",
     "writes",
 )
 FORMATS = ("json", "pb")

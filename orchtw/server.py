@@ -160,7 +160,7 @@ class Server:
         if self._gate is not None:
             self.state, self._debugging = self._state_control(self._gate)
         # 9. Handlers, behind the stages: all that requests meet has been made by now.
-        self._faults = faults(base, metrics)
+        self._faults = faults(base, metrics, self._record)
         self.front = front(base, self._front_parts(), STAGES)
         self.lifecycle = self._lifecycle()
 

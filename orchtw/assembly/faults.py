@@ -10,6 +10,7 @@ import msgspec
 from twisted.logger import Logger
 
 from orchtw.assembly.foundation import Foundation
+from orchtw.assembly.history import Recording
 from orchtw.assembly.metrics import Instruments
 from orchtw.endpoints.paths import Endpoint
 from orchtw.filters.chain import Stage
@@ -34,13 +35,14 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     verbs: Callable[[Reading, Verbs], Verbs]
 
 
-def faults(base: Foundation, metrics: Instruments) -> Faults | None:
+def faults(base: Foundation, metrics: Instruments, record: Recording | None = None) -> Faults | None:
     """Return the parts, or None without `--enable-faults`."""
     if not base.config.generic.enable_faults:
         return None
     from orchtw.endpoints.faults import PATH, FaultEndpoint
     from orchtw.faults.chaos import SEED_BITS
     from orchtw.faults.rules import FaultRules
+    from orchtw.faults.struck import NO_RECORD
     from orchtw.filters.fault_subjects import FaultSubjects
     from orchtw.filters.faults import FaultStage
     from orchtw.rules.negotiation import Negotiator
@@ -55,7 +57,8 @@ def faults(base: Foundation, metrics: Instruments) -> Faults | None:
     random = SystemRandom()
     _log.warn("faults are enabled: authorized users can make requests fail at {path}", path=PATH)
     subjects = FaultSubjects(targets, resources.offload, Negotiator(naming))
-    stage = FaultStage(rules, subjects, base.reactor, struck, naming.faults_annotation)
+    keeper = NO_RECORD if record is None else record.recorder
+    stage = FaultStage(rules, subjects, base.reactor, struck, naming.faults_annotation, keeper)
     return Faults(
         stage=stage,
         end=stage.end,

@@ -10,12 +10,13 @@ import msgspec
 
 from orchtw.assembly.foundation import Foundation
 from orchtw.endpoints.paths import Endpoint
+from orchtw.faults.struck import FaultRecord
 from orchtw.metrics.series import ShownFamily
 from orchtw.writes.write_path import Annotate
 
 
-class RecorderPart(Protocol):
-    """Recorder, as the lifecycle and the metrics see it."""
+class RecorderPart(FaultRecord, Protocol):
+    """Recorder, as the lifecycle, the metrics and faults on demand see it."""
 
     async def start(self, revision: int) -> None:
         """Record every write after a revision, before there is one."""

@@ -16,7 +16,7 @@ from twisted.logger import Logger
 from orchtw.apply.merge_patch import merge_patch
 from orchtw.client.concurrency import each
 from orchtw.client.interface import PLAIN_DELETE, Discovered, Item, Listing, Receiver, Resource, ResourcesChanged
-from orchtw.client.owner_references import OwnerMetadata, OwnerMetadataReader
+from orchtw.client.owner_references import OwnerMetadata, OwnerMetadataReader, stands_alone
 from orchtw.client.rest_mapper import RESTMapper
 from orchtw.errors import Expired, NotFound, StatusError
 from orchtw.registry.target import Target
@@ -78,6 +78,9 @@ class CachedItem:
         return _reader.read(*self._target.stored.message(self._entry)) or OwnerMetadata.of(
             self._target.stored.metadata(self._entry, owned=False)
         )
+
+    def stands_alone(self) -> bool:
+        return stands_alone(*self._target.stored.message(self._entry))
 
     def metadata(self) -> Object:
         return self._target.stored.metadata(self._entry)

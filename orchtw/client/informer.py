@@ -68,7 +68,8 @@ class Reflector:
         self._clock = clock
         self._random = random
         self._watch: Watch | None = None
-        self._version = ""
+        self._version = ""  # of the list; the latest change is newer
+        self._latest: Item | None = None
         self._failures = 0
         self._waiting: IDelayedCall | None = None
         self._listing: Deferred[None] | None = None
@@ -113,7 +114,7 @@ class Reflector:
             self._fail(error, self._rewatch)
 
     def _progress(self, item: Item) -> None:
-        self._version = item.version
+        self._latest = item  # most versions are never asked for as text
         self._failures = 0
 
     def _relist(self) -> None:
@@ -123,7 +124,7 @@ class Reflector:
     async def _list(self) -> None:
         listing = await self._client.list(self.resource)
         self.refused = False
-        self._version = listing.version
+        self._version, self._latest = listing.version, None
         steps = self._sink.replaced(listing.items)
         await _taken(self._turns, steps)
         self.synced = True
@@ -139,8 +140,9 @@ class Reflector:
         self._fail(failure.value, self._relist)
 
     def _rewatch(self) -> None:
+        version = self._version if self._latest is None else self._latest.version
         try:
-            self._watch = self._client.watch(self.resource, self._version, self)
+            self._watch = self._client.watch(self.resource, version, self)
         except StatusError as error:
             self.ended(error)
 

@@ -78,6 +78,9 @@ class Item(Protocol):
     def owner_metadata(self) -> OwnerMetadata:
         """Return its owner references, finalizers and termination, at the lowest cost."""
 
+    def stands_alone(self) -> bool:
+        """Report whether it surely has no owner and is not being deleted; False where that takes a closer look."""
+
     def metadata(self) -> Object:
         """Return a private copy of its metadata."""
 

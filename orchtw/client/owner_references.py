@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from sys import intern
 from typing import Any, Final
@@ -19,6 +20,9 @@ LONGEST_SHARED: Final = 1024
 # Tags: an object's metadata; in it uid, deletionTimestamp, ownerReferences, finalizers.
 _METADATA, _UID, _DELETION, _OWNER, _FINALIZER = 0x0A, 0x2A, 0x4A, 0x6A, 0x72
 _LAST_TAG = 0x7F
+
+_TIED: Final = re.compile(rb'J[\x00-\x16]|j(?:[\x00-\x7f]|[\x80-\xff]{1,4}[\x00-\x7f])["*08\n\x1a]', re.DOTALL)
+"""Encoded deletionTimestamp or ownerReferences, or text that looks alike: tag, length, tag of the first field."""
 
 
 class OwnerReference(msgspec.Struct, frozen=True):
@@ -63,6 +67,17 @@ def reference(owner: Mapping[str, Any]) -> OwnerReference:
         owner.get("name", ""),
         bool(owner.get("blockOwnerDeletion")),
     )
+
+
+def stands_alone(raw: bytes, start: int) -> bool:
+    """Report whether an object, which begins there with its metadata, has no owner and is not being deleted.
+
+    False also where that takes a closer look. A fifth of the cost of reading its owner metadata.
+    """
+    if raw[start] != _METADATA:
+        return False
+    length, position = read_varint(raw, start + 1)
+    return _TIED.search(raw, position, position + length) is None
 
 
 class OwnerMetadataReader:

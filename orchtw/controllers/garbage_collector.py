@@ -82,6 +82,8 @@ class Monitor:
             yield
 
     def changed(self, item: Item) -> None:
+        if not self._graph.nodes and item.stands_alone():  # as after most restores of a thousand objects
+            return
         meta = item.owner_metadata()
         if meta.uid:  # other API servers may leave it out
             self._graph.changed(self._resource, item.namespace, item.name, meta)

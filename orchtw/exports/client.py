@@ -67,5 +67,5 @@ def object_name(named: Object) -> str:
 
 def kind_name(named: Object) -> str:
     """Return a kind with its group: `configmap` or `deployment.apps`."""
-    kind: str = named["kind"].lower()
+    kind: str = named["kind"].lower() or named["resource"]  # faults strike aggregated APIs as well
     return f"{kind}.{named['group']}" if named["group"] else kind

@@ -1,7 +1,7 @@
 """Exports: files of JSON lines with the objects at one revision, and the writes after it.
 
 The first line is a header, `{"orchRecord": 1, "revision": N}`. Lines of objects have the type `EXISTING`; records
-have their own type, and the object before and after.
+have their own type, and the object before and after; those of faults have no object.
 """
 
 from __future__ import annotations
@@ -16,6 +16,12 @@ from orchtw.wire.json_values import loads
 from orchtw.wire.objects import Object
 
 EXISTING: Final = "EXISTING"
+FAULT: Final = "FAULT"
+"""Type of the record of a fault after which nothing was stored."""
+
+WRITES: Final = ("ADDED", "MODIFIED", "DELETED")
+"""Types of records of writes."""
+
 FORMAT: Final = "orchRecord"
 VERSION: Final = 1
 
@@ -23,7 +29,7 @@ Name = tuple[str, str, str, str]
 """Group, plural, namespace and name of an object."""
 
 _TEXTS: Final = ("group", "version", "resource", "namespace", "name")
-_TYPES: Final = frozenset({EXISTING, "ADDED", "MODIFIED", "DELETED"})
+_TYPES: Final = frozenset({EXISTING, FAULT, *WRITES})
 
 
 def header(revision: int) -> Object:
@@ -63,6 +69,8 @@ def _is_whole(value: Object) -> bool:
         return False
     if not isinstance(value.get("revision"), int) or (kind != EXISTING and not isinstance(value.get("time"), str)):
         return False
+    if kind == FAULT:
+        return True
     obj = value.get("previous" if kind == "DELETED" else "object")
     return isinstance(obj, dict) and isinstance(obj.get("metadata"), dict)
 
@@ -81,6 +89,8 @@ def state_at(lines: Iterable[Object], revision: int | None) -> list[Object]:
     for value in lines:
         if value["type"] != EXISTING and revision is not None and value["revision"] > revision:
             break
+        if value["type"] == FAULT:
+            continue
         if value["type"] == "DELETED":
             found.pop(name_of(value), None)
         else:

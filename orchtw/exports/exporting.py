@@ -28,8 +28,8 @@ async def export_lines(
 
 
 async def _begin(reader: RecordReader) -> int:
-    """Return the revision before the first record, 0 without any."""
+    """Return the revision before the first record, 0 without any. A fault is recorded at the revision before it."""
     async for record in reader.records(()):
         revision: int = record["revision"]
-        return revision - 1
+        return revision if record["type"] == export_file.FAULT else revision - 1
     return 0

@@ -10,6 +10,7 @@ import attrs
 
 from orchtw.errors import ConfigError
 from orchtw.exports.client import Pace, ServerAnswer, object_name
+from orchtw.exports.export_file import WRITES
 from orchtw.exports.writing import CREATED, EXISTS, FOUND, GONE, WITHHELD, ExportWriter, is_withheld
 from orchtw.wire.objects import Object
 
@@ -55,10 +56,12 @@ class Replay(msgspec.Struct, frozen=True, eq=False):
     complain: Callable[[str], None]
 
     async def run(self, records: Iterable[Object]) -> Replayed:
-        """Repeat the writes of records. The server's own writes are left to the server. Raises ConfigError."""
+        """Repeat the writes among records. The server's own writes are left to the server. Raises ConfigError."""
         result = Replayed()
         began, first_s = self.pace.seconds(), None
         for record in records:
+            if record["type"] not in WRITES:
+                continue
             if not record.get("auditID") or (self.users and record.get("user") not in self.users):
                 result.skipped += 1
                 continue

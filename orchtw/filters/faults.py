@@ -13,12 +13,13 @@ from orchtw.faults.kinds import AFTER, BOOKMARKS, CUT, EXPIRED, HANGING, LATE, R
 from orchtw.faults.rule import FaultSubject
 from orchtw.faults.rules import FaultRules, LiveFault, Strike
 from orchtw.faults.statuses import error_of
+from orchtw.faults.struck import MOST_CHARACTERS, NO_RECORD, FaultRecord, StruckFault, answer_of, in_stream
 from orchtw.faults.tester import TESTER
 from orchtw.filters.chain import Proceed
 from orchtw.filters.fault_subjects import FaultSubjects
 from orchtw.filters.plan import Part
 from orchtw.metrics.series import Family, Number
-from orchtw.request import Ending, Request, RequestInfo, Response
+from orchtw.request import Ending, Request, RequestInfo, Response, utf8_text
 from orchtw.serving.faulty_watch import FaultyWatch, WatchStrikes
 from orchtw.serving.reset import ConnectionReset
 from orchtw.serving.watch_stream import WatchStream
@@ -31,6 +32,52 @@ _REFUSED: Final = 400
 """Codes from here on answer a request that has stored nothing."""
 
 
+class _Account:
+    """Faults that have struck one request, until its answer is known and they are recorded; later ones at once."""
+
+    def __init__(self, request: Request, name: str, record: FaultRecord) -> None:
+        self._request = request
+        self._name = name
+        self._record = record
+        self._since = record.position
+        self._struck: list[Strike] | None = []
+
+    def add(self, strike: Strike) -> None:
+        """Take in a fault that has come about."""
+        if self._struck is not None:
+            self._struck.append(strike)
+        else:
+            self._put(strike, in_stream(strike), self._record.position)
+
+    def close(self, outcome: int | BaseException) -> None:
+        """Record the faults: the answer is known."""
+        struck, self._struck = self._struck or (), None
+        for strike in struck:
+            answer = "connection reset" if isinstance(outcome, ConnectionReset) else answer_of(outcome)
+            self._put(strike, answer, self._since)
+
+    def _put(self, strike: Strike, answer: str, since: int) -> None:
+        request, info, most = self._request, self._request.info, MOST_CHARACTERS
+        assert info is not None and request.user is not None
+        self._record.struck(
+            StruckFault(
+                rule=strike.rule,
+                answer=answer,
+                user=request.user.name[:most],
+                user_agent=utf8_text(request.headers.get("user-agent", ""))[:most],
+                audit_id=request.audit_id,
+                verb=info.verb,
+                group=info.group,
+                version=info.version,
+                resource=info.resource,
+                subresource=info.subresource[:most],
+                namespace=info.namespace[:most],
+                name=(info.name or self._name)[:most],
+            ),
+            since,
+        )
+
+
 class FaultStage:
     """Stage that carries out the faults which `rules` choose for resource requests.
 
@@ -39,17 +86,25 @@ class FaultStage:
     that a request which fails here has changed nothing. A request that waits holds its seat of priority and fairness,
     as a slow one would.
 
-    `struck` counts the faults that came about by kind, `annotation` is the audit annotation with their rules.
+    `struck` counts the faults that came about by kind, `annotation` is the audit annotation with their rules, and
+    `record` takes in those after which nothing was stored.
     """
 
     def __init__(
-        self, rules: FaultRules, subjects: FaultSubjects, clock: IReactorTime, struck: Family[Number], annotation: str
+        self,
+        rules: FaultRules,
+        subjects: FaultSubjects,
+        clock: IReactorTime,
+        struck: Family[Number],
+        annotation: str,
+        record: FaultRecord = NO_RECORD,
     ) -> None:
         self._rules = rules
         self._subjects = subjects
         self._clock = clock
         self._struck = struck
         self._annotation = annotation
+        self._record = record
         self._held: dict[Deferred[None], None] = {}
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
@@ -97,18 +152,22 @@ class FaultStage:
         # No await from here to the choice: requests are counted in the order in which they come.
         strikes = self._rules.choose(concerning, subject)
         request.faults = strikes
+        account = _Account(request, subject.name, self._record)
         for strike in strikes:
-            strike.when_struck(self._teller(request))
+            strike.when_struck(self._teller(request, account))
         # Faults that did not come about, because the request ended before, go back to their rules.
         try:
             for strike in strikes:
                 await self._before(request, info, subject, strike)
-            return self._after(request, strikes, await proceed(request))
-        except BaseException:
+            response = self._after(request, strikes, await proceed(request))
+        except BaseException as error:
             _release(strikes)
+            account.close(error)
             raise
+        account.close(response.code)
+        return response
 
-    def _teller(self, request: Request) -> Callable[[Strike], None]:
+    def _teller(self, request: Request, account: _Account) -> Callable[[Strike], None]:
         """Return what counts and records a fault of a request that comes about."""
         annotations, annotation, struck = request.annotations, self._annotation, self._struck
 
@@ -116,6 +175,7 @@ class FaultStage:
             before = annotations.get(annotation)
             annotations[annotation] = f"{before},{strike.rule}" if before else strike.rule
             struck.of(strike.kind).value += 1
+            account.add(strike)
 
         return tell
 

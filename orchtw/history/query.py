@@ -9,7 +9,7 @@ import msgspec
 
 from orchtw.errors import BadRequest
 from orchtw.history.resource import RecordedResource
-from orchtw.history.ring import RecordedWrite
+from orchtw.history.ring import Record, RecordedFault, RecordedWrite
 from orchtw.values.causes import go_quote
 from orchtw.values.times import parse_duration, parse_time
 
@@ -21,7 +21,7 @@ MOST_VALUES: Final = 100
 MOST_LIMIT: Final = 1_000_000
 _DIGITS: Final = 18
 _SHOWN: Final = 100
-_TYPES: Final = frozenset({"ADDED", "MODIFIED", "DELETED"})
+_TYPES: Final = frozenset({"ADDED", "MODIFIED", "DELETED", RecordedFault.type})
 
 OBJECT_FILTERS: Final = ("group", "resource", "namespace", "name")
 RECORD_FILTERS: Final = (*OBJECT_FILTERS, "user", "manager", "verb", "type")
@@ -52,22 +52,27 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
             if len(values) > MOST_VALUES:
                 raise BadRequest(f"{name}: at most {MOST_VALUES} values are allowed")
         for value in found.get("type", frozenset()) - _TYPES:
-            raise _wrong("type", value, "must be ADDED, MODIFIED or DELETED")
+            raise _wrong("type", value, "must be ADDED, MODIFIED, DELETED or FAULT")
         return cls(**found)
 
     def wants_resource(self, resource: RecordedResource) -> bool:
         """Report whether objects of a resource may be wanted."""
+        return self._wants_plural(resource.group, resource.plural, resource.qualified)
+
+    def _wants_plural(self, group: str, plural: str, qualified: str) -> bool:
         wanted = self.resource
-        if wanted and resource.plural not in wanted and resource.qualified not in wanted:
+        if wanted and plural not in wanted and qualified not in wanted:
             return False
-        return not self.group or resource.group in self.group
+        return not self.group or group in self.group
 
     def wants_object(self, namespace: str, name: str) -> bool:
         """Report whether the object of a wanted resource with these names is wanted."""
         return (not self.namespace or namespace in self.namespace) and (not self.name or name in self.name)
 
-    def wants(self, record: RecordedWrite) -> bool:
+    def wants(self, record: Record) -> bool:
         """Report whether a record is wanted, as far as can be told without decoding the object."""
+        if isinstance(record, RecordedFault):
+            return self._wants_fault(record)
         origin = record.origin
         return (
             (not self.user or origin.user in self.user)
@@ -76,6 +81,20 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
             and (not self.manager or not origin.manager or origin.manager in self.manager)
             and self.wants_resource(record.resource)
             and self.wants_object(*record.resource.names(record.key))
+        )
+
+
+    def _wants_fault(self, record: RecordedFault) -> bool:
+        """Report whether a fault is wanted; it has no field manager."""
+        fault = record.fault
+        qualified = f"{fault.resource}.{fault.group}" if fault.group else fault.resource
+        return (
+            (not self.type or record.type in self.type)
+            and (not self.user or fault.user in self.user)
+            and (not self.verb or fault.verb in self.verb)
+            and not self.manager
+            and self._wants_plural(fault.group, fault.resource, qualified)
+            and self.wants_object(fault.namespace, fault.name)
         )
 
 
@@ -92,11 +111,11 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     from_s: float | None = None
     until_s: float | None = None
 
-    def includes(self, record: RecordedWrite) -> bool:
+    def includes(self, record: Record) -> bool:
         """Report whether a record is in it, `after` aside: records are read from there on."""
         return not self.past(record) and (self.from_s is None or record.time >= self.from_s)
 
-    def past(self, record: RecordedWrite) -> bool:
+    def past(self, record: Record) -> bool:
         """Report whether neither a record nor later ones are in it."""
         return (self.upto is not None and record.revision > self.upto) or (
             self.until_s is not None and record.time > self.until_s

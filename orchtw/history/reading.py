@@ -9,7 +9,7 @@ from orchtw.errors import Expired
 from orchtw.history.query import RecordQuery
 from orchtw.history.recorder import Recorder
 from orchtw.history.rendering import record_line
-from orchtw.history.ring import RecordedWrite
+from orchtw.history.ring import Record
 from orchtw.registry.offload import Offload
 from orchtw.responses.slices import in_turns
 
@@ -70,10 +70,10 @@ class RecordLines:
                 yield
         return max(position, ring.start)
 
-    def _some(self) -> Generator[None, None, Sequence[RecordedWrite]]:
+    def _some(self) -> Generator[None, None, Sequence[Record]]:
         """Return the next wanted records, as many as make a part; empty: there are no further ones now."""
         ring, size = self._recorder.ring, 0
-        found: list[RecordedWrite] = []
+        found: list[Record] = []
         end = ring.end if self._end is None else self._end
         assert self._position is not None
         while self._position < end and len(found) < PART_RECORDS and size < PART_BYTES:
@@ -94,8 +94,8 @@ class RecordLines:
                 yield
         return found
 
-    def _wants(self, record: RecordedWrite) -> bool:
+    def _wants(self, record: Record) -> bool:
         return self._query.filters.wants(record) and self._query.span.includes(record)
 
-    def _text(self, records: Sequence[RecordedWrite]) -> bytes:
+    def _text(self, records: Sequence[Record]) -> bytes:
         return b"".join(record_line(record, self._query) for record in records)

@@ -8,9 +8,10 @@ from typing import Any, Final
 from twisted.internet.defer import Deferred
 
 from orchtw.errors import Expired, TooManyRequests
+from orchtw.faults.struck import StruckFault
 from orchtw.history.origin import UNKNOWN, WriteNote, WriteOrigin
 from orchtw.history.resource import RecordedResources
-from orchtw.history.ring import RecordedWrite, Ring
+from orchtw.history.ring import RecordedFault, RecordedWrite, Ring
 from orchtw.metrics.series import COUNTER, GAUGE, Read, ShownFamily, one
 from orchtw.naming.names import Naming
 from orchtw.registry.targets import Targets
@@ -43,7 +44,7 @@ class Readers:
 
 
 class Recorder:
-    """Record of the store's writes in memory, from `start` on.
+    """Record of the store's writes in memory, and of the faults after which nothing was stored, from `start` on.
 
     Writes of this process's write path have an origin. On a store that no other process uses, all others are the
     server's own. `seconds` returns the time since the epoch; readers are woken in `turns`.
@@ -63,6 +64,7 @@ class Recorder:
         self.head = 0
         self.turns = turns
         self._store = store
+        self._targets = targets
         self.seconds = seconds
         self._limit_bytes = limit_bytes
         self._others = UNKNOWN if store.shared else WriteOrigin(naming.api_server_user)
@@ -79,10 +81,11 @@ class Recorder:
 
     def deliver(self, changes: Sequence[Change]) -> None:
         """Record a batch of committed writes, before their writers are answered."""
-        now = self.seconds()
+        now, resource = self.seconds(), None
         for change in changes:
             self.head = change.revision
-            resource = self.resources.of(change.key)
+            if resource is None or not change.key.startswith(resource.prefix):
+                resource = self.resources.of(change.key)
             if resource is None:
                 continue  # the server's own bookkeeping, or a mark that a revision has been reached
             note, previous = change.note, change.previous
@@ -97,9 +100,29 @@ class Recorder:
                 origin=note.origin if type(note) is WriteNote else self._others,
                 unreadable=note.why if type(note) is Locked else "",
             ))  # fmt: skip
+        self._wake_later()  # not now: the writers are answered first
+
+    @property
+    def position(self) -> int:
+        """Return the number of the next record."""
+        return self.ring.end
+
+    def struck(self, fault: StruckFault, since: int) -> None:
+        """Record a fault, as `FaultRecord.struck`; a write of its request names its rules itself."""
+        ring = self.ring
+        for number in range(max(since, ring.start), ring.end):
+            record = ring.at(number)
+            if type(record) is RecordedWrite and record.origin.audit_id == fault.audit_id:
+                return
+        target = self._targets.find(fault.group, fault.version, fault.resource)
+        kind = "" if target is None else target.resource.kind
+        ring.append_fault(RecordedFault(self.head, self.seconds(), fault, kind))
+        self._wake_later()
+
+    def _wake_later(self) -> None:
         if self._waiting and not self._waking:
             self._waking = True
-            self.turns.later(self._wake)  # not now: the writers are answered first
+            self.turns.later(self._wake)
 
     def more(self) -> Deferred[None]:
         """Return a Deferred that fires when more has been recorded; it may be cancelled."""
@@ -124,7 +147,7 @@ class Recorder:
         return (
             Read(one(lambda: self.ring.used_bytes), "orchtw_history_bytes", GAUGE,
                  "Bytes of the recorded writes, out of --history-max-bytes."),
-            Read(one(lambda: len(self.ring)), "orchtw_history_records", GAUGE, "Recorded writes."),
+            Read(one(lambda: len(self.ring)), "orchtw_history_records", GAUGE, "Recorded writes and faults."),
             Read(one(lambda: self.ring.start), "orchtw_history_dropped_total", COUNTER,
                  "Recorded writes dropped to make room for others."),
             Read(one(lambda: self.readers.count + self.state_readers.count), "orchtw_history_readers", GAUGE,

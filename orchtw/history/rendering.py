@@ -8,7 +8,7 @@ from orchtw.audit.event import stamp, text
 from orchtw.errors import StatusError
 from orchtw.history.query import RecordQuery, verb_of
 from orchtw.history.resource import RecordedResource
-from orchtw.history.ring import RecordedWrite
+from orchtw.history.ring import Record, RecordedFault, RecordedWrite
 from orchtw.wire.objects import Object
 
 
@@ -16,8 +16,10 @@ class Unreadable(Exception):
     """Error about a stored value that cannot be decoded; the text is the reason."""
 
 
-def record_line(record: RecordedWrite, query: RecordQuery) -> bytes:
+def record_line(record: Record, query: RecordQuery) -> bytes:
     """Return a record as a line; empty if its object shows that it is not wanted."""
+    if isinstance(record, RecordedFault):
+        return _line(_fault(record))
     resource, origin = record.resource, record.origin
     try:
         new = _state(record, record.value, record.revision)
@@ -33,6 +35,32 @@ def record_line(record: RecordedWrite, query: RecordQuery) -> bytes:
         members["object"] = None if new is None else resource.shown(new)
         members["previous"] = None if old is None else resource.shown(old)
     return _line(members)
+
+
+def _fault(record: RecordedFault) -> Object:
+    """Return the members of a fault: those of a write without changes, and the answer."""
+    fault = record.fault
+    return {
+        "revision": record.revision,
+        "time": stamp(record.time),
+        "type": record.type,
+        "group": fault.group,
+        "version": fault.version,
+        "resource": fault.resource,
+        "kind": record.kind,
+        "namespace": fault.namespace,
+        "name": fault.name,
+        "uid": "",
+        "user": fault.user,
+        "userAgent": fault.user_agent,
+        "manager": "",
+        "auditID": fault.audit_id,
+        "verb": fault.verb,
+        "subresource": fault.subresource,
+        "fault": fault.rule,
+        "answer": fault.answer,
+        "changes": [],
+    }
 
 
 def _head(record: RecordedWrite, obj: Object, manager: str = "") -> Object:

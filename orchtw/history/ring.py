@@ -1,15 +1,16 @@
-"""Ring of recorded writes, bounded in bytes: the oldest records make room for new ones."""
+"""Ring of recorded writes and faults, bounded in bytes: the oldest records make room for new ones."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Generator, Sequence
 from operator import attrgetter
-from typing import Final
+from typing import ClassVar, Final
 
 import msgspec
 
 from orchtw.errors import Expired
+from orchtw.faults.struck import StruckFault
 from orchtw.history.origin import WriteOrigin
 from orchtw.history.resource import RecordedResource
 from orchtw.memory.untracked import untrack
@@ -22,7 +23,7 @@ STRIDE: Final = 1000
 
 _TRIM: Final = 1024  # places of dropped records that stay at the start of the list, which are cut off together
 
-_revision = attrgetter("revision")
+_place = attrgetter("place")
 
 
 class RecordedWrite(msgspec.Struct, eq=False):
@@ -45,6 +46,11 @@ class RecordedWrite(msgspec.Struct, eq=False):
     successor: RecordedWrite | None = None
 
     @property
+    def place(self) -> tuple[int, bool]:
+        """Return its place in the order of records: faults at a revision follow the write at it."""
+        return self.revision, False
+
+    @property
     def type(self) -> str:
         """Return `ADDED`, `MODIFIED` or `DELETED`, as a watch of everything would."""
         if self.value is None:
@@ -54,6 +60,30 @@ class RecordedWrite(msgspec.Struct, eq=False):
     def work_bytes(self) -> int:
         """Return the bytes to decode for the record's changes."""
         return len(self.value or b"") + len(self.previous or b"")
+
+
+@attrs.define(slots=True, eq=False, weakref_slot=False)
+class RecordedFault:
+    """One fault that struck when `revision` was the latest. `kind` is that of the object, as far as it is known."""
+
+    revision: int
+    time: float
+    fault: StruckFault
+    kind: str
+    cost: int = 0
+    type: ClassVar[str] = "FAULT"
+
+    @property
+    def place(self) -> tuple[int, bool]:
+        """Return its place in the order of records, as `RecordedWrite.place`."""
+        return self.revision, True
+
+    def work_bytes(self) -> int:
+        """Return 0: nothing has to be decoded."""
+        return 0
+
+
+Record = RecordedWrite | RecordedFault
 
 
 class Ring:
@@ -66,7 +96,7 @@ class Ring:
         self.floor = floor
         self.used_bytes = 0
         self._limit_bytes = limit_bytes
-        self._records: list[RecordedWrite | None] = []
+        self._records: list[Record | None] = []
         self._first = 0  # index of the oldest record that is kept
         self._cut = 0  # records that are no longer in the list
         self._latest: dict[str, RecordedWrite] = {}
@@ -94,12 +124,21 @@ class Ring:
         else:
             record.cost += len(record.previous or b"")
         self._latest[record.key] = record
+        self._put(record)
+
+    def append_fault(self, record: RecordedFault) -> None:
+        """Add a fault, as `append`."""
+        untrack(record)
+        record.cost = RECORD_BYTES + record.fault.characters()
+        self._put(record)
+
+    def _put(self, record: Record) -> None:
         self._records.append(record)
         self.used_bytes += record.cost
         while self.used_bytes > self._limit_bytes and len(self) > 1:
             self._drop()
 
-    def at(self, number: int) -> RecordedWrite:
+    def at(self, number: int) -> Record:
         """Return a record that is kept. Raises IndexError for one that has been dropped or is yet to come."""
         if not self.start <= number < self.end:
             raise IndexError(number)
@@ -108,11 +147,11 @@ class Ring:
         return record
 
     def after(self, revision: int) -> int:
-        """Return the number of the first record after a revision."""
-        return self._cut + bisect_right(self._records, revision, self._first, key=_revision)
+        """Return the number of the first record after the write at a revision: faults at it may be later."""
+        return self._cut + bisect_right(self._records, (revision, False), self._first, key=_place)
 
     def between(self, start: int, end: int) -> Generator[None, None, Sequence[RecordedWrite]]:
-        """Return the records from one number up to another, in steps.
+        """Return the writes among the records from one number up to another, in steps.
 
         Raises Expired (410) if some have been dropped, perhaps between two steps.
         """
@@ -121,7 +160,7 @@ class Ring:
             if at < self.start:
                 raise Expired(f"records have been dropped before they were read, up to revision {self.floor}")
             part = self._records[at - self._cut : min(at + STRIDE, end) - self._cut]
-            found += [record for record in part if record is not None]
+            found += [record for record in part if type(record) is RecordedWrite]
             yield
         return found
 
@@ -132,13 +171,17 @@ class Ring:
         self._first += 1
         self.floor = record.revision
         self.used_bytes -= record.cost
+        if type(record) is RecordedWrite:
+            self._let_go(record)
+        if self._first >= _TRIM and self._first * 2 >= len(self._records):
+            del self._records[: self._first]
+            self._cut += self._first
+            self._first = 0
+
+    def _let_go(self, record: RecordedWrite) -> None:
         if self._latest.get(record.key) is record:
             del self._latest[record.key]
         if record.successor is not None:  # the value that both have is counted there from now on
             record.successor.cost += len(record.value or b"")
             self.used_bytes += len(record.value or b"")
             record.successor = None
-        if self._first >= _TRIM and self._first * 2 >= len(self._records):
-            del self._records[: self._first]
-            self._cut += self._first
-            self._first = 0

@@ -82,6 +82,10 @@ class Unread(Entry):
     fields: Any = property(lambda self: self.look().fields)
     raw: Any = property(lambda self: self.look().raw)
 
+    def size(self) -> int:
+        """Return the bytes of the stored value: there is no other form yet."""
+        return size_at_rest(self)
+
     def look(self) -> Entry:
         """Read the value and become an `Entry`. Safe to call from any thread."""
         entry: Entry = self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -139,6 +140,20 @@ class EventLog:
         self.trim(now)
         self._total.bound()
         return event
+
+    def extend(self, events: Sequence[Event], now: float) -> None:
+        """Append many changes at once, as `append`; their cost is set here."""
+        cost = 0
+        for event in events:
+            if event.old is not None:
+                event.cost = event.old.size()
+                cost += event.cost
+            untrack(event)
+        self._events += events
+        self._revisions += [event.revision for event in events]
+        self._count(cost)
+        self.trim(now)
+        self._total.bound()
 
     def trim(self, now: float) -> None:
         """Drop events that are too old, too many or too large, but keep the minimum."""

@@ -153,6 +153,15 @@ class CommandTests(TestCase):
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([(line["errors"], line["audit"]) for line in lines], [(0, False)] * 4 + [(0, True)] * 4)
 
+    async def test_resets(self) -> None:
+        """The CPU of resets and restores, with watches that expire and that follow, and of those without work."""
+        done = await bench("--quick", "--scenarios=resets")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = [orjson.loads(line) for line in done.stdout.splitlines()]
+        acts = {f"{act}{case}" for act in ("reset", "restore") for case in ("", "_followed", "_nothing")}
+        self.assertEqual({line["scenario"] for line in lines}, acts)
+        self.assertTrue(all(line["server_cpu_ms"] > 0 for line in lines), lines)
+
     async def test_authentication(self) -> None:
         """Every kind of credentials is known at once (reference AUTHN-6)."""
         done = await bench("--quick", "--scenarios=authentication")

@@ -178,6 +178,22 @@ class InProcessClientTests(WorldTestCase):
         self.world.add_widgets()
         self.assertEqual(len(changes), 2)
 
+    def test_objects_that_stand_alone(self) -> None:
+        """A plain object is told from owned and terminating ones; custom ones always take a closer look."""
+        self.world.add_widgets()
+        owner = self.world.config_map("owner")
+        self.world.config_map("owned", owner)
+        self.world.config_map("ending", finalizers=["example.com/f"])
+        self.world.run(self.client.delete(self.config_maps, "a", "ending"))
+        self.world.create("widgets", "w", group_version=f"{GROUP}/v1")
+        widgets = self.client.resource(GROUP, "v1", "widgets")
+        expected = {"owner": True, "owned": False, "ending": False, "w": False}
+        for name, alone in expected.items():
+            resource = widgets if name == "w" else self.config_maps
+            item = self.world.run(self.client.find(resource, "a", name))
+            assert item is not None
+            self.assertIs(item.stands_alone(), alone, name)
+
     def test_objects_of_an_added_resource(self) -> None:
         """Objects without a Protobuf form are read and written as all others, ties included."""
         self.world.add_widgets()

@@ -37,6 +37,9 @@ class FakeItem:
     def owner_metadata(self) -> OwnerMetadata:
         return OwnerMetadata(self.name)
 
+    def stands_alone(self) -> bool:
+        return False
+
     def metadata(self) -> Object:
         return {"name": self.name}
 

@@ -145,6 +145,105 @@ class PublicClientTests(PublicClientCase):
         self.assertEqual(await deferToThread(names), ["a", "b"])
 
 
+    async def test_stale_get(self) -> None:
+        """A get of version 0, by the dynamic client, shows the object as it was; any other get as it is."""
+        await self.map("a", n="0")
+        rule = await self.rule(fault="stale", resource="configmaps", verb="get")
+        await self.client.merge(f"{self.maps}/a", {"data": {"n": "1"}})
+
+        def work() -> list[str]:
+            maps = kubernetes.dynamic.DynamicClient(self.v1.api_client).resources.get(
+                api_version="v1", kind="ConfigMap"
+            )
+            found = [maps.get(name="a", namespace=self.namespace, resource_version=each) for each in ("0", None)]
+            return [each.data.n for each in found]
+
+        self.assertEqual(await deferToThread(work), ["0", "1"])
+        self.assertEqual(await self.struck(rule), 1)
+
+    async def test_stale_watch(self) -> None:
+        """A watch from version 0 begins with the objects as they were, and catches up."""
+        await self.map("a", n="0")
+        rule = await self.rule(fault="stale", resource="configmaps", verb="watch")
+        await self.client.merge(f"{self.maps}/a", {"data": {"n": "1"}})
+
+        def work() -> list[tuple[str, str]]:
+            found = []
+            watch = kubernetes.watch.Watch()
+            for event in watch.stream(self.v1.list_namespaced_config_map, self.namespace, resource_version="0"):
+                found.append((event["type"], event["object"].data["n"]))
+                if len(found) == 2:
+                    watch.stop()
+            return found
+
+        self.assertEqual(await deferToThread(work), [("ADDED", "0"), ("MODIFIED", "1")])
+        self.assertEqual(await self.struck(rule), 1)
+
+    async def test_late(self) -> None:
+        """A late answer is like any other to a patient client; to a hasty one it is a time-out, done or not."""
+        from urllib3.exceptions import HTTPError
+
+        rule = await self.rule(fault="late", seconds=0.5, resource="configmaps", verb="create", times=2)
+
+        def create(name: str, **options: Any) -> None:
+            self.v1.create_namespaced_config_map(self.namespace, {"metadata": {"name": name}}, **options)
+
+        with self.assertRaises(HTTPError):
+            await deferToThread(create, "hasty", _request_timeout=0.1)
+        await deferToThread(create, "patient")
+        self.assertIn("patient", await self.names())
+        self.assertEqual(await self.struck(rule), 2)
+
+    async def test_reset_before_create(self) -> None:
+        """A create whose connection is reset before it is stored is an error; done again, it is the first."""
+        from urllib3.exceptions import HTTPError
+
+        await self.rule(fault="reset", resource="configmaps", verb="create", times=1)
+        body = {"metadata": {"name": "x"}}
+
+        def create() -> None:
+            self.v1.create_namespaced_config_map(self.namespace, body)
+
+        with self.assertRaises(HTTPError):
+            await deferToThread(create)
+        self.assertEqual(await self.names(), set())
+        await deferToThread(create)
+        self.assertEqual(await self.names(), {"x"})
+
+    async def test_expired_list(self) -> None:
+        """A list in pages that meets a 410 begins anew, as the client asks of its callers, and is complete."""
+        for name in "abc":
+            await self.map(name)
+        await self.rule(status=410, verb="list", resource="configmaps", after=1, times=1)
+
+        def work() -> list[str]:
+            page = self.v1.list_namespaced_config_map(self.namespace, limit=2)
+            further = {"limit": 2, "_continue": page.metadata._continue}
+            self.refused(410, lambda: self.v1.list_namespaced_config_map(self.namespace, **further))
+            found = self.v1.list_namespaced_config_map(self.namespace)
+            return [each.metadata.name for each in found.items]
+
+        self.assertEqual(await deferToThread(work), ["a", "b", "c"])
+
+    async def test_bookmarks(self) -> None:
+        """Without its bookmark a watch would be resumed from its last event; late it comes as far as on time."""
+        version = (await self.map("a"))["metadata"]["resourceVersion"]
+        await self.created(self.core("secrets"), {"metadata": {"name": "later"}})
+
+        def reached() -> str:
+            watch = kubernetes.watch.Watch()
+            options = {"allow_watch_bookmarks": True, "timeout_seconds": 3, "resource_version": "0"}
+            for _ in watch.stream(self.v1.list_namespaced_config_map, self.namespace, **options):
+                pass
+            return str(watch.resource_version)
+
+        dropped = await self.rule(fault="bookmarks", resource="configmaps", times=1)
+        self.assertEqual(await deferToThread(reached), version)
+        delayed = await self.rule(fault="bookmarks", seconds=1, resource="configmaps", times=1)
+        self.assertGreater(int(await deferToThread(reached)), int(version))
+        self.assertEqual([await self.struck(rule) for rule in (dropped, delayed)], [1, 1])
+
+
 class InformerTests(PublicClientCase):
     """The client's informer (`kubernetes.informer`), which lists once and follows."""
 
@@ -177,6 +276,14 @@ class InformerTests(PublicClientCase):
         """Wait until the informer's cache has these objects and no others."""
         while set(self.informer.cache.list_keys()) != {f"{self.namespace}/{name}" for name in names}:
             await deferLater(reactor, 0.02)
+
+    async def test_expired_list(self) -> None:
+        """An informer whose list is answered with a 410 lists again, and knows all."""
+        await self.map("a")
+        rule = await self.rule(status=410, verb="list", resource="configmaps", times=1)
+        self.informer.start()
+        await self.until_known({"a"})
+        self.assertEqual(await self.struck(rule), 1)
 
     async def test_broken_watches(self) -> None:
         """Through cuts and expiries of every form the informer comes to know what there is."""

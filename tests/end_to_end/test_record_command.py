@@ -402,6 +402,32 @@ class ExportTests(ProcessCase):
         self.assertRegex(output, r"^0 objects created, \d+ already present, 0 refused, 1 left out\n$")
         await self.unchanged(there, head)
 
+    async def test_faults(self) -> None:
+        """Faults are listed and exported; an import and a replay of the export skip them."""
+        server, other = self.server(KUBERNETES, HISTORY, "--enable-faults"), self.server(KUBERNETES, HISTORY)
+        await gatherResults([Deferred.fromCoroutine(each.start()) for each in (server, other)])
+        client, maps = self.client(server), "/api/v1/namespaces/default/configmaps"
+        rule = {"status": 409, "verb": "create", "resource": "configmaps", "name": "a", "times": 1}
+        rule_id = (await client.post("/debug/faults", rule)).json["id"]
+        for code in (409, 201):
+            self.assertEqual((await client.post(maps, {"metadata": {"name": "a"}})).code, code)
+        _, output, errors = await orch_record(server, "list", "--name=a")
+        self.assertEqual((len(output.splitlines()), errors), (2, ""))
+        self.assertIn(" create configmap default/a [fault", output)
+        self.assertIn(f"[fault {rule_id}: 409 Conflict]\n", output)
+        _, output, _ = await orch_record(server, "list", "--type=FAULT", "--user=nobody")
+        self.assertEqual(output, "")
+        revision = json.loads((await orch_record(server, "list", "--name=a", "-o", "json"))[1].splitlines()[1])
+        _, output, errors = await orch_record(server, "show", revision["revision"])
+        self.assertEqual((output.count("Revision:"), errors), (1, ""))
+        file = Path(self.mktemp())
+        self.assertEqual((await orch_record(server, "export", "-n", "default", "--output", file))[0], 0)
+        self.assertIn('"type":"FAULT"', file.read_text())
+        for command in ("import", "replay"):
+            status, output, errors = await orch_record(other, command, file)
+            self.assertEqual((status, errors), (0, ""), output)
+        self.assertEqual((await self.client(other).get(f"{maps}/a")).code, 200)
+
     async def unchanged(self, client: Client, revision: str) -> None:
         """Nothing has been written since a revision."""
         answer = await client.get(f"/debug/history?since={revision}&user=kubernetes-admin")

@@ -28,6 +28,12 @@ class ReadTests(SynchronousTestCase):
         lines = [existing("pods", "p"), record(object=OBJECT), record("DELETED", previous=OBJECT, object=None)]
         self.assertEqual(list(read(written(*lines), "e")), lines)
 
+    def test_faults(self) -> None:
+        """Faults have no object, and change no state."""
+        lines = [existing("pods", "p"), record("FAULT", revision=9, changes=[]), record(object=OBJECT)]
+        self.assertEqual(list(read(written(*lines), "e")), lines)
+        self.assertEqual(state_at(lines, None), [lines[0], lines[2]])
+
     def test_others(self) -> None:
         """A file that is not an export is refused in one line."""
         for content in (b"", b"\n", b"{}\n", b"no\n", b'[{"orchRecord":1}]\n', b'{"orchRecord":2}\n', b"\xff\n"):

@@ -60,7 +60,7 @@ class ParameterTests(SynchronousTestCase):
                 self.assertLess(len(message), 400)
         self.assertIn("between 1 and", self.refused(limit="0"))
         self.assertIn("between 1 and", self.refused(limit="1000001"))
-        self.assertIn("must be ADDED, MODIFIED or DELETED", self.refused(type="added"))
+        self.assertIn("must be ADDED, MODIFIED, DELETED or FAULT", self.refused(type="added"))
         self.assertEqual(self.refused(limit=["1", "2"]), "limit: may be given once only")
         self.assertEqual(self.refused(follow="1", until="7"), "until: may not be given with follow")
         self.assertIn("at most", self.refused(name=[str(at) for at in range(MOST_VALUES + 1)]))

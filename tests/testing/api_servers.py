@@ -48,9 +48,9 @@ def alive(pid: int) -> bool:
     return state != "Z"
 
 
-def wait_for_end(pid: int) -> bool:
+def wait_for_end(pid: int, within_s: float = LIMIT_S) -> bool:
     """Wait until a process has ended; False: it does not."""
-    until = time.monotonic() + LIMIT_S
+    until = time.monotonic() + within_s
     while alive(pid):
         if time.monotonic() > until:
             return False

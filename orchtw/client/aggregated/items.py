@@ -60,6 +60,9 @@ class RemoteItem:
     def owner_metadata(self) -> OwnerMetadata:
         return self._owner_metadata
 
+    def stands_alone(self) -> bool:
+        return False
+
     def metadata(self) -> Object:
         return deepcopy(self._meta)
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from orchtw.commands.envtest import store_place
 from orchtw.commands.envtest.arguments import BadCommandLine, asks_for_help, asks_for_version, take
+from orchtw.commands.envtest.ending import end_with_parent, leave_soon
 
 STORE: Final = ("--storage-backend=sqlite",)
 """Flags of the store in the imitated etcd's folder, where a restarted server finds it again."""
@@ -61,13 +62,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         print(f"Kubernetes {Naming.of('kubernetes').git_version}")
         return 0
+    end_with_parent()
     try:
         flags = server_flags(given)
     except BadCommandLine as problem:
         print(f"kube-apiserver: {problem}", file=sys.stderr)
         return 1
+    from twisted.internet import reactor as installed
+
     from orchtw.assembly.foreground import run_in_foreground
 
+    reactor: Any = installed
+    reactor.addSystemEventTrigger("before", "shutdown", leave_soon)
     run_in_foreground(flags)
     return 0
 

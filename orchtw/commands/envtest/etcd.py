@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from orchtw.commands.envtest import store_place
 from orchtw.commands.envtest.arguments import BadCommandLine, asks_for_help, asks_for_version, take
+from orchtw.commands.envtest.ending import end_with_parent
 
 VERSION: Final = "3.5.0"
 """Version that is shown: the first with `--unsafe-no-fsync`, which newer suites look for in the help."""
@@ -65,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     # Before there are threads: a signal that comes from now on waits for `sigwait`.
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    end_with_parent()
     try:
         servers = _servers(given)
     except BadCommandLine as problem:

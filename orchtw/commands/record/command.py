@@ -140,6 +140,7 @@ async def _list(work: _Work) -> int:
 async def _show(work: _Work) -> int:
     revision = work.options.revision
     params = work.params((), since=revision - 1, until=revision, objects=1, generation=1)
+    params = [*params, *(("type", kind) for kind in export_file.WRITES)]
     if not await work.show(work.history.records(params), lambda record: record_text(record, work.style)):
         raise ConfigError(f"revision {revision} is not recorded")
     return 0
@@ -281,7 +282,7 @@ def _add_filters(parser: argparse.ArgumentParser, names: Sequence[str]) -> None:
         "user": (("--user",), "user who made the write"),
         "manager": (("--manager",), "field manager of the write"),
         "verb": (("--verb",), "verb of the request, such as create or patch"),
-        "type": (("--type",), "ADDED, MODIFIED or DELETED"),
+        "type": (("--type",), "ADDED, MODIFIED, DELETED or FAULT"),
     }
     for name in names:
         flags, text = options[name]

@@ -7,7 +7,6 @@ from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 import attrs
-import msgspec
 import orjson
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure

@@ -8,12 +8,13 @@ from typing import Final
 from orchtw.commands.record.terminal import Style, harmless
 from orchtw.exports import client
 from orchtw.exports.client import kind_name
+from orchtw.exports.export_file import FAULT
 from orchtw.wire.objects import Object
 
 MOST_CHANGES: Final = 10
 """Changes of a record in a list; `show` has all of them."""
 
-_KINDS: Final = {"ADDED": "added", "DELETED": "removed", "MODIFIED": "changed"}
+_KINDS: Final = {"ADDED": "added", "DELETED": "removed", "MODIFIED": "changed", FAULT: "removed"}
 _DONE: Final = {"ADDED": "created", "DELETED": "deleted", "MODIFIED": "updated"}
 _MARKS: Final = {"add": "+", "remove": "-", "replace": "~", "ADDED": "+", "DELETED": "-", "MODIFIED": "~"}
 _COLOURS: Final = {"+": "added", "-": "removed", "~": "changed"}
@@ -28,7 +29,7 @@ def record_lines(record: Object, style: Style, most: int = MOST_CHANGES) -> Iter
         paint(_KINDS[kind], done(record)),
         paint("object", object_name(record)),
         paint("faint", by_means_of(record)),
-        paint("removed", f"[fault {harmless(record['fault'])}]") if record.get("fault") else "",
+        paint("removed", f"[fault {harmless(fault_of(record))}]") if record.get("fault") else "",
     )))  # fmt: skip
     if "unreadable" in record:
         yield f"    {harmless(record['unreadable'])}"
@@ -38,6 +39,11 @@ def record_lines(record: Object, style: Style, most: int = MOST_CHANGES) -> Iter
     yield from (f"    {line}" for line in change_lines(changes[:most], style))
     if len(changes) > most:
         yield paint("faint", f"    {style.sign('…')} {len(changes) - most} more: show {record['revision']}")
+
+
+def fault_of(record: Object) -> str:
+    """Return the rules of the faults, with the answer if nothing was stored: `conflict-1: 409 Conflict`."""
+    return ": ".join(filter(None, (record.get("fault", ""), record.get("answer", ""))))
 
 
 def change_lines(changes: Iterable[Object], style: Style, most: int = 80) -> Iterator[str]:
@@ -91,6 +97,8 @@ def table(states: Sequence[Object]) -> Iterator[str]:
 
 def done(record: Object) -> str:
     """Return the verb of a record in the past tense, with its sub-resource."""
+    if record["type"] == FAULT:
+        return harmless(f"{record['verb']} {record['subresource']} of" if record["subresource"] else record["verb"])
     word = _DONE[record["type"]]
     if record["type"] == "MODIFIED":
         word = {"patch": "patched", "delete": "marked", "deletecollection": "marked"}.get(record["verb"], word)

@@ -289,8 +289,8 @@ class Cacher:
     def _deliver(self, changes: Sequence[Change]) -> None:
         """Take over a batch of committed changes; runs before the batch's writers are answered."""
         head, note = self._head, changes[0].note
-        if type(note) is Restored and note.expires:
-            self._restore(changes)
+        if type(note) is Restored:
+            self._restore(changes, note.expires)
             return
         for change in changes:
             if change.revision < head.revision:
@@ -307,28 +307,37 @@ class Cacher:
             self._call_soon(self._flush)
         self.freshness.advanced()
 
-    def _restore(self, changes: Sequence[Change]) -> None:
-        """Take over a batch by which an earlier state comes back, and of which no watch of a client is told."""
-        # 1. Watches end before the first change.
-        self.expire(changes[-1].revision)
-        # 2. Followers inside the process are told of each.
-        now, cache, where = self._clock.seconds(), None, ""
-        for change in changes:
-            if not where or not change.key.startswith(where) or cache is None or cache.closed:
-                cache = self._find(change.key)
-                where = "" if cache is None else cache.prefix
+    def _restore(self, changes: Sequence[Change], expires: bool) -> None:
+        """Take over a batch by which an earlier state comes back: a run of changes of one resource after the other.
+
+        `expires`: no watch of a client is told of them.
+        """
+        if expires:  # watches end before the first change
+            self.expire(changes[-1].revision)
+        now, start = self._clock.seconds(), 0
+        while start < len(changes):
+            cache = self._find(changes[start].key)
+            stop = start + 1 if cache is None else _end_of_run(changes, start, cache.prefix)
+            run = changes[start:stop] if stop - start < len(changes) else changes
+            self._head.revision = run[-1].revision
             if cache is not None:
-                try:
-                    cache.restore(change, now)
-                except Exception as error:  # noqa: BLE001 - as in `_apply`
-                    self._not_applied(cache, change, error, now)
+                self._restore_run(cache, run, now, expires)
             for prefix, kept in self._loading.items():
-                if change.key.startswith(prefix):
-                    kept.append(change)
-            self._head.revision = change.revision
-        # 3. What was before has no history.
-        self.forget_past()
+                kept += [change for change in run if change.key.startswith(prefix)]
+            start = stop
+        if expires:  # what was before has no history
+            self.forget_past()
+        elif self._touched:
+            self._call_soon(self._flush)
         self.freshness.advanced()
+
+    def _restore_run(self, cache: ResourceCache, run: Sequence[Change], now: float, expires: bool) -> None:
+        def failed(change: Change, error: Exception) -> None:
+            if self._not_applied(cache, change, error, now) and not expires:
+                self._touched[cache] = None
+
+        if cache.restore(run, now, failed, shown=not expires):
+            self._touched[cache] = None
 
     def _apply(self, cache: ResourceCache, change: Change) -> None:
         """Apply one change; one that cannot be read is logged and set aside, and the others go on."""
@@ -420,6 +429,14 @@ def _wanted(find: Find) -> Callable[[str], bool]:
         return cache is not None
 
     return wanted
+
+
+def _end_of_run(changes: Sequence[Change], start: int, prefix: str) -> int:
+    """Return the position after the changes from `start` on whose keys begin with `prefix`."""
+    stop = start + 1
+    while stop < len(changes) and changes[stop].key.startswith(prefix):
+        stop += 1
+    return stop
 
 
 def _why_locked(value: bytes, note: object) -> str:

@@ -296,18 +296,49 @@ class ResourceCache:
         self.room.count(new.forms())
         return self._happened(change.revision, key, old, new, now)
 
-    def restore(self, change: Change, now: float) -> None:
-        """Take over a change of a restore that no watch is told of: followers are, the log is not.
+    def restore(
+        self, changes: Sequence[Change], now: float, failed: Callable[[Change, Exception], None], *, shown: bool
+    ) -> bool:
+        """Take over changes of a restore, no two of one object; returns whether they may concern a watch.
 
-        A restored value is read when somebody asks for it: most are not asked for before the next restore.
+        Followers are told of each; the log and the watches only if they are `shown` it. A restored value is read when
+        somebody asks for it: most are not asked for before the next restore. `failed` is called with a change that
+        cannot be applied.
         """
+        events: list[Event] = []
+        # 200 of 1,000 new places cost as much as to sort them all.
+        whole = len(changes) * 4 >= len(self._entries)
+        for change in changes:
+            try:
+                event = self._restored(change, now, whole)
+            except Exception as error:  # noqa: BLE001 - one bad object must not stop the others
+                failed(change, error)
+                continue
+            if event is not None:
+                events.append(event)
+        if whole:
+            self._ordered.fill(self._entries.values())
+        concerns_watchers = False
+        if shown:
+            self.log.extend(events, now)
+            dispatch = self.dispatcher.dispatch
+            for event in events if self.dispatcher.groups else ():
+                concerns_watchers = dispatch(event) or concerns_watchers
+        for follower in self._followers:
+            for event in events:
+                follower.take(event)
+        return concerns_watchers
+
+    def _restored(self, change: Change, now: float, unordered: bool) -> Event | None:
+        """Take over one change, and leave the order of entries as it is if they are `unordered` for now."""
         key, value = change.key[self._prefix_length :], change.value
         old, new = self._entries.get(key), None
         if value is None:
-            self._not_aside(key)
+            if self.damaged or self.locked:
+                self._not_aside(key)
             if old is None:
-                return
-            self._take_out(key, old)
+                return None
+            self._take_out(key, old, unordered)
         else:
             if self._resource.is_plain(key, value):
                 namespace, _, name = key.rpartition("/")
@@ -316,13 +347,14 @@ class ResourceCache:
             else:
                 new = self._adopt(self._new_entry(change, key), old)
                 self.room.count(new.forms())
-            self._put(old, new)
-        self._tell(Event(change.revision, key, old, new, now))
+            self._put(old, new, unordered)
+        return Event(change.revision, key, old, new, now)
 
-    def _put(self, old: Entry | None, new: Entry) -> None:
+    def _put(self, old: Entry | None, new: Entry, unordered: bool = False) -> None:
         if self.damaged or self.locked:
             self._not_aside(new.key)
-        self._ordered.put(new)
+        if not unordered:
+            self._ordered.put(new)
         self._entries[new.key] = new
         self.indexes.change(old, new)
         self._note_size(new.key, size_at_rest(new))
@@ -348,8 +380,9 @@ class ResourceCache:
         self._take_out(key, old)
         return self._happened(revision, key, old, None, now)
 
-    def _take_out(self, key: str, old: Entry) -> None:
-        self._ordered.remove(key)
+    def _take_out(self, key: str, old: Entry, unordered: bool = False) -> None:
+        if not unordered:
+            self._ordered.remove(key)
         del self._entries[key]
         self.indexes.change(old, None)
         self.large.discard(key)

@@ -271,11 +271,11 @@ class MemoryStore(Store):
         if asked.revision != self._versions.revision:
             asked.waiting.callback(0)
             return
-        changes: Changes = []
-        for op in asked.ops:
-            if (change := self._versions.write_anyway(op)) is not None:
-                changes.append(change)
-                self._note_end(op, change)
+        changes = self._versions.replace(asked.ops)
+        if self._lifetimes or any(op.ttl_s for op in asked.ops):
+            ttls_s = {op.key: op.ttl_s for op in asked.ops}
+            for change in changes:
+                self._note_end(ttls_s[change.key], change)
         self._publish(changes)
         asked.waiting.callback(self._versions.revision)
 
@@ -283,16 +283,16 @@ class MemoryStore(Store):
         outcome, change = self._versions.write(op)
         if change is not None:
             changes.append(change)
-            self._note_end(op, change)
+            self._note_end(op.ttl_s, change)
         return outcome
 
-    def _note_end(self, op: Op, change: Change) -> None:
+    def _note_end(self, ttl_s: float, change: Change) -> None:
         """Note when a value that has just been written ends, if it does."""
-        if op.ttl_s:
-            self._lifetimes.put(op.key, change.revision, self._clock.seconds() + op.ttl_s)
+        if ttl_s:
+            self._lifetimes.put(change.key, change.revision, self._clock.seconds() + ttl_s)
             self._expire_later()
         elif self._lifetimes:
-            self._lifetimes.drop(op.key)
+            self._lifetimes.drop(change.key)
 
     def _publish(self, changes: Sequence[Change]) -> None:
         if changes:

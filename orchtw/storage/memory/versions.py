@@ -69,10 +69,43 @@ class Versions:
             return WriteOutcome(0, held), None
         return WriteOutcome(self.revision + 1), self._commit(op, held)
 
-    def write_anyway(self, op: Op) -> Change | None:
-        """Commit `op` whatever its precondition says; None: it deletes a key that does not exist."""
-        held = self._live.get(op.key)
-        return None if held is None and op.value is None else self._commit(op, held)
+    def replace(self, ops: Sequence[Op]) -> Sequence[Change]:
+        """Commit `ops`, no two of one key, whatever their preconditions say; deletions of missing keys are left out.
+
+        The same as single commits, but the keys are sorted once; notes, of which all have one, stay in the history.
+        """
+        live, past, known = self._live, self._past, len(self._keys)
+        changes: list[Change] = []
+        for op in ops:
+            key, value = op.key, op.value
+            held = live.get(key)
+            if value is None:
+                if held is None:
+                    continue
+                del live[key]
+                self._dead.add(key)
+            else:
+                created = self.revision + 1 if held is None else held.create_revision
+                item = KeyValue(key, value, self.revision + 1, created)
+                untrack(item)
+                live[key] = item
+                if held is None:
+                    self._dead.discard(key)
+            self.revision += 1
+            change = Change(self.revision, key, value, held, op.note)
+            untrack(change)
+            changes.append(change)
+            earlier = past.get(key)
+            if earlier is not None:
+                earlier.append(change)
+                continue
+            past[key] = [change]
+            if held is None:
+                self._keys.append(key)
+        self._changes += changes
+        if len(self._keys) > known:
+            self._keys.sort()
+        return changes
 
     def _commit(self, op: Op, held: KeyValue | None) -> Change:
         key, value = op.key, op.value

@@ -34,13 +34,14 @@ def checked_user(user: str | None) -> str:
 def counted(writes: Iterable[RecordedWrite], user: str, ignore: str | Collection[str]) -> list[RecordedWrite]:
     """Return the writes that count: not those to the resources in `ignore`, plurals with or without their group.
 
-    Without a `user` that was asked for, the server's own do not count either.
+    Without a `user` that was asked for, the server's own do not count either; faults never do.
     """
     ignored = (ignore,) if isinstance(ignore, str) else ignore
     return [
         each
         for each in writes
-        if each.resource not in ignored
+        if each.type != "FAULT"
+        and each.resource not in ignored
         and f"{each.resource}.{each.group}" not in ignored
         and (user or not is_own(each.user))
     ]

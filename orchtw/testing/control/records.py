@@ -29,10 +29,11 @@ class ChangedField(msgspec.Struct, frozen=True):
 
 @attrs.frozen(slots=True, kw_only=True)
 class RecordedWrite:
-    """One write, by its user, with the fields that it changed. `type` is ADDED, MODIFIED or DELETED.
+    """One write, by its user, with the fields that it changed; or a fault on demand after which nothing was stored.
 
-    `uid` is that of the object, `audit_id` that of the request in the audit log, and `fault` the id of the rule that
-    struck the request, empty for none. `json` is the whole record; its members are described with `/debug/history`.
+    `type` is ADDED, MODIFIED, DELETED or FAULT. `uid` is that of the object, `audit_id` that of the request in the audit
+    log, and `fault` the id of the rule that struck the request, empty for none. `json` is the whole record; its members
+    are described with `/debug/history`.
     """
 
     revision: int
@@ -84,6 +85,8 @@ class RecordedWrite:
     def __str__(self) -> str:
         manager = f" ({self.manager})" if self.manager else ""
         verb = f"{self.verb} {self.subresource}".strip()
+        if self.type == "FAULT":
+            verb += f": {self.json['answer']}"
         clock = self.time.partition("T")[2].removesuffix("Z")
         head = f"{clock} {self.type} {self.path} at {self.revision} by {self.user}{manager}, {verb}"
         if self.fault:

@@ -111,6 +111,16 @@ class TextTests(SynchronousTestCase):
         self.assertIn("[fault rule-7]", lines[0])
         self.assertEqual(lines[1], "    no key")
 
+    def test_fault_alone(self) -> None:
+        """A fault after which nothing was stored is one line, with its request, rule and answer."""
+        fault = record("FAULT", fault="conflict-1", answer="409 Conflict", subresource="status", changes=[])
+        (line,) = record_lines(fault, PLAIN)
+        self.assertIn(" jane update status of configmap a/x ", line)
+        self.assertTrue(line.endswith("[fault conflict-1: 409 Conflict]"), line)
+        fault = record("FAULT", fault="late-1", answer="200", changes=[])
+        (line,) = record_lines({**fault, "kind": "", "resource": "things"}, PLAIN)
+        self.assertIn(" jane update things a/x ", line)
+
     def test_hostile(self) -> None:
         """No name, value or path can reach the terminal as more than text."""
         evil = "\x1b]0;evil\x07"

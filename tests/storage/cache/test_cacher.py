@@ -353,6 +353,25 @@ class RestoreTests(CacheTestCase):
         self.restore(("pods/a/x", None))
         self.assertEqual((old.raw, pods.raw_bytes), (b"PLAIN N", 0))
 
+    def test_followed_values_are_read_on_demand(self) -> None:
+        """Values restored with `watches=follow` are in the log, and are read only for watches that have them."""
+        pods = self.start()
+        self.restore(("pods/a/x", b"plain n"), ("pods/a/y", b"plain m"), expires=False)
+        self.restore(("pods/a/x", None), expires=False)
+        self.assertEqual((len(pods.log), self.pods.glances), (3, []))
+        sink = RecordingSink()
+        pods.watch(Selection(), TextWire(), since=2).start(sink)
+        self.assertEqual(sink.lines, ["ADDED a/y@3 PLAIN M", "DELETED a/x@4 PLAIN N"])
+        self.assertEqual(self.pods.glances, [b"plain m", b"plain n"])
+
+    def test_few_of_many(self) -> None:
+        """A restore of a few objects among many keeps the order, as one of most of them does."""
+        pods = self.start()
+        self.restore(*((f"pods/a/{number:03}", b"plain n") for number in range(0, 100, 2)))
+        self.restore(("pods/a/003", b"plain n"), ("pods/a/004", None))
+        names = [entry.name for entry in pods.snapshot()]
+        self.assertEqual((names[:4], len(names)), (["000", "002", "003", "006"], 50))
+
     def test_unreadable_value(self) -> None:
         """A value that cannot be read is set aside, and the others are restored; so is one that replaces it."""
         pods = self.start()

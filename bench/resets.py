@@ -1,0 +1,56 @@
+"""Resets and restores of a server for tests: the CPU that the server takes for 1,000 objects."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.options import Options
+from bench.session import Emit
+from orchtw.testing import ApiServer
+
+OBJECTS = 1_000
+ROUNDS = 5
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+def resets(options: Options, emit: Emit) -> None:
+    """Remove the objects by a reset and bring them back by a restore, with watches that expire and that follow.
+
+    Each line has the least of some rounds, which other work on the machine disturbs least.
+    """
+    with ApiServer(flags=options.server_flag) as server:
+        for number in range(OBJECTS):
+            server.request("POST", MAPS, {"metadata": {"name": f"c{number}"}, "data": {"a": "b" * 100}})
+        full = server.snapshot()
+        found: dict[str, list[tuple[float, float]]] = {}
+        for _ in range(ROUNDS):
+            for watches in ("expire", "follow"):
+                suffix = "" if watches == "expire" else "_followed"
+                removed = _measured(server.pid, lambda watches=watches: server.reset(watches))  # type: ignore[misc]
+                brought = _measured(server.pid, lambda watches=watches: server.restore(full, watches))  # type: ignore[misc]
+                found.setdefault(f"reset{suffix}", []).append(removed)
+                found.setdefault(f"restore{suffix}", []).append(brought)
+            found.setdefault("restore_nothing", []).append(_measured(server.pid, lambda: server.restore(full)))
+            server.reset()
+            found.setdefault("reset_nothing", []).append(_measured(server.pid, server.reset))
+            server.restore(full)
+    for scenario, rounds in found.items():
+        cpu_ms, wall_ms = (round(min(values), 1) for values in zip(*rounds, strict=True))
+        times = {"server_cpu_ms": cpu_ms, "answer_ms": wall_ms}
+        emit(scenario, {"objects": OBJECTS, **times, "rounds": ROUNDS, "errors": 0})
+
+
+def _measured(pid: int, act: Callable[[], object]) -> tuple[float, float]:
+    """Return the milliseconds of the server's CPU, and until the answer."""
+    time.sleep(0.3)  # what the round before has left to do
+    cpu_ms, began = _cpu_ms(pid), time.perf_counter()
+    act()
+    return _cpu_ms(pid) - cpu_ms, (time.perf_counter() - began) * 1000
+
+
+def _cpu_ms(pid: int) -> float:
+    """Return the CPU time of a process, to the microsecond: `cpu_s` counts in hundredths of a second."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e6
