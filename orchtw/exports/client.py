@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final, Protocol
 
-import attrs
+import msgspec
 
 from orchtw.wire.objects import Object
 
@@ -16,8 +16,7 @@ Params = Sequence[tuple[str, str]]
 """Query parameters, of which one may come several times."""
 
 
-@attrs.frozen(slots=True)
-class ServerAnswer:
+class ServerAnswer(msgspec.Struct, frozen=True):
     """A whole answer: its code, and its JSON value or None."""
 
     code: int

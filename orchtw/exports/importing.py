@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.exports.client import Pace, object_name
 from orchtw.exports.writing import CREATED, EXISTS, FOUND, WITHHELD, ExportWriter, is_withheld
@@ -27,15 +27,14 @@ _LAST: Final = (
 them."""
 
 
-@attrs.define(slots=True)
-class Imported:
+class Imported(msgspec.Struct):
     """Numbers of objects: created, already present, refused, and left out; `complaints` are about the last two."""
 
     created: int = 0
     there: int = 0
     failed: int = 0
     left_out: int = 0
-    complaints: list[str] = attrs.field(factory=list)
+    complaints: list[str] = msgspec.field(default_factory=list)
 
     def __str__(self) -> str:
         text = f"{self.created} objects created, {self.there} already present, {self.failed} refused"

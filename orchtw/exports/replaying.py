@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.errors import ConfigError
 from orchtw.exports.client import Pace, ServerAnswer, object_name
@@ -26,8 +26,7 @@ _DELETES: Final = ("delete", "deletecollection")
 _ACCEPTED: Final = 202
 
 
-@attrs.define(slots=True)
-class Replayed:
+class Replayed(msgspec.Struct):
     """Numbers of writes: repeated, left out, and refused; `complaints` are about refused ones and those of Secrets.
 
     Others that are left out are the server's own controllers' to make, or not asked for.
@@ -36,7 +35,7 @@ class Replayed:
     written: int = 0
     skipped: int = 0
     failed: int = 0
-    complaints: list[str] = attrs.field(factory=list)
+    complaints: list[str] = msgspec.field(default_factory=list)
 
     def __str__(self) -> str:
         return f"{self.written} writes replayed, {self.skipped} skipped, {self.failed} refused"

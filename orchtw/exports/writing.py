@@ -38,7 +38,7 @@ class ExportWriter(msgspec.Struct, eq=False):
     """Writer of objects. `uids` are those that objects have here, by the ones that they had."""
 
     client: ServerClient
-    uids: dict[str, str] = attrs.field(factory=dict)
+    uids: dict[str, str] = msgspec.field(default_factory=dict)
 
     async def read(self, line: Object) -> ServerAnswer:
         """Read the object of a line as it is now."""
@@ -51,7 +51,7 @@ class ExportWriter(msgspec.Struct, eq=False):
         return there.code == FOUND
 
     async def create(self, line: Object, obj: Object, manager: str = "") -> ServerAnswer:
-        """Create an object; one that is already present stays as it is (409), though it may be refused as a new one."""
+        """Create an object; one that is already present stays as it is (409), or is refused as a new one would be."""
         answer = await self.client.ask("POST", path_of(line), _managed(manager), self.new(obj))
         self._note(obj, answer)
         if answer.code != CREATED and (there := await self.read(line)).code == FOUND:

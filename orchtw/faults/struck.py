@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-import attrs
+import msgspec
 
 from orchtw.errors import StatusError
 from orchtw.faults.kinds import BOOKMARKS, CUT, EXPIRED
@@ -14,8 +14,7 @@ MOST_CHARACTERS: Final = 256
 """Limit of each text that clients choose: longer ones are truncated."""
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class StruckFault:
+class StruckFault(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Fault of one request. `rule` is the id of its rule, `answer` what the client got: `409 Conflict`."""
 
     rule: str
@@ -33,7 +32,7 @@ class StruckFault:
 
     def characters(self) -> int:
         """Return the length of all texts."""
-        return sum(len(getattr(self, each.name)) for each in attrs.fields(StruckFault))
+        return sum(map(len, msgspec.structs.astuple(self)))
 
 
 class FaultRecord(Protocol):

@@ -62,8 +62,7 @@ class RecordedWrite(msgspec.Struct, eq=False):
         return len(self.value or b"") + len(self.previous or b"")
 
 
-@attrs.define(slots=True, eq=False, weakref_slot=False)
-class RecordedFault:
+class RecordedFault(msgspec.Struct, eq=False):
     """One fault that struck when `revision` was the latest. `kind` is that of the object, as far as it is known."""
 
     revision: int

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, Literal, TypeVar
 from urllib.parse import quote
 
+import attrs
 import msgspec
 
 from orchtw.testing.control.answers import ApiError, RawAnswer, refusal
@@ -51,7 +52,8 @@ class StateSnapshot(msgspec.Struct, frozen=True):
     objects: int
 
 
-class AddedFault(msgspec.Struct, frozen=True):
+@attrs.frozen(slots=True)
+class AddedFault:
     """Fault rule in the server. `rule` is its JSON: what it selects, and how often it has `matched` and `struck`."""
 
     id: str

@@ -31,9 +31,9 @@ class ChangedField(msgspec.Struct, frozen=True):
 class RecordedWrite:
     """One write, by its user, with the fields that it changed; or a fault on demand after which nothing was stored.
 
-    `type` is ADDED, MODIFIED, DELETED or FAULT. `uid` is that of the object, `audit_id` that of the request in the audit
-    log, and `fault` the id of the rule that struck the request, empty for none. `json` is the whole record; its members
-    are described with `/debug/history`.
+    `type` is ADDED, MODIFIED, DELETED or FAULT. `uid` is that of the object, `audit_id` that of the request in the
+    audit log, and `fault` the id of the rule that struck the request, empty for none. `json` is the whole record; its
+    members are described with `/debug/history`.
     """
 
     revision: int
