@@ -6,6 +6,7 @@ from orchtw.errors import StatusError
 from orchtw.registry.at_rest import SMALL_BYTES
 from orchtw.registry.identity import match_place, own_metadata
 from orchtw.registry.offload import INLINE_BYTES
+from orchtw.registry.sharing import may_share
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
 from orchtw.request import Response
@@ -41,7 +42,7 @@ async def update(context: Writing, call: VerbCall) -> Response:
 def _load(target: Target, write: Write) -> Object | None:
     """Return the object that a body is to replace, which it mostly equals; None where finding it is no gain.
 
-    It stays at hand for the write, so nothing may change it.
+    Where the body may share its parts, it stays at hand for the write, so nothing may change it.
     """
     stored = target.stored
     if target.from_storage is not None or not target.codec.protobuf or stored.cache.closed:
@@ -50,7 +51,9 @@ def _load(target: Target, write: Write) -> Object | None:
         entry = stored.get(write.namespace, write.name)
         if entry is None or not target.has_json(entry) or not SMALL_BYTES <= len(entry.raw) <= INLINE_BYTES:
             return None
-        write.at_hand.entry, write.at_hand.obj = entry, target.load_draft(entry)
-        return write.at_hand.obj
+        obj = target.load_draft(entry)
+        if may_share(target, entry):
+            write.at_hand.entry, write.at_hand.obj = entry, obj
+        return obj
     except StatusError:  # an object that cannot be read: the write itself will say so
         return None

@@ -70,8 +70,9 @@ class Codec(Protocol):
     ) -> tuple[dict[str, Any], list[str]]:
         """Return the result of `fit` for a value that has parts of `live`, an object with its declared defaults.
 
-        A part under a top key, or in metadata, that is the very part of `live` or has its text is taken as it is: a
-        change of status or metadata costs no look at the rest.
+        A part under a top key, or in metadata, that is the very part of `live` or has its text becomes the part of
+        `live`: a change of status or metadata costs no look at the rest. Other parts share no struct with
+        `live`.
         """
 
     def check(self, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:

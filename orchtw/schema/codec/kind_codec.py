@@ -151,6 +151,8 @@ class KindCodec(MessageCodec):
         if not self.protobuf:  # a kind without a message has no fixed top keys
             return self.fit(value, directive, text)
         kept = unchanged_parts(value, live, self.schema.keys)
+        if "metadata" in kept:
+            kept["metadata"] = dict(kept["metadata"])  # which every write changes in place
         meta, live_meta = value.get("metadata"), live.get("metadata")
         kept_meta: dict[str, Any] = {}
         if "metadata" not in kept and type(meta) is dict and type(live_meta) is dict:
