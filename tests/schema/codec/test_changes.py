@@ -141,6 +141,38 @@ class FitChangesTests(SynchronousTestCase):
 
         check()
 
+    def test_messages_of_every_kind(self) -> None:
+        """A message is decoded beside the live object's as by itself, whether it can be read or not."""
+        kinds = [key for key in sorted(CODECS.catalogue._messages) if CODECS.kind(*key).protobuf]
+
+        @examples(3)
+        @given(some.integers(0, 2**32))
+        def check(seed: int) -> None:
+            for key in kinds:
+                codec, random = CODECS.kind(*key), Random(f"{seed} {key}")
+                first, other = (whole(codec, Arbitrary(random).struct(codec.schema)) for _ in range(2))
+                live = codec.fit_message("", "", codec.encode_protobuf(first))
+                text, live_raw = orjson.dumps(live), codec.encode_protobuf(live)
+                raw = codec.encode_protobuf(whole(codec, mixed(random, live, other)))
+                harmed = bytearray(raw or b"x")
+                harmed[random.randrange(len(harmed))] = random.randrange(256)
+                for sent in (raw, bytes(harmed), raw[: len(raw) // 2], live_raw + raw):
+                    found = outcome(lambda: (codec.fit_message("", "", sent, live, live_raw), []))  # noqa: B023
+                    self.assertEqual(found, outcome(lambda: (codec.fit_message("", "", sent), [])))  # noqa: B023
+                    self.assertEqual(orjson.dumps(live), text)
+
+        check()
+
+    def test_messages_share_parts(self) -> None:
+        """A message with another status has the live object's specification, and metadata of its own."""
+        live = live_of(PODS)
+        raw = PODS.encode_protobuf(live)
+        sent = PODS.encode_protobuf({**live, "status": {"phase": "Running"}})
+        obj = PODS.fit_message("v1", "Pod", sent, live, raw)
+        self.assertIs(obj["spec"], live["spec"])
+        self.assertEqual((obj["metadata"], obj["status"]["phase"]), (live["metadata"], "Running"))
+        self.assertIsNot(obj["metadata"], live["metadata"])
+
     def test_shares_whole_parts(self) -> None:
         """A part that has the text of the live object's is that part; in others all structs are new."""
         kinds = [key for key in sorted(CODECS.catalogue._messages) if CODECS.kind(*key).protobuf]
