@@ -129,7 +129,7 @@ class FieldManager:
         return outcome
 
     def _known_outcome(self, live: Object, changes: Object, manager: str, now: str) -> Applied:
-        """Return the outcome of an apply that changes parts of `live`, and nothing of who owns them."""
+        """Return the outcome of an apply that changes parts of `live`, but not their owners."""
         owner, known = FieldOwner.applier(manager, self._subresource), self._decoded(_entries(live))
         entries = encode({**known, owner: known[owner].at(now)})
         return Applied(_with({**_bare(live), **changes}, entries, ""), True)

@@ -21,8 +21,6 @@ REMEMBERED: Final = 8192
 MAX_PARTS_BYTES: Final = 1 << 20
 """Bound of the changed parts in one cache."""
 
-_SEEN: Final = ""  # in place of the parts of an apply that has come once
-
 Key = tuple[str, str, str, bool, bytes]
 """The object's uid and resourceVersion, the manager, the force flag, and a digest of the configuration."""
 
@@ -31,7 +29,7 @@ class RepeatedApplies:
     """Applies to objects as they are stored now, with the parts that they changed, if any, as texts by top key."""
 
     def __init__(self) -> None:
-        self._known: dict[Key, dict[str, bytes] | str] = {}
+        self._known: dict[Key, dict[str, bytes] | None] = {}  # None: an apply with changes has come once
         self._parts_bytes = 0
 
     @staticmethod
@@ -50,9 +48,7 @@ class RepeatedApplies:
     def changes(self, key: Key) -> dict[str, Any] | None:
         """Return the changed parts of an apply's outcome, empty if it changes nothing; None: it is not known."""
         found = self._known.get(key)
-        if found is None or type(found) is str:
-            return None
-        return {name: loads(text) for name, text in found.items()} if found else {}
+        return None if found is None else {name: loads(text) for name, text in found.items()}
 
     def add(self, key: Key) -> None:
         """Add an apply that changed nothing."""
@@ -63,14 +59,14 @@ class RepeatedApplies:
         if list(merged) != list(live):
             return
         if key not in self._known:
-            self._put(key, _SEEN, 0)
+            self._put(key, None, 0)
             return
         texts = {name: orjson.dumps(part) for name, part in merged.items() if not _is_same(live[name], part)}
         size = sum(map(len, texts.values()))
         if texts and size <= MAX_PARTS_BYTES:
             self._put(key, texts, size)
 
-    def _put(self, key: Key, parts: dict[str, bytes] | str, size: int) -> None:
+    def _put(self, key: Key, parts: dict[str, bytes] | None, size: int) -> None:
         if len(self._known) >= REMEMBERED or self._parts_bytes + size > MAX_PARTS_BYTES:
             self._known, self._parts_bytes = {}, 0
         self._known[key] = parts

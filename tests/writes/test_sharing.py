@@ -66,7 +66,7 @@ class SharedPartsTests(SynchronousTestCase):
         return target.prepare(obj).entry(7)
 
     def outcome(self, write: Write, transform: Transform, live: Entry) -> Any:
-        """What an update comes to: bytes, or the refusal. The live object stays as it is."""
+        """The result of an update, bytes or a refusal. The live object stays as it is."""
         target = write.target
         try:
             change = self.drafts.change(write, transform, live)
@@ -189,7 +189,10 @@ class SharedPartsTests(SynchronousTestCase):
         """Objects of a kind that reserves something share nothing: reservations are made of the differences."""
         services = self.target("", "v1", "services")
         live = self.live(services, {"spec": NODE_PORTS})
-        self.assertEqual(sharing.may_share(services, live), services.strategy.reservations is None)
+        self.patch(services.strategy, "reservations", None)
+        self.assertTrue(sharing.may_share(services, live))
+        self.patch(services.strategy, "reservations", object())
+        self.assertFalse(sharing.may_share(services, live))
 
 
 class _apart:

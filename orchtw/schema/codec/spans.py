@@ -67,7 +67,7 @@ def without_equal(
     left = []
     for number, (start, end) in found.items():
         was, name = before.get(number), names.get(number)
-        if was is not None and name in live and raw[start:end] == live_raw[was[0] : was[1]]:
+        if was is not None and name is not None and name in live and raw[start:end] == live_raw[was[0] : was[1]]:
             kept[name] = live[name]
         else:
             left.append(raw[start:end])

@@ -31,7 +31,7 @@ class FeedRules(StoreCase):
         self.assertIs(recorder.changes[0].note, note)
 
     async def test_feed_names_what_is_replaced(self) -> None:
-        """Whoever does not ask for replaced values gets their revisions all the same, and never a wrong value."""
+        """Without `show_replaced`, a change still has the revisions of what it replaced, and no wrong value."""
         recorder, _ = await self.follow(await self.store.revision())
         created = await self.put("/a", b"0")
         for value in (b"1", b"2", b"3"):
